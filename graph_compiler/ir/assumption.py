@@ -1,8 +1,8 @@
-"""Protocol of the assumptions about a call, beyond structure, dtypes and ranks of its arguments.
+"""Protocol of assumptions about a call, beyond the structure, dtypes and ranks of its arguments.
 
-Each kind is one class. :class:`~graph_compiler.ir.graph.Guard` is in this package because its condition is
-part of the program; the kinds about arguments are in the package ``assumptions``. Matching, ``explain``,
-saved files and lifting iterate over them without knowing the kinds.
+Each kind is one class. :class:`~graph_compiler.ir.graph.Guard` is in this package because its condition
+is part of the program; the kinds about arguments are in the module ``assumptions``. Matching,
+``explain``, saved files and lifting iterate over assumptions without knowing the kinds.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ Substitution = Callable[[Any], Any]
 
 
 class Assumption(Protocol):
-    """Immutable statement that must hold for a call; otherwise the graph must not run."""
+    """Immutable condition that must hold for a call; otherwise the graph must not run."""
 
     # Name of the kind in saved files.
     kind: ClassVar[str]
 
     def lines(self, names: MatcherNames) -> list[str]:
-        """Return lines of the generated matcher that reject the call if the statement does not hold."""
+        """Return lines of the generated matcher that reject the call if the condition does not hold."""
 
     def broken_by(self, call: MismatchedCall) -> str | None:
-        """Return why the assumption does not hold for `call`, or None if it holds.
+        """Return a sentence that says why the condition does not hold for ``call``; None if it holds.
 
-        `call` matches the recorded call in structure, dtypes and ranks.
+        ``call`` matches the recorded call in structure, dtypes and ranks.
         """
 
     def mapped(self, replaced: Substitution) -> Assumption | None:
-        """Return the statement about another graph with the same inputs, or None if it always holds there.
+        """Return the condition for another graph with the same inputs, or None if it always holds there.
 
-        `replaced` maps values and sizes of this graph to those of the other one.
+        ``replaced`` maps values and sizes of this graph to those of the other one.
         """
 
     def to_json(self, write: JsonWriter) -> Any:
-        """Return the content for a saved file, without the kind."""
+        """Return the fields for a saved file, without the kind."""
 
     @classmethod
     def from_json(cls, data: Any, read: JsonReader) -> Assumption:
@@ -52,7 +52,7 @@ class Assumption(Protocol):
 
 
 class MatcherNames(Protocol):
-    """Names of the parts of a call in generated matching code. Inputs are referred to by index."""
+    """Names and expressions for a call in generated matching code. Inputs are referred to by index."""
 
     def given(self, number: int) -> str:
         """Return the name of the argument passed for input ``number``."""
@@ -84,7 +84,7 @@ class MatcherNames(Protocol):
 
 
 class MismatchedCall(Protocol):
-    """Call that did not match, as seen by the code that explains why."""
+    """Call that did not match a variant, for the code that explains why."""
 
     @property
     def inputs(self) -> Sequence[Value]:
@@ -102,34 +102,34 @@ class MismatchedCall(Protocol):
         """Exceptions that comparing sizes raises while they are unknown."""
 
     def size(self, symbol: Symbol) -> Any:
-        """Return the value of a size or number in this call, or None if it is unknown yet."""
+        """Return the value of a size or number in this call; None if it is still unknown."""
 
     def on_host(self, number: int) -> Any:
-        """Return the elements of input ``number`` as a numpy array, or None if reading them would block."""
+        """Return the elements of input ``number`` as a NumPy array; None if reading them would block."""
 
 
 class JsonWriter(Protocol):
-    """Writer of parts of a graph as JSON."""
+    """Encoder of values, sizes and origins of a graph as JSON data."""
 
     def item(self, item: Any) -> Any:
-        """Return the JSON form of values, sizes, numbers and texts, nested or not."""
+        """Return the JSON form of a value, size, number or string, or of these nested in containers."""
 
     def origin(self, origin: Origin) -> Any:
         """Return the JSON form of a source location."""
 
 
 class JsonReader(Protocol):
-    """Reader of what a :class:`JsonWriter` wrote."""
+    """Decoder of what a :class:`JsonWriter` encoded."""
 
     @property
     def inputs(self) -> Sequence[Value]:
         """Inputs of the graph."""
 
     def item(self, data: Any) -> Any:
-        """Return the values, sizes, numbers and texts for a JSON form."""
+        """Return the value, size, number, string or container that has this JSON form."""
 
     def origin(self, data: Any) -> Origin:
-        """Return the source location for a JSON form."""
+        """Return the source location that has this JSON form."""
 
 
 def row(data: Any, count: int) -> list[Any]:
@@ -145,9 +145,10 @@ def input_number(item: Any, read: JsonReader) -> int:
 
 
 def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
-    """Return True if Python code cannot tell the elements apart: NaN equals NaN, and 0.0 differs from -0.0.
+    """Return True if ``left`` and ``right`` are equal; NaN equals NaN, and 0.0 differs from -0.0.
 
-    Floats may differ by the relative tolerance `rounding`. Lists are compared element by element.
+    Finite nonzero floats and complex numbers may differ by the relative tolerance ``rounding``. Lists are
+    compared element by element.
 
     >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0)
     (True, False)

@@ -1,4 +1,4 @@
-"""Builder of canonical graphs: ``build.matmul(x, y)`` checks, infers the spec, and adds a node."""
+"""Builder of canonical graphs: ``build.matmul(x, y)`` infers the shape and dtype, and appends a node."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .rewrite import Rewriter, copy_node
 class Body:
     """Block whose nodes may still read values and sizes of the enclosing scope.
 
-    name: name of the function that is generated for it.
+    name: name of the function that is generated for the block.
     inputs: values that the operation passes, such as the carry of a loop.
     nodes: operations in program order.
-    outputs: values, sizes or numbers that it returns.
+    outputs: values, sizes or numbers that the block returns.
     """
 
     name: str
@@ -34,10 +34,10 @@ class Body:
 
 
 def close(*bodies: Body) -> tuple[tuple[Region, ...], tuple[Value, ...]]:
-    """Return the regions of one node, and the outer values that they capture.
+    """Return the regions of one node, and the outer values that they capture (closure conversion).
 
-    The captured values become operands of the node, and inputs of each region after its own ones. All
-    regions of a node capture the same values, so one list of operands serves them all.
+    The captured values have to become operands of the node. In each region they are inputs after those of
+    the body. All regions of a node capture the same values, so one list of operands serves them all.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> build = Builder(Graph("f", "canonical"))
@@ -54,9 +54,10 @@ def close(*bodies: Body) -> tuple[tuple[Region, ...], tuple[Value, ...]]:
 
 
 def _captured(body: Body) -> Iterable[Value]:
-    """Yield the outer values that `body` captures.
+    """Yield the outer values that ``body`` captures.
 
-    First come those that nodes or outputs read, then sources of sizes that no input or captured value has.
+    First come those that nodes or outputs read, each once, then sources of sizes that no input or
+    captured value has; these may repeat.
     """
     made = {*body.inputs, *(value for node in body.nodes for value in node.outputs)}
     read = [
@@ -80,11 +81,11 @@ def _captured(body: Body) -> Iterable[Value]:
 class _Closing:
     """Closure conversion of one body to a region.
 
-    body: the body.
+    body: the body to convert.
     captured: outer values that become inputs of the region.
     own: region value for each value of the enclosing scope and of the body.
-    inner: size inside the region for each size outside.
-    sizes: `Region.sizes` of the result.
+    inner: size in the region for each size of the body.
+    sizes: ``Region.sizes`` of the result.
     """
 
     body: Body
@@ -109,10 +110,10 @@ class _Closing:
         return made
 
     def _input_size(self, made: Value, axis: int, dim: Any) -> Any:
-        """Return the size inside the region for size `dim` of an input; numbers stay.
+        """Return the size in the region for the size ``dim`` of an input; an int is returned unchanged.
 
-        Equal sizes share the symbol of the first input that has them. The symbol is entered in `sizes`,
-        unless `dim` is read from an input of the body itself, which does not exist outside.
+        Equal sizes share the symbol of the first input that has them. The symbol is entered in ``sizes``,
+        unless ``dim`` is read from an input of the body itself, which does not exist outside.
         """
         if not isinstance(dim, Size):
             return dim
@@ -148,11 +149,11 @@ _NOWHERE = Origin()
 
 
 class Builder:
-    """Appends nodes to `graph`. Each operation of the vocabulary is a method.
+    """Builder that appends nodes to ``graph``. Each canonical operation is a method.
 
     origin: source location given to the nodes.
-    outside: returns the node that produces a value which this builder did not create; by default, a lookup
-        in the nodes that `graph` already had.
+    outside(value): returns the node that produces a value which this builder did not create, or None; by
+        default, a lookup in ``graph``, if it has nodes already.
 
     >>> from graph_compiler.ir.graph import Graph
     >>> from graph_compiler.ops.registry import ArraySpec
@@ -184,10 +185,11 @@ class Builder:
         return make
 
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Append a node for `op` and return its output, or a tuple of outputs.
+        """Append a node for ``op`` and return its output, or a tuple of outputs.
 
-        Return an operand instead if the operation would not change it. Raise `InvalidGraph` for a wrong
-        number of operands, and `UnknownOperation` for unknown or missing parameters.
+        If the operation would not change its operand, return the operand and append nothing. Raise
+        ``InvalidGraph`` for a wrong number of operands, ``UnknownOperation`` for unknown or missing
+        parameters, and the errors of the operation's shape rule.
         """
         params = check_params(op, params)
         if not (op.variadic or op.required <= len(inputs) <= len(op.inputs)):
@@ -198,7 +200,7 @@ class Builder:
         return self.append(op.name, inputs, params, op.infer(*map(_spec, inputs), **params))
 
     def maker(self, item: Any) -> Node | None:
-        """Return the node that produces `item`, or None if it is an input or no value."""
+        """Return the node that produces ``item``; None if it is an input or not a value."""
         if not isinstance(item, Value):
             return None
         made = self._made.get(item)
@@ -212,7 +214,10 @@ class Builder:
         specs: Any,
         regions: tuple[Region, ...] = (),
     ) -> Any:
-        """Append a node with known output specs, unchecked, and return its output or tuple of outputs."""
+        """Append a node with known specs of outputs, and return its output.
+
+        If ``specs`` is a tuple, return a tuple of outputs. Operands and parameters are not checked.
+        """
         several = isinstance(specs, tuple)
         shared: dict[int, Size] = {}
         outputs = tuple(
@@ -229,7 +234,10 @@ class Builder:
 
     @contextmanager
     def block(self) -> Iterator[list[Node]]:
-        """Collect the nodes appended in this context, the body of a region, in the list that it yields."""
+        """Collect the nodes appended in this context, the body of a region, in a list of their own.
+
+        The list is yielded. The graph itself does not get these nodes.
+        """
         outside, self.graph.nodes = self.graph.nodes, []
         try:
             yield self.graph.nodes
@@ -237,9 +245,9 @@ class Builder:
             self.graph.nodes = outside
 
     def body(self, name: str, inputs: Sequence[Value], write: Callable[..., Any]) -> Body:
-        """Return the body that `write(*inputs)` builds.
+        """Return the body that ``write(*inputs)`` builds, without appending it to the graph.
 
-        `write` returns a tuple of outputs and may use values of the enclosing scope.
+        ``write`` returns a tuple of outputs and may use values of the enclosing scope.
         """
         with self.block() as nodes:
             outputs = write(*inputs)
@@ -248,10 +256,11 @@ class Builder:
     def run(
         self, name: str, operands: Sequence[Any], bodies: Sequence[Body], **params: Any
     ) -> tuple[Value, ...]:
-        """Append the node of an operation that runs `bodies` (see :mod:`..ops.control`); return its outputs.
+        """Append a node for the operation ``name``, which runs ``bodies``; return its outputs.
 
-        Values that the bodies capture are added to the operands. Raise `UnsupportedOperation` if a result
-        has a size that depends on elements.
+        Values that the bodies capture are added to the operands. Raise ``UnsupportedOperation`` if a
+        result has a size that is read from a value made in its body. The operations are those of
+        :mod:`..ops.control`.
         """
         regions, captured = close(*bodies)
         # Each iteration may have another size, so no symbol of the enclosing scope can express it.
@@ -291,9 +300,10 @@ class Builder:
         return value
 
     def constant(self, name: str, spec: ArraySpec, array: Any) -> Value:
-        """Add a constant to the graph and return it.
+        """Add a constant to the graph and return its value.
 
-        `array` is an array of the source framework. A name that is taken gets underscores appended.
+        ``array`` is an array of the source framework. If a constant with this name exists, the name gets
+        underscores appended.
         """
         while name in self.graph.constants:
             name += "_"
@@ -303,10 +313,10 @@ class Builder:
 
 
 def symbolic(value: Value, axes: Any, shared: dict[int, Size] | None = None) -> None:
-    """Replace the `Unknown` sizes of `value`, and all sizes of `axes`, by symbols read from the value itself.
+    """Replace the ``Unknown`` sizes of ``value``, and all sizes of ``axes``, by symbols of the value itself.
 
-    An `Unknown` that occurs in several outputs of a node is one size: `shared` maps the `id` of those seen
-    so far to their size.
+    An ``Unknown`` object that occurs in several outputs of a node is one size. ``shared`` maps the ``id``
+    of the objects handled so far to their sizes, and is updated.
     """
     known = {} if shared is None else shared
 

@@ -47,15 +47,15 @@ GUARD = "guard"
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Condition that must hold for the graph to be right.
+    """Condition on sizes or elements that must hold for the results of a graph to be valid.
 
     Conditions on sizes of inputs are checked when a call is matched, conditions on sizes of intermediate
-    arrays inside of the function, and elements after the function has run (:meth:`require`).
+    arrays inside the function, and conditions on elements after the function has run (:meth:`require`).
 
     condition: a boolean `Size`, or a value whose elements must equal `expected`.
     expected: elements that were read while recording; True for conditions on sizes.
     origin: location of the code that read the elements or compared the sizes.
-    rounding: relative tolerance for floats, since other frameworks round differently.
+    rounding: relative tolerance for floats, because other frameworks round differently.
 
     >>> print(Guard(Value("mask", None), True, Origin("f.py", 3, call="bool")))
     the elements of mask are True, read by bool at f.py:3
@@ -73,7 +73,7 @@ class Guard:
         return f"{self.condition!r}, assumed by {self.origin}"
 
     def require(self, seen: Any) -> None:
-        """Raise `GuardFailed` if the elements `seen` differ from those of the recording."""
+        """Raise ``GuardFailed`` if the elements ``seen`` differ from those of the recording."""
         if not same_elements(seen, self.expected, self.rounding):
             raise GuardFailed(
                 f"elements handed to Python were {self.expected!r} while recording and are {seen!r} "
@@ -90,9 +90,9 @@ class Guard:
         return names.require_of_sizes(self.condition.text(names.size), str(self))
 
     def broken_by(self, call: MismatchedCall) -> str | None:
-        """Return a description of the condition if it does not hold for this call, or cannot be decided.
+        """Return a description of the condition if it does not hold for this call or cannot be decided.
 
-        Return None also for conditions on elements and on sizes of intermediate arrays.
+        Return None if it holds, and for conditions on elements and on sizes of intermediate arrays.
         """
         # The other inputs are not arguments, such as random numbers.
         given = call.inputs[: len(call.leaves)]
@@ -137,11 +137,11 @@ class Guard:
 
 
 def check(guard: Guard, is_recorded: bool = False) -> Node:
-    """Return a node without outputs that checks `guard` within a block.
+    """Return a node without outputs that checks ``guard`` within a block.
 
-    A check on sizes runs at that point of the block. The pass
-    :mod:`graph_compiler.passes.lowering.region_checks` moves a check on elements out of its region.
-    `is_recorded` makes the node one of recorded calls.
+    A check on sizes runs at its position in the block. The pass
+    :mod:`graph_compiler.passes.lowering.region_checks` moves a check on elements out of its region. If
+    ``is_recorded``, the node belongs to a graph of recorded calls.
     """
     details = (guard.expected, guard.rounding) if isinstance(guard.condition, Value) else ()
     return Node(
@@ -150,7 +150,7 @@ def check(guard: Guard, is_recorded: bool = False) -> Node:
 
 
 def guard_of(node: Node) -> Guard | None:
-    """Return the guard that the node `node` checks, or None if it is no check."""
+    """Return the guard that ``node`` checks; None if the node is no check."""
     if node.op != GUARD:
         return None
     condition, *details = node.inputs
@@ -167,17 +167,17 @@ def reads_elements(guard: Guard) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TargetDemands:
-    """Requirements that frontends and lifting note. They are saved with the graph.
+    """Requirements of a graph on its target, set by frontends and lifting. All but ``is_lifted`` are saved.
 
     matmul_precision: precision of float32 matrix products in the source framework: `"highest"`, `"high"` or
         `"default"`; None for any.
     source_only: reason why the recording can only run in its own framework; empty if it can be lifted.
-    wide: call that returned integers of more than 32 bits; empty if none did. JAX has these only with
-        `jax_enable_x64`.
+    wide: name of a call that returned integers of more than 32 bits; empty if none did. JAX has these only
+        with ``jax_enable_x64``.
     casts_are_written: True if the casts of torch's autocast are part of the program, so the target must not
         add its own.
-    is_lifted: True if the calls as recorded could not be traced, so the graph is lifted for its own framework
-        too.
+    is_lifted: True if compilers cannot trace the calls as recorded, so the graph is lifted for its own
+        framework, too.
     """
 
     matmul_precision: str | None = None
@@ -189,10 +189,10 @@ class TargetDemands:
 
 @dataclass(frozen=True, slots=True)
 class DebugInfo:
-    """Facts for `verify`. They do not affect what the program computes and are not saved.
+    """Information for ``verify``. It does not affect what the program computes and is not saved.
 
-    numbers: inputs that are Python numbers, with the number given while recording; used to make up
-        arguments.
+    numbers: inputs that are Python numbers, with the number passed while recording; synthetic arguments
+        use it.
     lifted: canonical value for each recorded value; used to find the first call whose result differs.
     """
 
@@ -220,11 +220,11 @@ class GraphState:
 
     Frontends fill it in; the runtime applies it.
 
-    places: attributes, closures and globals that a call reads and changes; None if there are none.
+    places: attributes, closures and globals that a call reads or changes; None if there are none.
     updates: changes to containers; None if a call changes no container and no place. If it is a tuple,
         even an empty one, the output of the graph is `(result, new objects)`.
     same_outputs: for each leaf of that output, the index of the first leaf that is the same object.
-    scalar_outputs: indices of leaves that are numpy scalars.
+    scalar_outputs: indices of leaves that are NumPy scalars.
     returns_written: True if arrays in places that are written to are already among the new objects.
     """
 
@@ -321,10 +321,10 @@ _ELEMENTS = frozenset({"fill_value", "value"})
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Change that a call makes outside of the graph: after the call, `target` holds `value`.
+    """Change that a call makes outside the graph: after the call, ``target`` holds ``value``.
 
-    kind: `"argument"` or `"place"` (target: index of an input), `"buffer"` (target: name of a parameter)
-        or `"constant"` (target: name of a constant).
+    kind: ``"argument"`` or ``"place"`` (target: index of an input), ``"buffer"`` (target: name of a
+        parameter) or ``"constant"`` (target: name of a constant).
     """
 
     kind: str
@@ -347,17 +347,17 @@ class Graph:
     outputs: leaves of the result (values, sizes or numbers), in the order of `output_tree`.
     output_tree: structure of the result.
     guards: conditions on sizes and elements that the program itself computes.
-    effects: changes outside of the graph that a call makes after its guards have held.
+    effects: changes outside the graph that a call makes after its guards have held.
     assumptions: conditions on the arguments, of the kinds in `graph_compiler.assumptions`.
-    call_inputs: number of inputs that are arguments; None if all are.
+    call_inputs: number of inputs that are arguments; None if all are, apart from a random key.
     number_outputs: indices of outputs that are Python numbers in the original and computed as arrays.
     shared_memory: captured values that alias another captured value which is written to.
     state: state of the user's objects that a call reads and changes.
     randomness: random key, and state of the generators.
     demands: requirements on the target.
     debug: facts for verification.
-    loops: loops whose trip count may be symbolic, in the order in which they began; converted to nodes
-        before other passes run.
+    loops: recorded loops whose trip count may be symbolic, in the order in which they began. They are
+        converted to nodes before other passes run.
     """
 
     name: str
@@ -399,18 +399,18 @@ class Graph:
 
     @property
     def block(self) -> Block:
-        """The program as one block. Its inputs are all sources.
+        """The program as one block. Its inputs are the inputs, parameters and constants of the graph.
 
-        Its outputs are the results, conditions of guards, and values of effects.
+        Its outputs are the results, the conditions of guards, and the values of effects, in this order.
         """
         outputs = (*self.outputs, *map(_CONDITION, self.guards), *map(_VALUE, self.effects))
         return Block(tuple(self.sources()), tuple(self.nodes), outputs)
 
     def with_block(self, block: Block) -> Graph:
-        """Return the graph with nodes and outputs of `block`, which a pass derived from :attr:`block`.
+        """Return the graph with nodes and outputs of ``block``, which a pass derived from :attr:`block`.
 
-        Guards whose condition became True are dropped, and so are duplicate guards if their expected
-        elements can be hashed.
+        Guards whose condition became True are dropped. So are duplicate guards, unless a guard expects a
+        list, which cannot be hashed.
         """
         # The order is that of :attr:`block`: results, conditions of guards, values of effects.
         made = list(block.outputs)
@@ -427,7 +427,7 @@ class Graph:
         )
 
     def maker(self, value: Value) -> Node | None:
-        """Return the node that produces `value`, or None for sources and values of other graphs."""
+        """Return the node that produces ``value``; None for sources and for values of other graphs."""
         return self._makers.of(value, self.nodes)
 
     @property
@@ -436,7 +436,10 @@ class Graph:
 
     @property
     def inputs_in_places(self) -> list[Value]:
-        """Inputs read from attributes, closures and globals, then the random key, if there is one."""
+        """Inputs that hold state of attributes, closures and globals, then the random key, if there is one.
+
+        Empty if ``call_inputs`` is None.
+        """
         return [] if self.call_inputs is None else self.inputs[self.call_inputs :]
 
     def assume(self, assumption: Assumption) -> None:
@@ -453,7 +456,10 @@ class Graph:
         self.demands = replace(self.demands, **demands)
 
     def roots(self) -> Iterator[Value]:
-        """Yield the values that must be computed: outputs, conditions of guards, and values of effects."""
+        """Yield the values that must be computed: those of outputs, conditions of guards, and effects.
+
+        The sources of sizes among them count. Values may repeat.
+        """
         yield from values_in(self.outputs)
         for guard in self.guards:
             yield from values_in((guard.condition,))
@@ -463,7 +469,7 @@ class Graph:
     def entry_guards(self) -> list[Guard]:
         """Return the guards that depend only on sizes and numbers of inputs, parameters and constants.
 
-        They are checked before the function runs.
+        The matcher checks them before the function runs.
         """
         # Most graphs have no guards, and need no search.
         if not self.guards:
@@ -475,9 +481,9 @@ class Graph:
         ]
 
     def inner_guards(self) -> list[tuple[Guard, Size]]:
-        """Return the guards on sizes that the function computes, with their conditions.
+        """Return the guards on sizes that the function computes, each with its condition.
 
-        The function checks them when the sizes are known.
+        The function checks them as soon as the sizes are known.
         """
         if not self.guards:
             return []
@@ -498,7 +504,7 @@ class Graph:
             yield value
 
     def symbols(self) -> Iterator[Symbol]:
-        """Yield the symbols of all sizes in nodes, outputs and guards; symbols may repeat."""
+        """Yield the symbols of all sizes in nodes, outputs and guards. Symbols may repeat."""
         conditions = [guard.condition for guard in self.guards]
         shared = [size for node in self.nodes for region in node.regions for size in region.sizes.values()]
         for item in iterate_structure(
@@ -510,7 +516,7 @@ class Graph:
     def numbers_of_sizes(self) -> set[Value]:
         """Return the inputs that are Python numbers from which sizes in parameters of nodes are computed.
 
-        Compilers must take them as static. Fill values do not count.
+        Compilers must take them as static arguments. Fill values do not count as sizes.
         """
         return {
             symbol.source
@@ -531,9 +537,9 @@ class Graph:
 
 
 def _sizes_in_params(nodes: Iterable[Node]) -> Iterator[Size]:
-    """Yield the sizes among the parameters of nodes, except for fill values.
+    """Yield the sizes among the parameters of nodes and of their regions, except for fill values.
 
-    Sizes inside of regions are expressed in the enclosing scope, as far as they exist there.
+    Sizes in regions are expressed in symbols of the enclosing scope where these exist.
     """
     for node in nodes:
         params = (param for name, param in node.params.items() if name not in _ELEMENTS)
@@ -553,10 +559,10 @@ __all__ = ["Effect", "Graph", "Guard"]
 
 
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
-    """Return the graph as text.
+    """Return the graph as text, one line per node.
 
-    With `around`, return only the line of that node, marked by ``->``, and up to `lines` lines before and
-    after it.
+    With ``around``, return the first and the last line and, of the others, only the line of that node,
+    marked by ``->``, and up to ``lines`` lines before and after it.
     """
     names = _Names()
     head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(names.declared, graph.inputs))}"
@@ -588,7 +594,7 @@ def _lines(names: _Names, nodes: Iterable[Node], depth: int) -> Iterator[tuple[N
 
 @dataclass(slots=True)
 class _Names:
-    """Unique names for the values of one block."""
+    """Unique names for the values of one block, given out at first use."""
 
     of: dict[Value, str] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
@@ -640,12 +646,12 @@ class _Bare(str):
 
 
 class Aliases:
-    """Values of a graph grouped by the storage they share.
+    """Alias analysis of a graph: which values share storage, and which storage is written to.
 
     The base of a value is the value whose storage it is a view of, or the value itself. In canonical
-    graphs nothing aliases and nothing is written.
+    graphs no values alias and none is written to.
 
-    written: bases that some node writes to.
+    written: bases that some node writes to, in regions, too.
     touched: `written`, and the bases that are written to through another captured array with the same
         storage.
     """
@@ -674,8 +680,7 @@ class Aliases:
 
 
 def call_signature(graph: Graph) -> inspect.Signature:
-    """Return a signature with the names of the recorded arguments, for originals without a signature or
-    names.
+    """Return a signature with the names of the recorded arguments, for an original without a signature.
 
     Each parameter can be passed by position or by keyword, and has no default. A positional argument that
     is a container or a constant is named ``argument_<position>``.

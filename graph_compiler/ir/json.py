@@ -1,6 +1,6 @@
-"""Graphs as JSON, without the elements of arrays. Reading checks the form of all data and executes nothing.
+"""Graphs as JSON, without the elements of arrays. Decoding checks the form of data and executes nothing.
 
-Nested arguments without a JSON form carry a tag: ``{"!": "tuple", "v": [...]}``, ``{"!": "value", "v":
+Arguments that JSON cannot express carry a tag: ``{"!": "tuple", "v": [...]}``, ``{"!": "value", "v":
 3}``, ``{"!": "size", "v": [...]}``. Values are indices into a table of values. Framework objects such as
 dtypes and devices are converted by the caller's ``spell`` and ``read``.
 """
@@ -35,9 +35,10 @@ log = logging.getLogger("graph_compiler")
 
 
 def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
-    """Return the JSON form of a tree. `item` writes keys and static values.
+    """Return the JSON form of a tree. ``item`` encodes keys and static values.
 
-    Settings of containers, such as the factory of a defaultdict, are left out.
+    Settings of containers, such as the factory of a defaultdict, are left out, and so are classes of
+    leaves other than int and float.
     """
     if isinstance(tree, Leaf):
         return (
@@ -76,10 +77,11 @@ def _form(cls: type) -> str:
 
 
 def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -> Tree:
-    """Return the tree for its JSON form. Raise `InvalidFile` for malformed data.
+    """Return the tree for its JSON form.
 
-    `known` returns the class for a module and name. If it returns None for a container, a plain container
-    replaces it, with a warning.
+    ``known`` returns the class for a module and name. If it returns None for a container, a plain
+    container replaces the class, with a warning. For malformed data, raise ``InvalidFile`` or another
+    error, such as ``KeyError``.
     """
     if data == "*":
         return Leaf()
@@ -121,7 +123,7 @@ def _class(name: Any, form: Any, keys: tuple[Any, ...], known: KnownClasses) -> 
 def _named_class(name: Any, known: KnownClasses) -> type:
     """Return a class that is itself a static value.
 
-    Raise `InvalidFile` if it is unknown, since nothing can replace it.
+    Raise ``InvalidFile`` if it is unknown, because nothing can replace it.
     """
     module, _, qualified = name.partition(":") if isinstance(name, str) else ("", "", "")
     found = _PLAIN.get(module) if not qualified else known(module, qualified)
@@ -140,14 +142,14 @@ def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:
 
 
 class KnownClasses:
-    """Lookup of classes that a file may name.
+    """Lookup of classes that a file may name, which must be harmless because files are not trusted.
 
-    Only libraries that a frontend trusts (`Traits.results`) are imported because a file names them; other
-    modules must be loaded. Objects are created without running their code. So classes with finalizers,
-    exceptions, enums and metaclasses are rejected, and of the standard library everything but tuples and
-    dataclass mappings.
+    Modules must be loaded already; only those of the trait ``results`` are imported. Objects are created
+    without running their code. So classes with finalizers, exceptions, modules, enums and metaclasses are
+    rejected, and of the standard library everything but tuples and dataclass mappings.
 
-    given: classes by module and name, to look up in instead; None to search modules.
+    given: classes by module and name, which are looked up instead, without these checks; None to search
+        modules.
     """
 
     def __init__(self, given: Mapping[tuple[str, str], type] | None = None) -> None:
@@ -155,7 +157,7 @@ class KnownClasses:
         self._unknown: set[tuple[str, str]] = set()
 
     def __call__(self, module: str, name: str) -> type | None:
-        """Return the class with this module and qualified name, or None if unknown or forbidden."""
+        """Return the class with this module and qualified name; None if it is unknown or rejected."""
         if self._given is not None:
             return self._given.get((module, name))
         is_trusted = module.startswith(trait("results"))
@@ -178,7 +180,7 @@ class KnownClasses:
         return found if takes else None
 
     def note_unknown(self, module: str, name: str, form: Any) -> None:
-        """Log a warning that a plain container replaces a class, once per class."""
+        """Log a warning that a plain container replaces a class, at its first occurrence."""
         if (module, name) not in self._unknown:
             self._unknown.add((module, name))
             log.warning(
@@ -223,7 +225,7 @@ class Encoder:
     """Encoder of one graph as JSON data.
 
     spell(item): returns the text of a framework object, or None if it has none.
-    values: table of values, in the order in which they were met.
+    values: table of values, in the order in which they were encoded.
     """
 
     def __init__(self, graph: Graph, spell: Spell) -> None:
@@ -233,7 +235,11 @@ class Encoder:
         self.key = graph.randomness.key
 
     def graph_json(self) -> dict[str, Any]:
-        """Return the graph as JSON data. Raise `InvalidFile` if it refers to objects of this process."""
+        """Return the graph as JSON data.
+
+        Raise ``InvalidFile`` if the graph reads or changes state of the user's objects, if captured
+        arrays alias, or if an object in it has no text.
+        """
         graph = self.graph
         _refuse_unsaved(graph)
         for value in (
@@ -309,7 +315,8 @@ class Encoder:
     def _record(self, node: Node) -> dict[str, Any] | None:
         """Return the properties of a recorded call that generated code needs; None for canonical nodes.
 
-        `key` follows from the name of the call.
+        Properties with default values are left out, and so is ``key``, which follows from the name of the
+        call.
         """
         if node.record is None:
             return None
@@ -326,7 +333,7 @@ class Encoder:
     def item(self, item: Any) -> Any:
         """Return the JSON form of an argument, nested or not.
 
-        Raise `InvalidFile` for objects that have none.
+        Raise ``InvalidFile`` for an object that has none.
         """
         if item is None or type(item) in (bool, int, str) or (type(item) is float and math.isfinite(item)):
             return item
@@ -378,8 +385,8 @@ def _line(text: str) -> str:
 class Decoder:
     """Decoder of one graph from JSON data.
 
-    read(text): returns the framework object for a text, or raises.
-    arrays: constants by name.
+    read(text): returns the framework object for a text, or raises an error.
+    arrays: arrays of constants by name.
     kinds: classes of assumptions by name.
     key_of(op): returns the name of a recorded call without its module.
     known: classes that the file may name.
@@ -408,7 +415,10 @@ class Decoder:
             value.spec = ArraySpec(tuple(self._dim(dim) for dim in shape), dtype)
 
     def graph(self) -> Graph:
-        """Return the graph, which is not verified yet. Raise `InvalidFile` for malformed data."""
+        """Return the graph, which is not verified yet.
+
+        For malformed data, raise ``InvalidFile`` or another error, such as ``KeyError``.
+        """
         data = self.data
         graph = Graph(matching(KEY, data["name"]), matching(NAME, data["dialect"]))
         graph.inputs = self.inputs = [self.value(number) for number in data["inputs"]]
@@ -597,9 +607,9 @@ def _number(item: Any) -> Any:
 
 
 def matching(pattern: re.Pattern[str], text: Any) -> str:
-    """Return `text` if all of it matches `pattern`; raise `InvalidFile` otherwise.
+    """Return ``text`` if all of it matches ``pattern``; otherwise raise ``InvalidFile``.
 
-    The text becomes part of generated source.
+    Such a text becomes part of generated source.
     """
     if not isinstance(text, str) or not pattern.fullmatch(text):
         raise InvalidFile(f"{text!r:.80} is no legal name here")

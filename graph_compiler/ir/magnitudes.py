@@ -1,8 +1,9 @@
-"""Range analysis of Python integers in a program: Python's are unbounded, those of arrays overflow.
+"""Range analysis of Python integers in a graph: they have no bounds in Python, but overflow in arrays.
 
-Interval arithmetic over scalar values. Elements of arrays have the range :data:`OF_ARRAY`, numbers
-computed from both kinds :data:`MIXED`. The carry of a loop is iterated to a fixed point with widening; a
-counter, which changes by a small amount per iteration, is bounded by an assumed trip count.
+The analysis is interval arithmetic over scalar values. Elements of arrays have the range
+:data:`OF_ARRAY`, numbers computed from both kinds :data:`MIXED`. The carry of a loop is iterated to a
+fixed point with widening; a counter, which changes by a small amount per iteration, is bounded by an
+assumed trip count.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _Ranges = Mapping[Value, Range]
 
 
 def outgrows(graph: Graph) -> bool:
-    """Return True if a Python integer in a canonical graph may exceed the integer dtypes of arrays.
+    """Return True if a Python integer in a canonical graph may exceed int32, the narrowest dtype used for it.
 
     Integer arguments are assumed to be below 2 ** 30, and trip counts below 2 ** 15.
     """
@@ -69,7 +70,7 @@ def _largest(numbers: Range) -> float:
 
 
 def _run(nodes: Sequence[Node], known: dict[Value, Range]) -> bool:
-    """Enter the ranges of all results in `known`. Return False if one exceeds int32."""
+    """Enter the ranges of all results in ``known``; return False at the first one that exceeds int32."""
     for node in nodes:
         made = (
             _BLOCKS[node.op](node, known) if node.op in _BLOCKS else [_range(node, known)] * len(node.outputs)
@@ -164,14 +165,18 @@ _RULES: dict[str, Callable[..., Range]] = {
 
 
 def _either(ranges: Sequence[Range]) -> Range:
-    """Return the union of `ranges`; if one is ``_ENDLESS``, ``MIXED`` or ``OF_ARRAY``, the first of these."""
+    """Return the union of ``ranges``.
+
+    If some of them are ``_ENDLESS``, ``MIXED`` or ``OF_ARRAY``, return the first of these three that
+    occurs. Without ranges, return ``(0.0, 0.0)``.
+    """
     untold = [numbers for numbers in ranges if not _is_told(numbers)]
     if _ENDLESS in ranges or not ranges:
         return _ENDLESS if ranges else (0.0, 0.0)
     return max(untold) if untold else (min(low for low, _ in ranges), max(high for _, high in ranges))
 
 
-# ------------------------------------------------------------------------------------- blocks
+# ----------------------------------------------------------------------------------------------------- blocks
 def _inside(region: Region, given: Sequence[Range], known: dict[Value, Range]) -> list[Range]:
     known.update(zip(region.block.inputs, given))
     fits = _run(region.block.nodes, known)

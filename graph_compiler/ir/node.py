@@ -1,4 +1,4 @@
-"""Nodes, and the values that they read and produce."""
+"""Values, nodes, blocks and regions: the parts of a graph."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CallRecord:
         operands, occur in it.
     read: True if its result is a number that Python read from an array, or was computed from one.
     errstate: settings of `numpy.errstate` that differ from the default.
-    extra: properties that only this frontend needs.
+    extra: properties that only one frontend needs; None if there are none.
     """
 
     key: str = ""
@@ -78,7 +78,7 @@ class Origin:
     file, line: position in the user's code.
     module: path of the module that was running, such as `encoder.layers.0`; empty outside of modules.
     call: name of the framework function that was called.
-    stored: variables to which the user's code assigns the result.
+    stored: variables to which the user's code assigns the result. Comparisons of origins ignore it.
     instruction: offset of the bytecode instruction, which separates expressions on one line.
     """
 
@@ -101,8 +101,8 @@ class Value:
     name: preferred name in generated code. It need not be unique.
     spec: shape and dtype.
 
-    Derived graphs share values, so `name` and `spec` are assigned only by the code that creates the value.
-    The node that produces a value depends on the graph: see `Graph.maker`.
+    Derived graphs share values, so only the code that creates a value assigns ``name`` and ``spec``. The
+    node that produces a value depends on the graph (:meth:`Graph.maker`).
     """
 
     __slots__ = ("name", "spec")
@@ -142,8 +142,8 @@ class Node:
     outputs: values that the node produces.
     record: properties of the recorded call; None in canonical graphs.
     regions: blocks that the operation runs, such as the body of a loop.
-    uses: values that the node reads, each once, including the sources of the sizes that its regions share
-        with the enclosing scope.
+    uses: values that the node reads, each once, including the sources of sizes in its arguments and of the
+        sizes that its regions share with the enclosing scope.
     """
 
     op: str
@@ -181,9 +181,9 @@ class Node:
 
     @property
     def is_random(self) -> bool:
-        """True if a recorded call advances a random generator.
+        """True if the node is a recorded call that advances a random generator.
 
-        Random operations of canonical graphs are functions of a key.
+        It is False for random operations of canonical graphs, which are functions of a key.
         """
         return self.record is not None and self.record.random
 
@@ -231,7 +231,10 @@ def count_all(nodes: Iterable[Node]) -> int:
 
 
 def values_in(structure: Any) -> list[Value]:
-    """Return all values in nested arguments, including the sources of the sizes in them."""
+    """Return all values in nested arguments, including the sources of the sizes in them.
+
+    A value occurs as often as it is referred to.
+    """
     found: list[Value] = []
     for item in iterate_structure(structure):
         # Most items that are no numbers are values, so this is tested first.
@@ -243,10 +246,11 @@ def values_in(structure: Any) -> list[Value]:
 
 
 class Makers:
-    """Index of a list of nodes that is updated on lookup.
+    """Index from a value to the node of a list that produces it. Each lookup updates it.
 
     A list under construction grows at its end and is truncated when a row gives up, so only the changed
-    tail is indexed again. Inserting a node earlier invalidates the index from that position on.
+    tail is indexed again. A node that is inserted earlier causes the rest of the list to be indexed
+    again; a node that is replaced before the end is not noticed.
     """
 
     __slots__ = ("_known", "_makers")
@@ -302,8 +306,8 @@ class Region:
     reads only the inputs of its block. Values captured from the enclosing scope are operands of the node.
 
     name: name of the function that is generated for the region.
-    sizes: for each symbol read from an input of the block, the equal size in the enclosing scope (a `Size`
-        or an int).
+    sizes: for symbols read from inputs of the block, the equal size in the enclosing scope (a ``Size`` or
+        an int), if there is one.
     """
 
     name: str
@@ -311,9 +315,9 @@ class Region:
     sizes: Mapping[Symbol, Any]
 
     def outward(self, size: Any) -> Any:
-        """Return `size` expressed in symbols of the enclosing scope.
+        """Return ``size`` expressed in symbols of the enclosing scope.
 
-        Symbols that have no counterpart in the enclosing scope stay.
+        Symbols without a counterpart in ``sizes`` are not replaced.
         """
         return substitute(size, lambda symbol: self.sizes.get(symbol, Size.of(symbol)))
 

@@ -12,7 +12,7 @@ from .node import Origin, Value
 
 
 class Question(NamedTuple):
-    """Comparison that the code of a loop evaluated to True in the iteration at index ``place``."""
+    """Comparison that evaluated to True in the code of a loop, in the iteration with the index ``place``."""
 
     place: int
     condition: Size
@@ -24,7 +24,10 @@ LoopIndices = Mapping[Value, "tuple[RecordedLoop, int]"]
 
 
 def always_holds(condition: Any, numbers: LoopIndices) -> bool:
-    """Return True if a comparison is proved for all values of these loop indices and of sizes."""
+    """Return True if a comparison is proved for all sizes and for all values of the loop indices ``numbers``.
+
+    False means that it is not proved. A ``condition`` that is no ``Size`` is returned as a bool.
+    """
     if not isinstance(condition, Size):
         return bool(condition)
     read = {symbol.source: symbol for symbol in condition.symbols()}
@@ -40,7 +43,10 @@ def placed(condition: Size, number: Value, other: Any) -> Any:
 
 
 def _forms(loop: RecordedLoop, left_out: int, seen: Any) -> Iterator[Any]:
-    """Yield the loop index as an expression: counted from the first iteration, and back from the last."""
+    """Yield the loop index as an expression: counted from the first iteration, and back from the last.
+
+    The second expression is yielded only if the step is 1 or -1. ``seen`` is the recorded index.
+    """
     first = loop.start + left_out * loop.step
     done = max(0, (int(seen) - hint_of(first)) // loop.step)
     yield first + Size.of(Symbol(object(), 0, done)) * loop.step
@@ -77,10 +83,10 @@ ASKED: Path = ("while",)
 
 @dataclass(frozen=True, slots=True)
 class VariableState:
-    """State of a variable, or of a part of one, at a mark.
+    """State of a variable, or of an item inside one, at a mark.
 
     kind: properties besides the elements: type and shape of an array; any other object itself.
-    item: value of an array, size of a symbolic number, otherwise None.
+    item: value of an array, or size of a symbolic number; otherwise None.
     """
 
     kind: Any
@@ -106,7 +112,7 @@ class Mark:
 
 @dataclass(eq=False, slots=True)
 class RecordedLoop:
-    """A recorded ``for`` or ``while`` whose iterations change only the variables in its marks.
+    """Recorded ``for`` or ``while`` loop whose iterations change only the variables in its marks.
 
     A ``for`` iterates over ``range(start, stop, step)``.
 

@@ -1,4 +1,4 @@
-"""Construction of a changed copy of a block, with copies of nodes for other operands and outputs."""
+"""Construction of a changed copy of a block, from copies of its nodes with other operands and outputs."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .node import Block, Makers, Node, Region, Value
 
 
 def copy_node(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> Node:
-    """Return a copy of `node` with new outputs and with `mapped` applied to every value and size.
+    """Return a copy of ``node`` with new outputs, and with ``mapped`` applied to every value and size.
 
-    In regions, only the sizes of the enclosing scope are mapped; their blocks are shared. The new outputs
-    are entered in `own`, by the old ones.
+    Of regions, only the sizes of the enclosing scope are mapped; the copy shares their blocks. ``own``
+    gets an entry from each old output to the new one.
     """
 
     def whole(structure: Any) -> Any:
@@ -43,9 +43,10 @@ def copy_node(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -
 
 
 def copy_with_replacements(node: Node, pairs: Iterable[tuple[Value, Value]]) -> Node | None:
-    """Return a copy of `node` with the first value of each pair, and its sizes, replaced by the second.
+    """Return a copy of ``node`` with new outputs, in which values are replaced according to ``pairs``.
 
-    Return None if two pairs give different replacements for one value.
+    The first value of a pair, and sizes that are read from it, are replaced by the second. Return None if
+    two pairs give different replacements for one value.
     """
     own: dict[Value, Any] = {}
     if any(own.setdefault(value, other) is not other for value, other in pairs):
@@ -63,9 +64,9 @@ def copy_with_replacements(node: Node, pairs: Iterable[tuple[Value, Value]]) -> 
 
 
 def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], None]) -> tuple[Any, ...]:
-    """Append copies of the nodes of `region`, applied to `operands`, and return its outputs.
+    """Append copies of the nodes of ``region``, applied to ``operands``, and return the region's outputs.
 
-    The operands are values or numbers.
+    ``operands`` are values or numbers, one for each input. ``append`` is called with each copy.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ir.builder import close
@@ -103,7 +104,7 @@ class _Inlined:
         return substitute(item, self._symbol) if isinstance(item, Size) else item
 
     def _symbol(self, symbol: Symbol) -> Any:
-        """Return the size in the enclosing scope: an axis of an operand, or one read from a copied node."""
+        """Return the size outside the region: an axis of an operand, or a size read from a copied node."""
         if symbol in self.region.sizes:
             return self.region.sizes[symbol]
         source = self.own[symbol.source]
@@ -114,10 +115,10 @@ class _Inlined:
 
 # ---------------------------------------------------------------------------------------------------- rewrite
 class Rewriter:
-    """Builder of a changed copy of `block`.
+    """Builder of a changed copy of ``block``.
 
-    Walk ``block.nodes`` in order. For each node, take :meth:`rewritten`, then either :meth:`append` it or
-    :meth:`replace` its outputs.
+    Pass each node of ``block.nodes``, in order, to :meth:`rewritten`. Then either :meth:`append` the
+    result or :meth:`replace` its outputs by other values. :meth:`finish` returns the new block.
     """
 
     def __init__(self, block: Block) -> None:
@@ -147,7 +148,7 @@ class Rewriter:
         self.nodes.append(node)
 
     def rewritten(self, node: Node) -> Node:
-        """Return `node` with its operands replaced, or the node itself if none is replaced."""
+        """Return ``node`` with its operands replaced, or the node itself if no operand is replaced."""
         if not any(map(self.is_replaced, node.uses)):
             return node
         return replace(
@@ -159,9 +160,9 @@ class Rewriter:
         )
 
     def _region(self, region: Region) -> Region:
-        """Return the region with the sizes that it shares with the enclosing scope replaced.
+        """Return ``region`` with the sizes replaced that it shares with the enclosing scope.
 
-        A region shared by several nodes stays shared.
+        If several nodes share the region, they share the new one, as long as its sizes are equal.
         """
         sizes = {symbol: self.mapped(size) for symbol, size in region.sizes.items()}
         known = self._regions.get(id(region), region)
@@ -197,7 +198,7 @@ class Rewriter:
         return dim if dim is not None else Size.of(symbol.of(self.value(symbol.source)))
 
     def finish(self) -> Block:
-        """Return the new block, or the original one if nothing changed."""
+        """Return the new block, or the original block if no node changed and no value was replaced."""
         # This may append nodes, so it comes before they are read.
         outputs = tuple(map(self._mapped, self.block.outputs))
         nodes = tuple(self.nodes)

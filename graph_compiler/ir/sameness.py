@@ -1,4 +1,4 @@
-"""Structural equality of graphs."""
+"""Structural comparison of graphs and regions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .node import Node, Region, Value
 
 
 def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], bool] = operator.is_) -> bool:
-    """Return True if both recordings have equal calls, conditions, captured arrays and effects.
+    """Return True if both recordings have equal calls, conditions, arrays, state and effects.
 
-    `same_array` compares two captured arrays. Names of graphs and values do not count. Return False if a
-    comparison raises.
+    ``same_array`` compares two captured arrays. Names of graphs and values do not count, those of
+    parameters and constants do. Return False if the comparison of static arguments raises.
 
     >>> one = Graph("f", "torch")
     >>> same_program(one, Graph("g", "torch")), same_program(one, Graph("f", "torch", outputs=[2]))
@@ -63,7 +63,7 @@ def _description(graph: Graph) -> tuple[Any, ...]:
 def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[Any, ...]:
     """Return a hashable description of a region, in which numbers stand for values.
 
-    `outside` describes sizes of the enclosing scope.
+    ``outside`` describes the sizes of the enclosing scope that the region shares.
     """
     block = region.block
     plain = _numbered(block.inputs, block.nodes)
@@ -78,7 +78,9 @@ def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[A
 def hashable(item: Any) -> Any:
     """Return nested arguments as tuples that can be hashed and compared.
 
-    Numbers are distinguished by type and sign (1, 1.0 and True; 0.0 and -0.0).
+    Numbers are distinguished by type and sign (1, 1.0 and True; 0.0 and -0.0), and NaN equals itself.
+    Values, sizes and other objects are kept, so they must be hashable. The order of the items of a dict
+    counts.
     """
     if isinstance(item, (tuple, list)):
         return (type(item), *map(hashable, item))

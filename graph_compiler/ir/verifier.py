@@ -15,12 +15,13 @@ from .node import DEEPEST, Node, Region, Value, values_in
 
 
 def faults(node: Node, depth: int = 1) -> Iterator[str]:
-    """Yield a description of each rule that the regions of `node` break.
+    """Yield a description of each rule that the regions of ``node`` break.
 
-    A region is isolated. It has an input for each operand. The carry keeps its specs. Branches return the
-    same specs. Conditions are booleans. Sizes that leave a region are known outside. Random draws in a
-    loop depend on something that changes per iteration. Checks of elements have been moved out of the
-    region. Nodes inside of regions are not checked.
+    Regions must be at most ``DEEPEST`` deep and read only their own inputs. A region must have an input for
+    each operand, with the operand's dtype and recorded shape. The carry must keep its recorded shapes, and
+    sizes of outputs must be known in the enclosing scope. Random operations in a loop must depend on
+    something that changes in each iteration. Checks of elements must be outside regions. The arrays of pairs
+    of an ``associative_scan`` must have one symbolic length. Nodes inside the regions are not checked.
     """
     if not node.regions:
         return
@@ -41,7 +42,10 @@ def faults(node: Node, depth: int = 1) -> Iterator[str]:
 
 
 def _outer_reads(region: Region) -> Iterator[str]:
-    """Yield faults for reads of outer values, and for sizes whose array is not in the region."""
+    """Yield faults for reads and outputs of values that the region does not have.
+
+    Sizes of arrays must be read from values of the region, too.
+    """
     made = set(region.block.inputs)
     for inner in region.block.nodes:
         yield from (
@@ -66,7 +70,10 @@ def _outer_reads(region: Region) -> Iterator[str]:
 
 
 def _operand_faults(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[str]:
-    """Yield faults for inputs whose specs differ from those of operands, or of rows of a sequence."""
+    """Yield faults for inputs that differ from their operands in number, dtype or recorded shape.
+
+    An input for a sequence of a ``scan`` is compared with a row of the sequence.
+    """
     inputs, carried = region.block.inputs, node.params.get("carried", 0)
     # The rule has further inputs before the operands.
     if node.op == "custom_derivative" and region is node.regions[-1]:
@@ -92,7 +99,7 @@ def _operand_faults(node: Node, region: Region, operands: tuple[Any, ...]) -> It
 
 
 def _lengths_of_pairs(node: Node) -> Iterator[str]:
-    """Yield faults for arrays of an `associative_scan` whose length differs from the number of pairs."""
+    """Yield faults for arrays of an ``associative_scan`` whose length is not the number of pairs."""
     (region,), axis = node.regions, node.params["axis"]
     pairs = region.block.inputs[: own_inputs(node.op, node.params)]
     if any(axis >= value.ndim for value in (*pairs, *values_in(region.block.outputs))):
@@ -116,7 +123,7 @@ def _lengths_of_pairs(node: Node) -> Iterator[str]:
 
 
 def rule_inputs(node: Node) -> int:
-    """Return the number of inputs that the rule of a `custom_derivative` has before the operands."""
+    """Return the number of inputs that the rule of a ``custom_derivative`` has before the operands."""
     if node.params["kind"] == "jvp":
         return len(node.params["differentiated"])
     results = node.regions[0].specs_outside()
@@ -124,7 +131,10 @@ def rule_inputs(node: Node) -> int:
 
 
 def _carry_faults(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
-    """Yield faults for a carry that changes sizes, and for output sizes unknown outside of the region."""
+    """Yield faults for a carry that changes sizes, and for output sizes unknown outside the region.
+
+    Condition regions are skipped.
+    """
     carried = node.params.get("carried", 0)
     for region in node.regions:
         if region.name == "condition":
@@ -146,7 +156,10 @@ def _carry_faults(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
 
 
 def _repeated_draws(region: Region, own: int) -> Iterator[str]:
-    """Yield faults for random operations of a loop whose key is the same in every iteration."""
+    """Yield faults for random operations of a loop whose key is the same in every iteration.
+
+    own: number of the region's first inputs, which change in each iteration.
+    """
     changing: set[Value] = set(region.block.inputs[:own])
     for inner in region.block.nodes:
         if any(value in changing for value in inner.uses):
@@ -165,17 +178,18 @@ def _unseen_checks(region: Region) -> Iterator[str]:
 
 
 def _draws(node: Node) -> bool:
-    """Return True for random operations except `random_fold_in`, whose key may repeat."""
+    """Return True for random operations except ``random_fold_in``, whose key may repeat."""
     declared = find(node.op)
     return declared is not None and declared.section == "random" and node.op != "random_fold_in"
 
 
 def verify(graph: Graph) -> Graph:
-    """Return `graph`, or raise `InvalidGraph` with the lines around the first fault.
+    """Return ``graph``, or raise ``InvalidGraph`` with the lines around the first fault.
 
-    Each value is produced once, before it is used. All roots exist. In canonical graphs, each operation is
-    in the vocabulary and has exactly its parameters, and the specs of its outputs equal those that its
-    rule infers. Regions obey the rules of :func:`faults`.
+    Each value must be produced once, before it is used, and all roots must exist. Regions must obey the
+    rules of :func:`faults`. Canonical operations, and all that run regions, must have exactly their
+    parameters, and outputs whose dtypes and recorded shapes are those that their rule infers. Raise
+    ``UnknownOperation`` for an operation or parameter that does not exist.
     """
     made: set[Value] = set(graph.sources())
     _verify_nodes(graph, graph.nodes, made, 1)

@@ -1,4 +1,4 @@
-"""Kinds of containers: how objects of a class are separated into parts and rebuilt."""
+"""Kinds of containers: how objects of a class are taken apart and rebuilt."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STANDS_FOR = "_graph_compiler_stands_for"
 
 
 def plain_class(cls: Any) -> Any:
-    """Return the class that a shim class replaces, or `cls` itself if it is no shim.
+    """Return the class that a shim class replaces; ``cls`` itself if it is no shim.
 
     >>> class Layer: ...
     >>> shim = type("Layer", (Layer,), {STANDS_FOR: Layer})
@@ -31,9 +31,9 @@ def plain_class(cls: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------------ kinds
 class Setting(str):
-    """Name of a property that a container has besides its items, used as a key before theirs.
+    """Key of a property that a container has besides its items. It precedes the keys of the items.
 
-    Examples are the `maxlen` of a deque and the factory of a defaultdict.
+    Examples are the ``maxlen`` of a deque and the ``default_factory`` of a defaultdict.
     """
 
     __slots__ = ()
@@ -44,14 +44,14 @@ def is_namedtuple(cls: type) -> bool:
 
 
 def is_dataclass_mapping(cls: type) -> bool:
-    """Return True if `cls` is a mapping whose items are also fields of a dataclass."""
+    """Return True if ``cls`` is both a mapping and a dataclass, such as a ``ModelOutput`` of transformers."""
     return issubclass(cls, Mapping) and dataclasses.is_dataclass(cls)
 
 
 def stand_in(name: str, fields: Sequence[str]) -> type:
-    """Return a new named tuple class that replaces a class which is not importable.
+    """Return a new named tuple class, which replaces a class that a file names and that is not loaded.
 
-    A file refers to that class by `name`.
+    Raise ``ValueError`` if ``name`` or a field is no valid identifier.
     """
     made = collections.namedtuple(name, fields)  # type: ignore[misc]
     setattr(made, _STANDS_IN, True)
@@ -63,7 +63,7 @@ def is_stand_in(cls: type) -> bool:
 
 
 def is_like(cls: type, stands_in: type) -> bool:
-    """Return True if `cls` is a named tuple with the name and fields of a stand-in.
+    """Return True if ``cls`` is a named tuple class with the name and fields of the class ``stands_in``.
 
     >>> is_like(collections.namedtuple("Pair", "a b"), stand_in("Pair", ["a", "b"]))
     True
@@ -95,7 +95,7 @@ def _default_dict_items(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _dataclass_items(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Return the fields, then other attributes, such as those set by `__post_init__`.
+    """Return the names and values of the fields, then of other attributes, such as ``__post_init__`` sets.
 
     Fields without a value are left out.
     """
@@ -118,13 +118,13 @@ def register_container(
     items: Callable[[Any], Iterable[tuple[Any, Any]]],
     make: Callable[[type, Sequence[Any], Sequence[Any]], Any],
 ) -> None:
-    """Treat objects of a class, and of its subclasses that are not registered themselves, as containers.
+    """Register a class, with its subclasses that are not registered themselves, as a class of containers.
 
     items: returns (key, part) pairs of an object. Keys must be comparable.
     make: returns an object of the class from (class, keys, parts).
 
-    Lists, dicts, dataclasses and the like are known. Objects with attributes need registration only if
-    they hold more than their attributes. A second registration replaces the first.
+    Lists, dicts, dataclasses and the like need no registration, other objects only if they hold more than
+    their attributes. A second registration of a class replaces the first.
 
     >>> class Span:
     ...     __slots__ = ("start", "stop")
@@ -142,7 +142,7 @@ def register_container(
 
 
 def registered_class(cls: type) -> type | None:
-    """Return the nearest registered class among `cls` and its bases, or None."""
+    """Return the first registered class in the MRO of ``cls``, which begins with ``cls`` itself, or None."""
     return next((base for base in cls.__mro__ if base in _registered), None) if _registered else None
 
 
@@ -190,12 +190,18 @@ _PLAIN: dict[type, Any] = {cls: _found(cls) for cls in (tuple, list, dict)}
 
 
 def kind_of(cls: type) -> Any:
-    """Return the row of `_KINDS` for a class of containers, or None for other classes."""
+    """Return the row of ``_KINDS`` for a class of containers; None for any other class.
+
+    For a registered class the row is made of its registration.
+    """
     return _PLAIN.get(cls) or _found(cls)
 
 
 def is_container(cls: type) -> bool:
-    """Return True for lists, dicts and the like, and False for classes whose objects only have attributes."""
+    """Return True if objects of ``cls`` have items: for lists, dicts, dataclasses and the like.
+
+    Return False for classes whose objects only have attributes.
+    """
     return kind_of(cls) is not None
 
 
@@ -204,9 +210,9 @@ def build(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 
 
 def maker_of(cls: type) -> Callable[[type, Sequence[Any], Sequence[Any]], Any]:
-    """Return the function that builds an object of `cls` from (class, keys, children).
+    """Return the function that builds an object of ``cls`` from (class, keys, children).
 
-    For a class that is no container, the keys are attributes.
+    If ``cls`` is no container, the keys are names of attributes.
     """
     kind = kind_of(cls)
     made: Callable[[type, Sequence[Any], Sequence[Any]], Any] = kind[2] if kind else making.make_object
@@ -214,9 +220,10 @@ def maker_of(cls: type) -> Callable[[type, Sequence[Any], Sequence[Any]], Any]:
 
 
 def is_called_with_items(cls: type) -> bool:
-    """Return True if calling a tuple or list class with its items equals :func:`build`.
+    """Return True if calling a tuple or list class with its items does the same as :func:`build`.
 
-    This is so unless the class or a base made in Python defines `__new__` or `__init__`.
+    It does unless the class or a base made in Python defines ``__new__`` or ``__init__``; generated
+    methods of named tuples, which take the items as arguments, do not count.
 
     >>> class Row(list):
     ...     def __init__(self, width):

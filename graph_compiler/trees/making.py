@@ -1,7 +1,7 @@
-"""Make containers from their keys and items, whatever arguments the ``__init__`` of their class takes.
+"""Construction of containers from their keys and items, whatever arguments the ``__init__`` of a class takes.
 
-Generated source that returns such a container holds copies of these functions: they use Python's standard
-library alone.
+Generated source that returns such a container holds copies of these functions, so they use only the
+standard library.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 
 
 def base_of(cls: type) -> Any:
-    """Return the nearest base class that is written in C, whose methods only store items."""
+    """Return the nearest base class of ``cls`` that is written in C, whose methods only store items."""
     is_heap_type = 1 << 9
     return next(base for base in cls.__mro__ if not base.__flags__ & is_heap_type)
 
 
 def make_tuple(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a tuple of the class `cls`, without calling its own `__new__`, which may change the items."""
+    """Return a tuple of the class ``cls`` without calling its own ``__new__``, which may change the items."""
     return base_of(cls).__new__(cls, children)
 
 
@@ -28,28 +28,29 @@ def make_called(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 
 
 def make_list(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a list of the class `cls`, without calling its `__init__`."""
+    """Return a list of the class ``cls`` without calling its ``__init__``."""
     made: Any = list.__new__(cls)
     list.extend(made, children)
     return made
 
 
 def make_deque(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a deque whose greatest length is the first child. The other children are its items."""
+    """Return a deque. The first child is its maximum length or None; the others are its items."""
     return cls(children[1:], children[0])
 
 
 def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a defaultdict whose factory is the first child. The other children are its items."""
+    """Return a defaultdict. The first child is its factory or None; the others are its items."""
     made: Any = defaultdict.__new__(cls)
     defaultdict.__init__(made, children[0])
     return filled(made, dict(zip(keys[1:], children[1:])))
 
 
 def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a mapping that is a dataclass, with its items in the order of `keys`.
+    """Return a mapping that is a dataclass, with these fields and items.
 
-    That need not be the order of the fields. Required fields without an item are None.
+    Required fields without an item are None. If the mapping is a dict, its items are in the order of
+    ``keys``, which need not be the order of the fields, and there are no others.
     """
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]
@@ -69,7 +70,7 @@ def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any
 
 
 def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a mapping of the class `cls` with these items, and no other items if it is a dict."""
+    """Return a mapping of the class ``cls`` with these items. A dict has no other items."""
     items = dict(zip(keys, children))
     if cls is dict:
         return items
@@ -84,7 +85,10 @@ def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 
 
 def filled(made: Any, items: dict[Any, Any]) -> Any:
-    """Add `items` to the mapping `made`, and return it. If it is a dict, its other items are removed."""
+    """Add ``items`` to the mapping ``made`` and return it.
+
+    If it is a dict, its other items are removed first.
+    """
     if not isinstance(made, dict):
         made.update(items)
         return made
@@ -97,7 +101,7 @@ def filled(made: Any, items: dict[Any, Any]) -> Any:
 
 
 def make_object(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return an object with these attributes, without calling its `__init__`."""
+    """Return an object with these attributes, without calling its ``__init__`` or ``__setattr__``."""
     made: Any = object.__new__(cls)
     for key, child in zip(keys, children):
         object.__setattr__(made, key, child)

@@ -19,7 +19,10 @@ C = TypeVar("C")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fixed:
-    """Argument that is part of the program: compared by value, and never treated as a container or array."""
+    """Static argument: part of the program, compared by value, and never treated as a container or array.
+
+    An array in it is compared by identity.
+    """
 
     value: Any
 
@@ -80,7 +83,7 @@ _LEAF = Leaf()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TypedLeaf(Leaf):
-    """Position of an object of a fixed class that may differ between calls.
+    """Position of an object of a fixed class, whose value may differ between calls.
 
     Examples are a Python number and a random generator.
     """
@@ -93,7 +96,7 @@ class TypedLeaf(Leaf):
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Static:
-    """Value that is part of the structure and so the same in all calls of one variant."""
+    """Value that is part of the structure, so it is the same in all calls of one variant."""
 
     value: Any
 
@@ -111,9 +114,9 @@ class Static:
 class Branch:
     """Container, or object with attributes.
 
-    type: its class.
-    keys: the keys of its children.
-    children: their trees.
+    type: class of the container or object.
+    keys: keys of its items, or names of its attributes.
+    children: trees of its items or attribute values.
     """
 
     type: type
@@ -126,7 +129,7 @@ class Branch:
 
 
 class AppendOnly(Branch):
-    """Branch for a list whose items nothing reads. It has no children, so it equals any other."""
+    """Branch for a list whose items nothing reads. It has no children, so all of one class are equal."""
 
     __slots__ = ()
 
@@ -138,7 +141,8 @@ def same_static(left: Any, right: Any) -> bool:
     """Return True if two static values are equal.
 
     Numbers, strings and the like are compared by type and value (NaN equals itself, and 0.0 is not -0.0),
-    tuples and lists item by item, bound methods by function and object, and other objects by identity.
+    tuples and lists by class and item by item, bound methods by function and object, and contents of
+    :class:`Fixed` by ``==`` unless they are arrays. Other objects are compared by identity.
 
     >>> same_static(2, 2), same_static(2, 2.0), same_static(object(), object())
     (True, False, False)
@@ -184,9 +188,9 @@ def _attributes(value: Any) -> list[tuple[str, Any]]:
 
 
 def items_of(value: Any) -> list[tuple[Any, Any]]:
-    """Return (key, part) pairs of a container, or the attributes of another object.
+    """Return (key, part) pairs of a container, or (name, value) pairs of the attributes of another object.
 
-    A value such as a number or a string has neither.
+    Numbers, strings, functions, classes, modules and the like have none.
 
     >>> items_of({"a": 1}), items_of([True]), items_of(2)
     ([('a', 1)], [(0, True)], [])
@@ -197,9 +201,9 @@ def items_of(value: Any) -> list[tuple[Any, Any]]:
 
 @functools.cache
 def _is_all_attributes(cls: Hashable) -> bool:
-    """Return True if objects of the class can be rebuilt from their attributes.
+    """Return True if ``object.__new__`` can create objects of the class, which attributes then complete.
 
-    Exceptions, for example, hold more.
+    It cannot create exceptions, for example, which hold more than their attributes.
     """
     try:
         object.__new__(cast(type, cls))
@@ -209,17 +213,18 @@ def _is_all_attributes(cls: Hashable) -> bool:
 
 
 def _has_slots(cls: type) -> bool:
-    """Return True if objects of `cls` hold more than their `__dict__`.
+    """Return True if a class in the MRO of ``cls`` has nonempty ``__slots__``.
 
-    Empty `__slots__`, as abstract classes have, hold nothing.
+    Its objects then hold more than their ``__dict__``.
     """
     return any(vars(base).get("__slots__") for base in cls.__mro__)
 
 
 def _is_plain(value: Any) -> bool:
-    """Return True if an object without arrays consists of at most 1024 Python values.
+    """Return True if an object consists of values, classes, lists, tuples, dicts and plain objects.
 
-    Such an object is compared by its contents.
+    Such an object is compared by its contents. Callable objects and objects with slots are not plain, and
+    neither is an object with more than about ``_MOST_PARTS`` parts.
     """
     waiting, seen = [value], 0
     while waiting:
@@ -275,28 +280,33 @@ def flatten(
     """Return the leaves of `value` in order, and the tree that rebuilds `value` from them.
 
     is_leaf: returns True for the arrays.
-    open_objects: returns True for objects whose attributes are searched for leaves; objects without leaves
-        become static values, unless they consist of Python values alone.
+    open_objects: returns True for objects whose attributes are searched for leaves. An object without
+        leaves becomes a static value, unless it consists only of Python values.
     always: returns True for objects that become branches even if they hold no leaf.
+
+    A container that is nested in itself is a static value there.
     """
     leaves: list[Any] = []
     return leaves, _flatten(value, is_leaf, leaves, open_objects, (), always)
 
 
 def plain_classes(tree: Tree) -> Tree:
-    """Return the tree with shim classes replaced by the user's classes."""
+    """Return the tree with shim classes replaced by the classes that they stand for."""
     if not isinstance(tree, Branch):
         return tree
     return type(tree)(plain_class(tree.type), tree.keys, tuple(map(plain_classes, tree.children)))
 
 
 def unflatten(tree: Tree, leaves: Iterable[Any]) -> Any:
-    """Return the value that `tree` describes, with these leaves."""
+    """Return the value that ``tree`` describes, with ``leaves`` at its leaves, in order."""
     return _unflatten(tree, iter(leaves))
 
 
 def call_of(tree: Tree, leaves: Iterable[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return positional and keyword arguments from the tree of a call, with :class:`Fixed` ones unwrapped."""
+    """Return positional and keyword arguments from the tree of a call and its leaves.
+
+    Arguments that are :class:`Fixed` are unwrapped.
+    """
     args, kwargs = unflatten(tree, leaves)
     return tuple(map(unfixed, args)), dict(zip(kwargs, map(unfixed, kwargs.values())))
 
@@ -310,7 +320,7 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
 
 
 def containers(value: Any) -> Iterator[Any]:
-    """Yield `value` and the containers in it at any depth, each once.
+    """Yield the containers among ``value`` and its items at any depth, each once, in no fixed order.
 
     These are lists, tuples, dicts, dataclasses and the like. Other objects are not searched.
     """
@@ -346,7 +356,7 @@ def leaves_of(tree: Tree) -> list[Leaf]:
 
 
 def has_arrays_alone(tree: Tree) -> bool:
-    """Return True if the tree consists only of leaves in tuples, lists and dicts."""
+    """Return True if the tree consists only of leaves in tuples, lists and dicts, not subclasses of these."""
     if isinstance(tree, Branch):
         return tree.type in (tuple, list, dict) and all(map(has_arrays_alone, tree.children))
     return isinstance(tree, Leaf)
@@ -390,7 +400,7 @@ def leaves_at(tree: Tree, value: Any) -> list[Any]:
 
 
 def child_of(value: Any, index: int, key: Any) -> Any:
-    """Return the part of a container or object with this key, its `index`-th part."""
+    """Return the item or attribute of ``value`` with the key ``key``, which is its ``index``-th one."""
     if isinstance(key, Setting):
         return getattr(value, key)
     if isinstance(value, (tuple, list)):
@@ -401,10 +411,10 @@ def child_of(value: Any, index: int, key: Any) -> Any:
 
 
 def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
-    """Return `value` with `function` applied to each part that is no tuple, list, dict or slice.
+    """Return ``value`` with ``function`` applied to each leaf, and the same tuples, lists, dicts and slices.
 
-    A dict of a subclass counts as a part. Named tuples keep their class; other subclasses become tuples or
-    lists.
+    A leaf is anything else, also an instance of a subclass of ``dict``. Keys of dicts are unchanged.
+    Named tuples keep their class; instances of other subclasses become tuples or lists.
     """
     cls = type(value)
     # Nearly all calls are of plain tuples and lists of leaves, so these are handled without recursion.
@@ -431,7 +441,10 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def iterate_structure(value: Any) -> Iterator[Any]:
-    """Return an iterator over the parts of `value` that are no tuple, list, dict or slice, in order."""
+    """Return an iterator over the leaves of nested tuples, lists, dicts and slices, in order.
+
+    Instances of subclasses of these are entered, too. Keys of dicts are not included.
+    """
     found: list[Any] = []
     _gather((value,), found)
     return iter(found)
@@ -453,7 +466,7 @@ _leaves: set[type] = {int, float, bool, str, type(None)}
 
 
 def leaf(cls: type[C]) -> type[C]:
-    """Register a class whose objects are never containers, which speeds up traversal, and return it."""
+    """Register a class whose objects are never containers, and return it. This speeds up traversal."""
     _leaves.add(cls)
     return cls
 
@@ -465,10 +478,11 @@ def leaf(cls: type[C]) -> type[C]:
 def likeness(
     items: Iterable[Any], kinds: Mapping[type, Callable[[Any], Any]], arrays: list[Any]
 ) -> list[Any]:
-    """Return a description that is equal for items of equal structure with like arrays.
+    """Return a description of nested items; it is equal for equal structures with arrays alike.
 
-    The arrays are appended to `arrays`. Other objects than arrays, tuples, lists, dicts and None are
-    described by an object that equals nothing.
+    The arrays are appended to ``arrays``. The order of the keys of a dict counts. An object other than an
+    array, tuple, list, dict or None, also of a subclass, is described by an object that equals nothing
+    else.
 
     kinds: for each class of arrays, a function that returns the properties to compare.
 
