@@ -1,4 +1,8 @@
-"""The Python array API standard (2024.12) by its sections, with its names, argument names and semantics."""
+"""Canonical operations: those of the Python array API standard (2024.12), and operations beyond it.
+
+If the standard has an operation, its name, arguments and semantics are the standard's. :func:`get` returns
+the declaration of an operation.
+"""
 
 from __future__ import annotations
 

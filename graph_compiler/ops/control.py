@@ -3,7 +3,7 @@
 The blocks are the regions of the node (:class:`graph_compiler.ir.node.Region`). Each region takes its own
 arguments first, and then the captured values of the enclosing scope. Captured values are the last operands
 of a node, and the same for all of its regions. Arrays that an iteration passes to the next are *carried*:
-they keep shape and dtype.
+they keep their shapes and dtypes.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def call(
     """Call ``body(*operands)``; several nodes may share one body (jaxpr ``closed_call``).
 
     With ``checkpoint`` only the operands are stored, and the body is recomputed in the backward pass
-    (``jax.checkpoint``). ``strong_zero`` promises that the body has one result, each element of which
-    depends on the operands' elements at the same position only. Then a zero tangent or cotangent stays
-    zero, whatever the derivative is.
+    (``jax.checkpoint``). With ``strong_zero`` the product of a tangent or cotangent and a derivative is zero
+    if one of them is, even if the other is infinite or NaN. The body must then be elementwise, with one
+    result of the shape of the operands.
     """
     return body.specs_outside()
 
@@ -50,7 +50,7 @@ def branch(index: ArraySpec, /, *operands: ArraySpec, branches: Sequence[RegionS
     """Call ``branches[index](*operands)`` and none of the others (``jax.lax.switch``, ``tf.switch_case``).
 
     ``index`` is a scalar: an integer in range, or a boolean for two branches, the first of which is for
-    False.
+    False. All branches return arrays of the same shapes and dtypes.
     """
     first, *others = (region.specs_outside() for region in branches)
     for other in others:
@@ -72,7 +72,7 @@ def while_loop(
     Both regions take the captured values after the carry.
 
     The first ``carried`` operands are the initial carry. The condition returns one boolean scalar.
-    ``most`` is an upper bound of the trip count, if one is known.
+    ``most`` is an upper bound of the trip count, or None if none is known.
     """
     asked = condition.specs_outside()
     if len(asked) != 1 or asked[0] != ArraySpec((), "bool"):
@@ -118,7 +118,7 @@ def associative_scan(
     captured values. ``combine(*left, *right, *captured)`` combines many pairs at once: its inputs and
     outputs have ``axis``, with a length that only the region knows. Its result for a pair must not depend
     on other pairs, and it must be associative, because the target decides in which order pairs are
-    combined. Sequences of at most one element are returned as they are. ``reverse`` begins at the last
+    combined. Sequences of at most one element are returned unchanged. ``reverse`` begins at the last
     element: ``[..., combine(combine(z, y), x), combine(z, y), z]``.
     """
     own = operands[:sequences]
@@ -160,9 +160,9 @@ def custom_derivative(
       *cotangents, *operands)`` returns the cotangents of the differentiated operands. ``forward(*operands)``
       returns the results, which replace those of the function where a gradient is taken, then the residuals.
 
-    For second derivatives the code of the rule is differentiated: with respect to the results by the rule
-    itself, with respect to the residuals through the code of the forward function. The cotangent of a complex
-    array is the conjugate of JAX's, as in torch and TensorFlow.
+    For second derivatives the code of the rule is differentiated. Its derivatives with respect to the results
+    use the rule again, those with respect to the residuals the code of the forward function. The cotangent
+    of a complex array is the conjugate of JAX's, as in torch and TensorFlow.
     """
     function, *others, rule = regions
     results = function.specs_outside()
@@ -188,7 +188,7 @@ def custom_derivative(
 
 
 def has_derivative(spec: ArraySpec) -> bool:
-    """Return True if arrays of this spec have tangents and cotangents: real and complex floating-point ones.
+    """Return True if arrays of this spec have tangents and cotangents: if they are real or complex floats.
 
     >>> has_derivative(ArraySpec((2,), "float32")), has_derivative(ArraySpec((2,), "int32"))
     (True, False)
@@ -228,7 +228,7 @@ RUN_BLOCKS = frozenset({"associative_scan", "branch", "call", "custom_derivative
 
 
 def own_operands(op: str, params: dict[str, Any]) -> int:
-    """Return how many operands precede the captured ones, without the index of a ``branch``.
+    """Return the number of operands that are carry or sequences; 0 for operations without these.
 
     >>> own_operands("scan", {"carried": 2, "sequences": 1})
     3
@@ -237,10 +237,10 @@ def own_operands(op: str, params: dict[str, Any]) -> int:
 
 
 def own_inputs(op: str, params: dict[str, Any]) -> int:
-    """Return how many inputs of a region precede the captured ones.
+    """Return the number of inputs of a region before the captured ones.
 
-    There is one for each own operand. The region of an ``associative_scan`` has two, because it combines
-    pairs.
+    There is one for each operand that :func:`own_operands` counts, or two for an ``associative_scan``,
+    because its region combines pairs.
 
     >>> own_inputs("scan", {"carried": 2, "sequences": 1}), own_inputs("associative_scan", {"sequences": 1})
     (3, 2)
@@ -248,8 +248,7 @@ def own_inputs(op: str, params: dict[str, Any]) -> int:
     return own_operands(op, params) * (2 if op == "associative_scan" else 1)
 
 
-# ------------------------------------------------------------------------------------ derivatives of the user
-# Operations with gradients that the user defines.
+# ---------------------------------------------------------------------------------- user-defined derivatives
 
 _GRADIENTS = "gradients"
 
@@ -258,8 +257,9 @@ _GRADIENTS = "gradients"
 def with_gradient(*arrays: ArraySpec) -> ArraySpec:
     """Return the first array, with gradients defined by pairs of a source and a derivative.
 
-    The gradient of each source is the gradient of the result times its derivative. No gradient flows to
-    the first array. The derivatives are themselves differentiated only for higher derivatives.
+    The operands are the array, a source, its derivative, another source, and so on. The gradient of each
+    source is the gradient of the result times its derivative. No gradient flows to the first array. The
+    derivatives are differentiated only for higher derivatives.
     """
     if len(arrays) % 2 == 0:
         raise InvalidGraph(f"an array and pairs of a source and a slope are needed, got {len(arrays)} arrays")
@@ -279,8 +279,8 @@ def refuse_gradient(*arrays: ArraySpec, message: str) -> ArraySpec:
 def followed_where(condition: ArraySpec, x: ArraySpec, /, *, harmless: float) -> ArraySpec:
     """Return ``x``, with derivative 0 where ``condition`` is False.
 
-    The condition has the shape of ``x``. Nothing may read the elements where it is False: a target may
-    replace them by ``harmless``.
+    ``condition`` has the shape of ``x``. Nothing may depend on the elements where it is False, because a
+    target may replace them by ``harmless``.
     """
     if condition.hints != x.hints:
         raise InvalidGraph(f"a condition of the shape of the array is needed, got {condition} for {x}")

@@ -14,7 +14,7 @@ from ..sizes import Dim, product
 from .registry import ArraySpec, declare, decomposition
 from .rules import dtype_of, is_symbolic, window_output
 
-# ---------------------------------------------------------------------------------------------------- layouts
+# --------------------------------------------------------------------------------------------------- layouts
 # Positions of the channel axis: ``[batch, channels, *space]`` or ``[batch, *space, channels]``.
 
 CHANNELS_FIRST, CHANNELS_LAST = "channels_first", "channels_last"
@@ -59,7 +59,7 @@ def axes_of_space(rank: int, count: int, layout: str) -> range:
     return range(last - count, last)
 
 
-# ------------------------------------------------------------------------------------------------ convolution
+# ----------------------------------------------------------------------------------------------- convolution
 _SECTION = "convolution"
 
 Pairs = tuple[tuple[Dim, Dim], ...]
@@ -117,7 +117,7 @@ def conv_channels_last(
 
 @decomposition("conv_channels_last")
 def _conv_channels_last(b: Any, x: Any, kernel: Any, *bias: Any, **params: Any) -> Any:
-    # Targets with a row take such weights as they are. Otherwise the weight is permuted at each call.
+    # Targets with a row use such weights directly. For others the weight is permuted at each call.
     return b.conv(
         x, b.permute_dims(kernel, axes=weight_to_first(kernel.ndim)), *bias, layout=CHANNELS_LAST, **params
     )
@@ -211,7 +211,7 @@ def _transposed_size(
     return (size - 1) * stride - padding[0] - padding[1] + dilation * (kernel - 1) + output_padding + 1
 
 
-# ---------------------------------------------------------------------------------------------------- pooling
+# --------------------------------------------------------------------------------------------------- pooling
 # Pooling and resampling over the last axes, or with ``layout="channels_last"`` those before the last one.
 #
 # There are ``len(kernel)`` such axes; all other axes are batch. ``padding`` holds a pair (before, after) for
@@ -353,7 +353,8 @@ def fractional_max_pool(
 ) -> tuple[ArraySpec, ArraySpec]:
     """Compute the maxima, and their indices, of ``size`` windows with random strides.
 
-    The strides vary with ``samples`` [batch, channels, axes], which lie in [0, 1).
+    The strides depend on ``samples`` [batch, channels, axes], which lie in [0, 1). The indices are those of
+    :func:`max_pool_with_indices`.
     """
     values = ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
     return values, ArraySpec(values.shape, "int64")
@@ -379,9 +380,10 @@ def interpolate(
 ) -> ArraySpec:
     """Resample the last axes, or those before the channels, to ``size`` (torch.nn.functional.interpolate).
 
-    ``method`` is "nearest", "nearest-exact", "linear" (in every axis), "cubic" or "lanczos". ``scales``
-    are the factors that positions are computed with; None means output size by input size. ``antialias``
-    widens the filter when shrinking.
+    ``method`` is "nearest", "nearest-exact", "linear" (in every axis), "cubic" or "lanczos". ``scales`` has
+    for each axis the factor from which positions are computed; None means output size divided by input size.
+    ``align_corners`` aligns the centres of the corner elements of ``x`` and the result. ``antialias`` widens
+    the filter along axes that shrink.
     """
     if method not in METHODS:
         raise InvalidGraph(f"interpolate knows the methods {', '.join(METHODS)}, not {method!r}")
@@ -402,7 +404,8 @@ def grid_sample(
     """Sample ``x[batch, channels, *space]`` at positions (torch.nn.functional.grid_sample).
 
     The positions are ``grid[batch, *out, axes]``, from -1 to 1 over each axis, the last axis first.
-    ``padding`` says what lies outside: "zeros", "border" (the nearest element) or "reflection".
+    ``method`` is "nearest", "linear" or "cubic". ``padding`` defines what is outside of ``x``: "zeros",
+    "border" (the nearest element) or "reflection".
     """
     if method not in ("nearest", "linear", "cubic") or padding not in PADDINGS:
         raise InvalidGraph(f"grid_sample knows no method {method!r} with padding {padding!r}")
@@ -413,7 +416,7 @@ def grid_sample(
 def affine_grid(theta: ArraySpec, /, *, size: tuple[Dim, ...], align_corners: bool = False) -> ArraySpec:
     """Compute the positions for :func:`grid_sample` from affine maps ``theta[batch, n, n + 1]``.
 
-    The result has spatial ``size``.
+    The result is ``[batch, *size, n]``.
     """
     return ArraySpec((theta.shape[0], *size, len(size)), theta.dtype)
 

@@ -1,4 +1,4 @@
-"""Dtypes by their array API names, their properties, and operations on bits."""
+"""Dtypes by their array API names, with their properties, and the operations that pack and unpack bits."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def is_inexact(dtype: str) -> bool:
 
 
 def real_of(dtype: str) -> str:
-    """Return the dtype of the real part of numbers of a dtype: ``complex64`` has ``float32``.
+    """Return the dtype of the real part of complex numbers: ``float32`` for ``complex64``.
 
-    Other dtypes are returned unchanged.
+    Dtypes that are not complex are returned unchanged.
 
     >>> real_of("complex128"), real_of("float32")
     ('float64', 'float32')
@@ -68,7 +68,7 @@ def real_of(dtype: str) -> str:
 
 
 def complex_of(dtype: str) -> str:
-    """Return the complex dtype for parts of this dtype; float16 and bfloat16 have complex64.
+    """Return the dtype of complex numbers whose parts have this dtype; complex64 for float16 and bfloat16.
 
     Complex dtypes, integers and bool are returned unchanged.
 

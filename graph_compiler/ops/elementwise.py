@@ -1,7 +1,6 @@
-"""Elementwise functions of the array API standard, and those beyond it in the names of ``jax``.
+"""Elementwise functions of the array API standard, and others, which have the names of ``jax``.
 
-Operands are arrays of one dtype, or arrays and numbers; lifting inserts ``astype`` where the source would
-have promoted.
+Operands are arrays of one dtype, or arrays and numbers. Lifting inserts ``astype`` where the source promotes.
 """
 
 from __future__ import annotations
@@ -145,16 +144,14 @@ declare_binary(
 def clip(x: Input, min: Input = None, max: Input = None, /) -> ArraySpec:
     """Clip ``x`` to [min, max], each a number, an array or None; ``max`` wins.
 
-    At a bound the gradient goes to ``x``.
+    The result is ``max`` where ``min`` is larger. Where ``x`` equals a bound, the gradient goes to ``x``.
     """
     return elementwise(*(operand for operand in (x, min, max) if operand is not None))
 
 
-# ------------------------------------------------------------------------------------------ special functions
-# Elementwise functions beyond the array API standard, in the names of ``jax`` and ``jax.scipy.special``.
-#
-# Functions that compute with floats take floats; lifting converts integers before, as the source framework
-# would have.
+# ----------------------------------------------------------------------------------------- special functions
+# Elementwise functions beyond the array API standard, with the names of ``jax`` and ``jax.scipy.special``.
+# Functions that compute with floats take floats; lifting converts integers, as the source framework does.
 
 _SPECIAL = "special"
 

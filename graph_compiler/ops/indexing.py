@@ -1,8 +1,8 @@
 """Searching, sorting, sets and indexing, in the array API standard and beyond it.
 
-``reduce`` of the writing operations says how several values for one element are combined. With None the
-new value replaces the old one; which of several is unspecified. ``"sum"``, ``"prod"``, ``"mean"``,
-``"min"`` and ``"max"`` include the old element unless ``include_self`` is false.
+The parameter ``reduce`` of operations that write defines how several values for one element are combined.
+With None a new value replaces the old one; among several new values it is unspecified which. ``"sum"``,
+``"prod"``, ``"mean"``, ``"min"`` and ``"max"`` include the old element unless ``include_self`` is False.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from .registry import ArraySpec, Unknown, declare, decomposition
 from .rules import Input, broadcast, dtype_of, nonnegative, reduced, shape_of
 from .statistics import Axis
 
-# -------------------------------------------------------------------------------------------------- searching
-# Searching functions (array API standard, "Searching Functions"), sets and sorting.
-#
-# Some of them find a number of elements that depends on data: ``hint`` is the number found while recording.
+# ------------------------------------------------------------------------------- searching, sets and sorting
+# The number of elements that some functions find depends on data. Their parameter ``hint`` is the number that
+# was found while recording.
 
 _SEARCHING = "searching"
 
@@ -159,7 +158,10 @@ def _sort_with_indices(b: Any, x: Any, *, axis: int, descending: bool, stable: b
 
 @declare(_SORTING)
 def top_k(x: ArraySpec, /, *, k: Dim, axis: int = -1, largest: bool = True) -> tuple[ArraySpec, ArraySpec]:
-    """Return the ``k`` largest (or smallest) elements along ``axis``, in order, and their indices."""
+    """Return the ``k`` largest (or smallest) elements along ``axis``, in order, and their indices.
+
+    They are in descending order, or in ascending order if ``largest`` is False.
+    """
     axis = axis % x.ndim
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
     return ArraySpec(shape, x.dtype), ArraySpec(shape, "int64")
@@ -173,7 +175,7 @@ def kth_value(
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
 
 
-# --------------------------------------------------------------------------------------------------- indexing
+# -------------------------------------------------------------------------------------------------- indexing
 _INDEXING = "indexing"
 REDUCTIONS = (None, "sum", "prod", "mean", "min", "max")
 
@@ -194,7 +196,10 @@ def gather_nd(x: ArraySpec, /, *indices: ArraySpec, axes: tuple[int, ...]) -> Ar
 
 
 def gathered_shape(x: ArraySpec, indices: tuple[ArraySpec, ...], axes: tuple[int, ...]) -> tuple[Any, ...]:
-    """Return the shape of ``gather_nd(x, *indices, axes=axes)``, and of the values of ``scatter_nd``."""
+    """Return the shape of ``gather_nd(x, *indices, axes=axes)``, and of the values of ``scatter_nd``.
+
+    Raise ``InvalidGraph`` unless ``axes`` are ascending and there is one index array for each.
+    """
     if len(indices) != len(axes) or list(axes) != sorted(set(axes)):
         raise InvalidGraph(f"{len(indices)} index arrays for the axes {axes}")
     common = broadcast(*(index.shape for index in indices))

@@ -19,8 +19,8 @@ _STANDARD = "linear algebra"
 def matmul(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
     """Multiply the matrices in the last two axes; leading axes broadcast.
 
-    A vector on the left is a row, a vector on the right a column. The axis that is added for it is dropped
-    again.
+    A vector on the left is a row, a vector on the right a column. The result lacks the axis that is added to
+    the vector.
     """
     left, right = x1.shape, x2.shape
     inner = (left[-1], right[-1 if x2.ndim == 1 else -2])
@@ -80,7 +80,7 @@ def trace(x: ArraySpec, /, *, offset: int = 0, dtype: str | None = None) -> Arra
     return ArraySpec(x.shape[:-2], dtype or accumulated(x.dtype))
 
 
-# ------------------------------------------------------------------------------------- norms and determinants
+# ------------------------------------------------------------------------------------ norms and determinants
 @declare(_STANDARD)
 def vector_norm(x: ArraySpec, /, *, axis: Axis = None, ord: float = 2.0, keepdims: bool = False) -> ArraySpec:
     """Compute ``sum(abs(x) ** ord) ** (1 / ord)`` over ``axis``.
@@ -115,7 +115,8 @@ def slogdet(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
 def matrix_rank(x: ArraySpec, rtol: Any = None, atol: Any = None, /, *, hermitian: bool = False) -> ArraySpec:
     """Count the singular values above ``max(atol, rtol * largest)``.
 
-    If neither ``rtol`` nor ``atol`` is given, ``rtol`` is ``max(M, N) * eps``.
+    If neither ``rtol`` nor ``atol`` is given, ``rtol`` is ``max(M, N) * eps``. If only one is given, the
+    other is 0. With ``hermitian``, the absolute values of the eigenvalues are counted instead.
     """
     return ArraySpec(broadcast(x.shape[:-2], *_shapes(rtol, atol)), "int64")
 
@@ -124,7 +125,7 @@ def _shapes(*operands: Any) -> list[tuple[Any, ...]]:
     return [operand.shape for operand in operands if isinstance(operand, ArraySpec)]
 
 
-# ------------------------------------------------------------------------------------- inverses and solutions
+# ------------------------------------------------------------------------------------ inverses and solutions
 @declare(_STANDARD)
 def inv(x: ArraySpec, /) -> ArraySpec:
     """Compute the matrix inverse."""
@@ -133,7 +134,10 @@ def inv(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_STANDARD)
 def pinv(x: ArraySpec, rtol: Any = None, atol: Any = None, /, *, hermitian: bool = False) -> ArraySpec:
-    """Compute the pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
+    """Compute the pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero.
+
+    The defaults of ``rtol`` and ``atol`` are those of :func:`matrix_rank`.
+    """
     batch = broadcast(x.shape[:-2], *_shapes(rtol, atol))
     return ArraySpec((*batch, x.shape[-1], x.shape[-2]), x.dtype)
 
@@ -151,7 +155,7 @@ def solve(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
     return ArraySpec(broadcast(x1.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(x1, x2))
 
 
-# --------------------------------------------------------------------------------------------- decompositions
+# -------------------------------------------------------------------------------------------- decompositions
 @declare(_STANDARD)
 def cholesky(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
     """Compute the lower triangular L with ``L @ L^H == x``, or its adjoint with ``upper``."""
@@ -171,7 +175,10 @@ def qr(x: ArraySpec, /, *, mode: str = "reduced") -> tuple[ArraySpec, ArraySpec]
 
 @declare(_STANDARD)
 def svd(x: ArraySpec, /, *, full_matrices: bool = True) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
-    """Compute U, the singular values in descending order, and V^H: ``(U * s) @ Vh == x``."""
+    """Compute U, the singular values in descending order, and V^H: ``(U * s) @ Vh == x``.
+
+    With ``full_matrices``, U and V^H are square, and only their first columns and rows are in that product.
+    """
     batch, rows, columns = x.shape[:-2], x.shape[-2], x.shape[-1]
     inner = least(rows, columns)
     left, right = (rows, columns) if full_matrices else (inner, inner)
@@ -207,8 +214,7 @@ def least(left: Dim, right: Dim) -> Any:
     return left if left == right else apply("min", left, right)
 
 
-# ------------------------------------------------------------------------------ beyond the array API standard
-# Linear algebra beyond the array API standard, in the field's usual names.
+# ----------------------------------------------------------------------------- beyond the array API standard
 
 _LINALG = "linalg"
 
@@ -218,7 +224,7 @@ _LINALG = "linalg"
 def einsum(*arrays: ArraySpec, equation: str) -> ArraySpec:
     """Compute the sum of products that ``equation`` defines, such as ``"bij,bjk->bik"``.
 
-    It consists of letters, ``...`` and an explicit result.
+    It consists of letters, ``...`` and an explicit result. Axes with the same letter broadcast.
     """
     inputs, _, result = equation.partition("->")
     sizes: dict[str, Any] = {}
@@ -399,7 +405,7 @@ def tensorinv(x: ArraySpec, /, *, ind: int = 2) -> ArraySpec:
     return ArraySpec(x.shape[ind:] + x.shape[:ind], x.dtype)
 
 
-# --------------------------------------------------------------------------------------------- decompositions
+# -------------------------------------------------------------------------------------------- decompositions
 @declare(_LINALG)
 def eig(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
     """Compute complex eigenvalues and eigenvectors of a square matrix, in no particular order."""
@@ -457,18 +463,19 @@ def lu_solve(
     return ArraySpec(broadcast(lu.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(lu, x2))
 
 
-# ----------------------------------------------------------------------------------------- Fourier transforms
-# Fourier transforms (array API standard, the ``fft`` extension), and short-time Fourier transforms.
-#
-# ``norm`` selects the direction that is divided by the number of points: "backward", "forward", or "ortho"
-# for both directions by its square root.
+# ---------------------------------------------------------------------------------------- Fourier transforms
+# ``norm`` selects the direction that is divided by the number of points: "backward" or "forward". With
+# "ortho", both directions are divided by its square root.
 
 _FFT = "fft"
 Sizes = tuple[Dim, ...] | None
 
 
 def _resized(x: ArraySpec, sizes: Sizes, axes: tuple[int, ...], last: Any = None) -> tuple[Dim, ...]:
-    """Return the shape of ``x`` with ``sizes`` at ``axes``, and ``last``, if given, at the last of these."""
+    """Return the shape of ``x`` with ``sizes`` at ``axes``.
+
+    ``last``, if given, replaces the size of the last of ``axes``.
+    """
     shape = list(x.shape)
     for axis, size in zip(axes, sizes or ()):
         shape[axis] = size
@@ -619,7 +626,10 @@ def istft(
     length: Dim | None = None,
     as_complex: bool = False,
 ) -> ArraySpec:
-    """Compute the inverse of ``stft`` by overlap-add, divided by the sum of squared windows."""
+    """Compute the inverse of ``stft`` by overlap-add, divided by the sum of squared windows.
+
+    The result is real unless ``as_complex``. It is truncated or zero-padded to ``length`` if that is given.
+    """
     whole = n_fft + hop_length * (x.shape[-1] - 1) - (2 * (n_fft // 2) if center else 0)
     return ArraySpec(
         (*x.shape[:-2], whole if length is None else length), x.dtype if as_complex else real_of(x.dtype)

@@ -14,8 +14,7 @@ from .dtypes import ITEMSIZE
 from .registry import ArraySpec, Unknown, declare
 from .rules import Input, broadcast, dtype_of, length, normalise_axes, position
 
-# --------------------------------------------------------------------------------------------------- creation
-# Creation functions (array API standard, "Creation Functions").
+# -------------------------------------------------------------------------------------------------- creation
 
 _CREATION = "creation"
 
@@ -27,7 +26,9 @@ def arange(*, start: Scalar = 0, stop: Scalar, step: Scalar = 1, dtype: str) -> 
 
 
 def arange_length(start: Any, stop: Any, step: Any) -> Any:
-    """Return the length of an ``arange``: ``ceil((stop - start) / step)``, and at least 0 if it is an int.
+    """Return the length of an ``arange``: ``ceil((stop - start) / step)``. An int is at least 0.
+
+    A symbolic length may be negative in other calls.
 
     >>> arange_length(2, 9, 2), arange_length(0, 1, 0.3), arange_length(5, 0, -2)
     (4, 4, 3)
@@ -165,7 +166,7 @@ def astype(x: ArraySpec, /, *, dtype: str) -> ArraySpec:
     return ArraySpec(x.shape, dtype)
 
 
-# ----------------------------------------------------------------------------------------------- manipulation
+# ---------------------------------------------------------------------------------------------- manipulation
 _MANIPULATION = "manipulation"
 
 
@@ -286,7 +287,7 @@ def repeat(
 def tile(x: ArraySpec, /, *, repetitions: tuple[Dim, ...]) -> ArraySpec:
     """Repeat the whole array along each axis as often as ``repetitions`` says.
 
-    The shorter of its shape and ``repetitions`` gets leading ones.
+    The shorter of the array's shape and ``repetitions`` gets leading ones.
     """
     rank = max(x.ndim, len(repetitions))
     shape = (1,) * (rank - x.ndim) + x.shape
@@ -300,8 +301,8 @@ def pad(
 ) -> ArraySpec:
     """Pad each axis by (before, after) elements; negative numbers remove elements.
 
-    ``mode`` says what is inserted: ``"constant"`` the ``value``, ``"reflect"`` the array mirrored at its
-    last element, ``"edge"`` the last element, ``"wrap"`` elements of the other end, after removal.
+    ``mode`` defines what is inserted: ``"constant"`` the ``value``, ``"reflect"`` the array mirrored at its
+    first or last element, ``"edge"`` that element, ``"wrap"`` elements of the other end, after removal.
     """
     return ArraySpec(
         tuple(size + before + after for size, (before, after) in zip(x.shape, padding, strict=False)), x.dtype
@@ -312,7 +313,8 @@ def pad(
 def sliding_window(x: ArraySpec, /, *, axis: int, size: Dim, step: Dim = 1) -> ArraySpec:
     """Extract all windows of ``size`` elements along ``axis``, at every ``step``-th element.
 
-    Their number replaces the axis, and their elements become the last axis.
+    The axis is replaced by one over the windows, and the elements of a window are the last axis. A scalar
+    counts as a vector.
     """
     # As in ``torch.Tensor.unfold``, a scalar counts as a vector of one element.
     if x.ndim == 0:
@@ -359,7 +361,7 @@ inside the axis, and ``start <= stop``: lifting has clamped them if the source f
 def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
     """Return the shape of what ``key`` selects from an array of this ``shape``.
 
-    Raise ``InvalidGraph`` if the key has too many items, or if known bounds leave an axis.
+    Raise ``InvalidGraph`` if the key has too many items, or if a known bound lies outside of its axis.
 
     >>> keyed_shape((5, 6, 7), (0, (1, -1, 1), None))
     (4, 1, 7)
@@ -386,7 +388,10 @@ def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
 
 
 def _inside(first: Any, size: Any, count: Any) -> bool:
-    """Return False if ``count`` elements from ``first`` on leave an axis of ``size``; True if not known."""
+    """Return False if a selection of ``count`` elements begins outside of an axis of ``size`` or is negative.
+
+    Return True if one of the numbers is symbolic.
+    """
     if not (isinstance(first, int) and isinstance(size, int) and isinstance(count, int)):
         return True
     return first >= 0 and count >= 0 and (count == 0 or first < size)

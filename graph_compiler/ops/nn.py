@@ -1,4 +1,4 @@
-"""Neural-network operations in the field's usual names: activations, layers, losses and normalisation."""
+"""Neural-network operations: activations, linear layers, embeddings, attention, losses and normalisation."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from .rules import (
     normalise_axis,
 )
 
-# ------------------------------------------------------------------------------------------------ activations
-# Activation functions, in the names of ``jax.nn`` where it has one.
+# ----------------------------------------------------------------------------------------------- activations
 
 _ACTIVATIONS = "activations"
 
@@ -136,7 +135,7 @@ def log_softmax(x: ArraySpec, /, *, axis: int) -> ArraySpec:
     return _same(x)
 
 
-# -------------------------------------------------------------------------------------- in smaller operations
+# --------------------------------------------------------------------------------- activation decompositions
 def _decompose(**functions: Callable[..., Any]) -> None:
     for name, function in functions.items():
         decomposition(name)(function)
@@ -191,8 +190,7 @@ _decompose(
 )
 
 
-# ----------------------------------------------------------------------------------------------------- layers
-# Linear layers, embeddings and attention.
+# ------------------------------------------------------------------ linear layers, embeddings and attention
 
 _LINEAR = "linear layers"
 
@@ -229,8 +227,8 @@ def bilinear(x1: ArraySpec, x2: ArraySpec, weight: ArraySpec, bias: ArraySpec | 
 def grouped_matmul(x: ArraySpec, weight: ArraySpec, offsets: ArraySpec, /) -> ArraySpec:
     """Multiply groups of rows of ``x`` [rows, in] by the matrices of ``weight`` [groups, in, out].
 
-    Group ``g`` has the rows ``offsets[g - 1]:offsets[g]``, the first one those before ``offsets[0]``. Rows
-    after the last offset become 0.
+    Group ``g`` has the rows ``offsets[g - 1]:offsets[g]``, group 0 the rows before ``offsets[0]``. Rows
+    from the last offset on become 0.
     """
     return ArraySpec((x.shape[0], weight.shape[2]), dtype_of(x, weight))
 
@@ -305,11 +303,11 @@ def scaled_dot_product_attention(
 ) -> ArraySpec:
     """Compute ``softmax(query @ key.T * scale + mask) @ value`` for arrays [..., tokens, features].
 
-    ``mask`` is added to the scores. A mask of bools keeps the scores where it is True instead, and a row
-    without any kept score is 0. ``is_causal`` keeps the scores whose column is at most their row.
+    ``mask`` is added to the scores. A boolean mask selects the scores where it is True instead, and a row
+    without a selected score is 0. ``is_causal`` selects the scores whose column is at most their row.
     ``scale`` is 1 / sqrt(features) if it is None. With ``enable_gqa``, groups of consecutive query heads
-    (axis -3) share a head of key and value. With a ``random_key`` (and no groups), a share
-    ``dropout_rate`` of the weights is dropped before they are multiplied by the values.
+    (axis -3) share a head of key and value. With a ``random_key`` (and without ``enable_gqa``), each weight
+    is dropped with probability ``dropout_rate`` before it is multiplied by the values.
     """
     # There are fewer heads of key and value than of query, so the axis of heads does not broadcast.
     if enable_gqa:
@@ -319,8 +317,8 @@ def scaled_dot_product_attention(
     return ArraySpec((*batch, query.shape[-2], value.shape[-1]), dtype_of(query, key, value))
 
 
-# ----------------------------------------------------------------------------------------------------- losses
-# Losses that stay whole. Other losses are short formulas, which lifting writes in smaller operations.
+# ---------------------------------------------------------------------------------------------------- losses
+# Losses that targets have functions for. Lifting writes other losses as short formulas.
 
 _LOSSES = "losses"
 
@@ -341,7 +339,7 @@ def nll_loss(
 ) -> ArraySpec:
     """Compute the negative log-likelihood of class indices: ``-weight[target] * log_probabilities[target]``.
 
-    Classes are on axis 1, or on axis 0 if there is only one. Targets equal to ``ignore_index`` yield 0.
+    Classes are on axis 1, or on axis 0 of a vector. The loss of targets equal to ``ignore_index`` is 0.
     ``reduction`` is "none", "sum" or "mean"; "mean" divides by the summed weights of the targets that are
     not ignored.
     """
@@ -393,7 +391,7 @@ def ctc_loss(
     return ArraySpec((log_probabilities.shape[1],), log_probabilities.dtype)
 
 
-# ---------------------------------------------------------------------------------------------- normalisation
+# --------------------------------------------------------------------------------------------- normalisation
 # Normalisation layers: ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` over different axes.
 #
 # Half precision is computed in float32 and returned in the dtype of ``x``; weights may have another dtype
@@ -512,7 +510,7 @@ def _check_last(x: ArraySpec, axis: tuple[int, ...]) -> None:
         raise InvalidGraph(f"the normalised axes must be the last ones of {x}, not {axis}")
 
 
-# ------------------------------------------------------------------------------ in smaller operations
+# ------------------------------------------------------------------------------ normalisation decompositions
 def upcast_half(b: Any, x: Any) -> Any:
     return b.astype(x, dtype="float32") if x.dtype in ("float16", "bfloat16") else x
 
@@ -599,7 +597,7 @@ def _instance_norm(
 
 @decomposition("local_response_norm")
 def pooled_response_norm(b: Any, x: Any, *, size: int, alpha: float, beta: float, k: float) -> Any:
-    """Compute ``local_response_norm`` by pooling over the channels; integers are allowed."""
+    """Compute ``local_response_norm`` by pooling over the channels; for integers, in float32."""
     planes = b.reshape(b.multiply(x, x), shape=(x.shape[0], 1, x.shape[1], product(x.shape[2:])))
     pads = ((0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0))
     mean = b.avg_pool(b.pad(planes, padding=pads), kernel=(size, 1), strides=(1, 1), padding=((0, 0), (0, 0)))

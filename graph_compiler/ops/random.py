@@ -133,8 +133,8 @@ def random_categorical(
 
 @declare(_SECTION)
 def dropout(key: ArraySpec, x: ArraySpec, /, *, rate: float, shared_axes: tuple[int, ...] = ()) -> ArraySpec:
-    """Set a random share ``rate`` of the elements to 0 and divide the others by ``1 - rate``.
+    """Set each element to 0 with probability ``rate`` and divide the others by ``1 - rate``.
 
-    The mask broadcasts along ``shared_axes``.
+    Elements that differ only in their index along ``shared_axes`` share the decision.
     """
     return ArraySpec(x.shape, x.dtype)

@@ -1,8 +1,8 @@
-"""Recurrent layers: one layer in one direction over a whole sequence.
+"""Recurrent layers: one layer in one direction over all time steps.
 
-Sequences are [time, batch, features]. ``length`` [batch], if given, ends each sequence early: later
-outputs are 0, and the final state is that of the last valid step. ``reverse`` runs from the last step to
-the first. Targets without such layers get them as a ``scan``.
+Sequences are [time, batch, features]. ``length`` [batch], if given, is the number of valid time steps of each
+sequence: outputs of other steps are 0, and these leave the state unchanged. ``reverse`` runs from the last
+step to the first. Targets without such layers run a ``scan``.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def lstm(
 ) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
     """Run a long short-term memory layer; return outputs, last hidden state and last cell state.
 
-    The rows of the weights belong to the input, forget, cell and output gates. ``weight_hr`` projects the
-    hidden state.
+    The rows of the weights belong to the input, forget, cell and output gates, in this order. ``weight_hr``
+    projects the hidden state.
     """
     dtype = dtype_of(x, hidden, cell, weight_ih, weight_hh)
     return (
@@ -61,7 +61,7 @@ def gru(
 ) -> tuple[ArraySpec, ArraySpec]:
     """Run a gated recurrent unit; return outputs and last hidden state.
 
-    The rows of the weights belong to the reset, update and new gates.
+    The rows of the weights belong to the reset, update and new gates, in this order.
     """
     dtype = dtype_of(x, hidden, weight_ih, weight_hh)
     return ArraySpec((*x.shape[:2], hidden.shape[-1]), dtype), ArraySpec(hidden.shape, dtype)
@@ -219,10 +219,10 @@ def _scan_over_time(
     length: Any,
     reverse: bool,
 ) -> Any:
-    """Run ``state = step(row, *state)`` over the rows of ``entering``; return outputs and the last states.
+    """Run ``state = step(row, *state)`` over the rows of ``entering``; return outputs and the final state.
 
-    The first state of each step is its output. In the body, all sizes are those of the hidden state and of
-    ``matrix``. Outside of it they are equal, but may be read from other arrays.
+    The first array of the state is the output of a step. In the body, all sizes are those of the hidden
+    state and of ``matrix``. Outside of it they are equal, but may be read from other arrays.
     """
     batch = state["hidden"].shape[0]
     rows = {"entering": (entering, (batch, matrix.shape[1]))}

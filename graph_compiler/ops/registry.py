@@ -58,7 +58,7 @@ SECTIONS: dict[str, bool] = {
 def declare_section(name: str, *, sums_products: bool = False) -> str:
     """Declare a section for operations of your own, and return its name.
 
-    ``sums_products`` says that its operations may sum products along an axis, as matrix products do. Raise
+    ``sums_products`` is True if its operations may sum products along an axis, as matrix products do. Raise
     ``DuplicateRow`` if the section exists with another value.
     """
     if SECTIONS.setdefault(name, sums_products) is not sums_products:
@@ -71,11 +71,11 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A size in the result of a rule that the rule cannot express, so that it is read from the array.
+    """Size that a rule cannot express by the sizes of its inputs, so that it is read from the result.
 
     hint: the size while recording.
     if_equal: sizes that were broadcast against each other and had the same hint, more than 1. Code that
-        may assume that they are equal can use any of them.
+        may assume that they are equal can use any of them. Empty for any other unknown size.
     """
 
     hint: int
@@ -111,10 +111,10 @@ class Op:
     """Declaration of an operation.
 
     name: its name in graphs.
-    section: the section of the vocabulary that it belongs to. infer(*specs, **params): the rule, which
-        returns the spec of the output, or a tuple of specs.
+    section: the section of the vocabulary that it belongs to.
+    infer(*specs, **params): the rule, which returns the spec of the output, or a tuple of specs.
     inputs: the names of the array inputs.
-    required: how many of them have no default.
+    required: the number of inputs without a default.
     variadic: True if the operation takes any number of arrays.
     params: the defaults of the parameters by name; ``REQUIRED`` for a parameter without one.
     doc: the docstring of the rule.
@@ -135,7 +135,8 @@ class Op:
     def named_regions(self, regions: tuple[Any, ...]) -> dict[str, Any]:
         """Return the regions of a node as keyword arguments of the rule.
 
-        Raise ``InvalidGraph`` if their number is not that of the declaration.
+        Raise ``InvalidGraph`` if their number is not that of the declaration. A declaration with ``*``
+        accepts any number.
         """
         if self.regions[:1] and self.regions[0].startswith("*"):
             return {self.regions[0][1:]: regions}
@@ -251,7 +252,7 @@ def check_params(op: Op, params: dict[str, Any]) -> dict[str, Any]:
 
     Raise ``UnknownOperation`` if a parameter is unknown, or if one without a default is missing.
     """
-    # Most nodes have all parameters, so this check saves the others.
+    # Most nodes have all parameters, so the checks below are skipped for them.
     if params.keys() == op.params.keys():
         return params
     for name in params:

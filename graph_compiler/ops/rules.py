@@ -1,4 +1,4 @@
-"""Shape and dtype rules that many declarations share, and proofs about sizes that they use."""
+"""Shape and dtype rules that many declarations share, proofs about sizes, and identity operations."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from ..sizes import Apply, Dim, Size, Symbol, apply, hint_of, product
 from .dtypes import is_floating, is_integer
 from .registry import ArraySpec, Unknown, declare
 
-# ----------------------------------------------------------------------------------------------------- bounds
-# Proofs about symbolic sizes: that a size is never negative, and so that a slice stays inside its axis.
+# ------------------------------------------------------------------------------------------- proofs on sizes
 
 # Each function in an expression has several bounds to try, so the search stops after this many replacements.
 _ROUNDS = 4
@@ -57,7 +56,10 @@ def _atom_nonnegative(atom: Any, rounds: int) -> bool:
 
 
 def _smaller(value: Size) -> Iterator[Any]:
-    """Yield lower bounds of ``value``: in each, one function is replaced by a simpler bound."""
+    """Yield expressions such that ``value`` is nonnegative if one of them is.
+
+    In each, one function in ``value`` is replaced by a simpler bound.
+    """
     for monomial, coefficient in value.terms():
         for place, atom in enumerate(monomial):
             if isinstance(atom, Apply):
@@ -92,9 +94,10 @@ def _size(atom: Any) -> Size:
 
 
 def length(start: Any, stop: Any, step: Any, size: Any) -> Any:
-    """Return how many elements a slice selects whose bounds lie inside an axis of ``size`` elements.
+    """Return the number of elements that a slice selects from an axis of ``size`` elements.
 
-    None and negative integers are treated as in Python.
+    None and negative integers are bounds as in Python. Bounds are not clamped to the axis, and ``step`` is
+    positive.
 
     >>> length(None, -1, 1, 6), length(1, None, 2, 6), length(-2, None, 1, 6)
     (5, 3, 2)
@@ -105,13 +108,16 @@ def length(start: Any, stop: Any, step: Any, size: Any) -> Any:
 
 
 def position(bound: Any, size: Any, absent: Any) -> Any:
-    """Return ``bound`` counted from the front of an axis of this ``size``, or ``absent`` if it is None."""
+    """Return ``bound`` counted from the front of an axis of this ``size``, or ``absent`` if it is None.
+
+    Only negative ints count from the end; a symbolic size is returned unchanged.
+    """
     if bound is None:
         return absent
     return bound + size if isinstance(bound, int) and bound < 0 else bound
 
 
-# ------------------------------------------------------------------------------------------------------ rules
+# ----------------------------------------------------------------------------------------------------- rules
 Input = Any
 """An ArraySpec, or a number, which takes the dtype of the arrays that it is combined with."""
 
@@ -119,8 +125,8 @@ Input = Any
 def broadcast_dims(left: Any, right: Any) -> Any:
     """Return the size that ``left`` and ``right`` broadcast to (array API "Broadcasting", step 3).
 
-    Return ``Unknown`` if no expression gives it. Raise ``InvalidGraph`` if both are ints that do not
-    match.
+    Return ``Unknown`` if both are symbolic and differ, because either may be 1 in another call. Raise
+    ``InvalidGraph`` if both are ints that cannot be broadcast.
     """
     if left == right or (isinstance(right, int) and right == 1):
         return left
@@ -151,7 +157,7 @@ def _recorded_size(dim: Any) -> int:
 
 
 def broadcast(*shapes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the shape that all of ``shapes`` broadcast to.
+    """Return the shape that all of ``shapes`` broadcast to; raise ``InvalidGraph`` if they do not.
 
     >>> broadcast((2, 1), (3,), ())
     (2, 3)
@@ -187,14 +193,17 @@ def dtype_of(*operands: Input) -> str:
 
 
 def elementwise(*operands: Input) -> ArraySpec:
-    """Return the spec of an elementwise operation: the broadcast shape, and the dtype of the operands."""
+    """Return the spec of an elementwise operation: the broadcast shape, and the dtype of the arrays.
+
+    Raise ``InvalidGraph`` if the dtypes of the arrays differ, or if all operands are numbers.
+    """
     return ArraySpec(broadcast(*map(shape_of, operands)), dtype_of(*operands))
 
 
 def predicate(*operands: Input) -> ArraySpec:
     """Return the spec of an elementwise predicate: the broadcast shape and bool.
 
-    Raise ``InvalidGraph`` if the dtypes of the operands differ.
+    Raise ``InvalidGraph`` if the dtypes of the arrays differ, or if all operands are numbers.
     """
     dtype_of(*operands)
     return ArraySpec(broadcast(*map(shape_of, operands)), "bool")
@@ -236,10 +245,10 @@ def reduced(
 def window_output(
     size: Dim, kernel: Dim, stride: Dim, padding: tuple[Any, Any], dilation: int, ceil_mode: bool = False
 ) -> Any:
-    """Return how many windows of a convolution or pooling fit (torch.nn.MaxPool2d, "Shape").
+    """Return the number of windows of a convolution or pooling (torch.nn.MaxPool2d, "Shape").
 
-    With ``ceil_mode`` a last window may extend beyond the end, if it starts inside the array or the
-    padding before it.
+    With ``ceil_mode`` the last window may extend beyond the padding after the array if it starts inside the
+    array or the padding before it.
 
     >>> window_output(7, 2, 2, (0, 0), 1), window_output(7, 2, 2, (0, 0), 1, ceil_mode=True)
     (3, 4)
@@ -286,8 +295,7 @@ def declare_binary(
         declare(section, name=name)(infer)
 
 
-# ------------------------------------------------------------------------------------------------- identities
-# Conditions under which an operation returns its input unchanged, so that no node is needed.
+# --------------------------------------------------------------------------------------- identity operations
 
 
 class MakerNode(Protocol):
@@ -304,7 +312,7 @@ class MakerNode(Protocol):
 
 
 def _repeats_write(made: MakerNode | None, value: Any, key: Any) -> bool:
-    """Return True if ``made``, the node of the array, has written the same ``value`` to the same ``key``.
+    """Return True if the array's node ``made`` has written the same ``value`` to the same ``key``.
 
     ``y[key] += z`` writes to ``y[key]`` and then assigns the result to ``y[key]``, which repeats the
     write.
@@ -313,9 +321,10 @@ def _repeats_write(made: MakerNode | None, value: Any, key: Any) -> bool:
 
 
 def _is_neutral(number: float, *, of_floats: bool = True) -> Callable[[Any, Any], bool]:
-    """Return a predicate for a second operand that leaves the first unchanged, to the bit and in dtype.
+    """Return a predicate ``holds(x, y)``: ``y`` is ``number`` and leaves the array ``x`` unchanged.
 
-    Complex numbers are excluded, because ``inf * (1 + 0j)`` has a NaN part.
+    It is False for floating-point arrays unless ``of_floats``, for integer arrays if ``y`` is no int, and for
+    complex arrays, because ``inf * (1 + 0j)`` has a NaN part.
     """
 
     def holds(x: Any, y: Any) -> bool:
@@ -354,7 +363,7 @@ _NEUTRAL_TRUTHS = {"logical_and": "ones", "bitwise_and": "ones", "logical_or": "
 def identity_of(
     name: str, inputs: tuple[Any, ...], params: dict[str, Any], maker: Callable[[Any], MakerNode | None]
 ) -> Any:
-    """Return the input that the operation would return unchanged, or None.
+    """Return the input that the operation would return unchanged, or None if none is known.
 
     ``maker`` returns the node that computed an input, or None if it comes from outside or is no array.
     """
@@ -367,7 +376,7 @@ def identity_of(
 
 
 def _other_operand(op: str, maker: Callable[[Any], MakerNode | None], x: Any, y: Any) -> Any:
-    """Return the operand that is a bool array if the other one is a scalar made by ``op``, or None."""
+    """Return the bool operand whose partner is a bool scalar made by ``op``, or None if there is none."""
     for array, other in ((x, y), (y, x)):
         made = maker(other)
         if (

@@ -9,17 +9,15 @@ from .dtypes import UNSIGNED, is_bool, is_integer, real_of
 from .registry import ArraySpec, Unknown, declare, decomposition
 from .rules import Input, broadcast, dtype_of, reduced, shape_of
 
-# ------------------------------------------------------------------------------------------------ statistical
-# Statistical functions (array API standard, "Statistical Functions").
-#
-# ``axis`` is one axis, several, or None for all; axes are counted from the front.
+# -------------------------------------------------------------------------------------- array API statistics
+# ``axis`` is an axis, a tuple of axes, or None for all; axes are counted from the front.
 
 _STATISTICAL = "statistical"
 Axis = int | tuple[int, ...] | None
 
 
 def accumulated(dtype: str) -> str:
-    """Return the default dtype of sums and products: int64 or uint64 for integers and bools.
+    """Return the default dtype of sums and products: uint64 for unsigned integers, int64 for signed and bool.
 
     Other dtypes are returned unchanged.
     """
@@ -116,7 +114,7 @@ def diff(x: ArraySpec, /, *, axis: int = -1, n: int = 1) -> ArraySpec:
     return ArraySpec((*x.shape[:axis], left, *x.shape[axis:][1:]), x.dtype)
 
 
-# ------------------------------------------------------------------------------ beyond the array API standard
+# ----------------------------------------------------------------------------- beyond the array API standard
 _STATISTICS = "statistics"
 
 
@@ -152,7 +150,8 @@ def lower_median(
 ) -> tuple[ArraySpec, ArraySpec]:
     """Return the median along ``axis``, the lower one of two, and its index.
 
-    If a slice contains NaN, the result is the first NaN. With ``skip_nan``, NaN is ignored.
+    If a slice contains NaN, the result is the first NaN. With ``skip_nan``, NaN is ignored unless the slice
+    has no other elements.
     """
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
 
@@ -180,12 +179,12 @@ def quantile(
     """Compute the ``q``-th quantiles of ``x`` along ``axis``, or of all elements if it is None.
 
     ``q`` lies in [0, 1], and its axes come first in the result. ``interpolation`` is linear, lower,
-    higher, midpoint or nearest. A slice that contains NaN gives NaN, unless ``skip_nan`` ignores it.
+    higher, midpoint or nearest. The result is NaN for a slice with NaN, unless ``skip_nan`` ignores NaN.
     """
     return ArraySpec(shape_of(q) + reduced(x, axis, keepdims).shape, x.dtype)
 
 
-# ----------------------------------------------------------------------------------------- running statistics
+# ---------------------------------------------------------------------------------------- running statistics
 @declare(_STATISTICS)
 def cummax(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
     """Compute the cumulative maximum along ``axis``, and the index of its last occurrence so far.
@@ -247,7 +246,8 @@ def bincount(
 ) -> ArraySpec:
     """Count the occurrences of each of 0, 1, 2 ... in the vector ``x``, or sum their ``weights``.
 
-    The size of the result is ``hint`` while recording.
+    The result has ``max(x) + 1`` elements, or ``minlength`` if that is more. While recording, it has
+    ``hint`` elements.
     """
     return ArraySpec((Unknown(hint),), weights.dtype if weights is not None else "int64")
 
@@ -256,7 +256,7 @@ def bincount(
 def histc(x: ArraySpec, /, *, bins: int, min: float, max: float) -> ArraySpec:
     """Count the elements in each of ``bins`` equal bins of ``[min, max]``.
 
-    If ``min`` equals ``max``, the range of ``x`` is used.
+    Elements outside of that are not counted. If ``min`` equals ``max``, the range of ``x`` is used.
     """
     return ArraySpec((bins,), x.dtype)
 
@@ -278,7 +278,7 @@ def histogram(
     return ArraySpec((bin_edges.shape[0] - 1,), x.dtype)
 
 
-# ---------------------------------------------------------------------------------- correlation and distances
+# --------------------------------------------------------------------------------- correlation and distances
 @declare(_STATISTICS)
 def cov(
     x: ArraySpec,

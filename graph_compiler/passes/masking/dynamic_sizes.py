@@ -278,7 +278,7 @@ class _SelectedRows:
         return self.axes.get(item) if isinstance(item, Value) else None
 
 
-# ------------------------------------------------------------------------------ operations in which rows meet
+# ----------------------------------------------------------------------------- operations in which rows meet
 @dataclass(frozen=True)
 class _PaddedRows:
     """Padded rows of one mask in the new graph.
