@@ -248,7 +248,7 @@ def own_inputs(op: str, params: dict[str, Any]) -> int:
     return own_operands(op, params) * (2 if op == "associative_scan" else 1)
 
 
-# ---------------------------------------------------------------------------------- user-defined derivatives
+# ----------------------------------------------------------------------------------- user-defined derivatives
 
 _GRADIENTS = "gradients"
 

@@ -14,7 +14,7 @@ from ..sizes import Dim, product
 from .registry import ArraySpec, declare, decomposition
 from .rules import dtype_of, is_symbolic, window_output
 
-# --------------------------------------------------------------------------------------------------- layouts
+# ---------------------------------------------------------------------------------------------------- layouts
 # Positions of the channel axis: ``[batch, channels, *space]`` or ``[batch, *space, channels]``.
 
 CHANNELS_FIRST, CHANNELS_LAST = "channels_first", "channels_last"
@@ -59,7 +59,7 @@ def axes_of_space(rank: int, count: int, layout: str) -> range:
     return range(last - count, last)
 
 
-# ----------------------------------------------------------------------------------------------- convolution
+# ------------------------------------------------------------------------------------------------ convolution
 _SECTION = "convolution"
 
 Pairs = tuple[tuple[Dim, Dim], ...]
@@ -211,7 +211,7 @@ def _transposed_size(
     return (size - 1) * stride - padding[0] - padding[1] + dilation * (kernel - 1) + output_padding + 1
 
 
-# --------------------------------------------------------------------------------------------------- pooling
+# ---------------------------------------------------------------------------------------------------- pooling
 # Pooling and resampling over the last axes, or with ``layout="channels_last"`` those before the last one.
 #
 # There are ``len(kernel)`` such axes; all other axes are batch. ``padding`` holds a pair (before, after) for
@@ -445,7 +445,7 @@ def channel_shuffle(x: ArraySpec, /, *, groups: int) -> ArraySpec:
     return ArraySpec(x.shape, x.dtype)
 
 
-# ------------------------------------------------------------------------------ in smaller operations
+# -------------------------------------------------------------------------------------- in smaller operations
 @decomposition("pixel_shuffle")
 def _pixel_shuffle(b: Any, x: Any, *, factor: int) -> Any:
     *batch, channels, height, width = x.shape

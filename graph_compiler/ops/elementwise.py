@@ -149,7 +149,7 @@ def clip(x: Input, min: Input = None, max: Input = None, /) -> ArraySpec:
     return elementwise(*(operand for operand in (x, min, max) if operand is not None))
 
 
-# ----------------------------------------------------------------------------------------- special functions
+# ------------------------------------------------------------------------------------------ special functions
 # Elementwise functions beyond the array API standard, with the names of ``jax`` and ``jax.scipy.special``.
 # Functions that compute with floats take floats; lifting converts integers, as the source framework does.
 

@@ -15,7 +15,7 @@ from .registry import ArraySpec, Unknown, declare, decomposition
 from .rules import Input, broadcast, dtype_of, nonnegative, reduced, shape_of
 from .statistics import Axis
 
-# ------------------------------------------------------------------------------- searching, sets and sorting
+# -------------------------------------------------------------------------------- searching, sets and sorting
 # The number of elements that some functions find depends on data. Their parameter ``hint`` is the number that
 # was found while recording.
 
@@ -175,7 +175,7 @@ def kth_value(
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
 
 
-# -------------------------------------------------------------------------------------------------- indexing
+# --------------------------------------------------------------------------------------------------- indexing
 _INDEXING = "indexing"
 REDUCTIONS = (None, "sum", "prod", "mean", "min", "max")
 

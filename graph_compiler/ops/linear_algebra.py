@@ -52,7 +52,7 @@ def vecdot(x1: ArraySpec, x2: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
     return reduced(whole, axis, False)
 
 
-# ---------------------------------------------------------------------------------------------- products
+# --------------------------------------------------------------------------------------------------- products
 @declare(_STANDARD)
 def cross(x1: ArraySpec, x2: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
     """Compute the cross product of vectors of three along ``axis``.
@@ -80,7 +80,7 @@ def trace(x: ArraySpec, /, *, offset: int = 0, dtype: str | None = None) -> Arra
     return ArraySpec(x.shape[:-2], dtype or accumulated(x.dtype))
 
 
-# ------------------------------------------------------------------------------------ norms and determinants
+# ------------------------------------------------------------------------------------- norms and determinants
 @declare(_STANDARD)
 def vector_norm(x: ArraySpec, /, *, axis: Axis = None, ord: float = 2.0, keepdims: bool = False) -> ArraySpec:
     """Compute ``sum(abs(x) ** ord) ** (1 / ord)`` over ``axis``.
@@ -125,7 +125,7 @@ def _shapes(*operands: Any) -> list[tuple[Any, ...]]:
     return [operand.shape for operand in operands if isinstance(operand, ArraySpec)]
 
 
-# ------------------------------------------------------------------------------------ inverses and solutions
+# ------------------------------------------------------------------------------------- inverses and solutions
 @declare(_STANDARD)
 def inv(x: ArraySpec, /) -> ArraySpec:
     """Compute the matrix inverse."""
@@ -155,7 +155,7 @@ def solve(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
     return ArraySpec(broadcast(x1.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(x1, x2))
 
 
-# -------------------------------------------------------------------------------------------- decompositions
+# --------------------------------------------------------------------------------------------- decompositions
 @declare(_STANDARD)
 def cholesky(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
     """Compute the lower triangular L with ``L @ L^H == x``, or its adjoint with ``upper``."""
@@ -214,12 +214,12 @@ def least(left: Dim, right: Dim) -> Any:
     return left if left == right else apply("min", left, right)
 
 
-# ----------------------------------------------------------------------------- beyond the array API standard
+# ------------------------------------------------------------------------------ beyond the array API standard
 
 _LINALG = "linalg"
 
 
-# ---------------------------------------------------------------------------------------------- products
+# --------------------------------------------------------------------------------------------------- products
 @declare(_LINALG)
 def einsum(*arrays: ArraySpec, equation: str) -> ArraySpec:
     """Compute the sum of products that ``equation`` defines, such as ``"bij,bjk->bik"``.
@@ -329,7 +329,7 @@ def cond(x: ArraySpec, /, *, ord: Any = 2) -> ArraySpec:
     return ArraySpec(x.shape[:-2], real_of(x.dtype))
 
 
-# ---------------------------------------------------------------------------------------------- solutions
+# -------------------------------------------------------------------------------------------------- solutions
 @declare(_LINALG)
 def solve_triangular(
     x1: ArraySpec,
@@ -405,7 +405,7 @@ def tensorinv(x: ArraySpec, /, *, ind: int = 2) -> ArraySpec:
     return ArraySpec(x.shape[ind:] + x.shape[:ind], x.dtype)
 
 
-# -------------------------------------------------------------------------------------------- decompositions
+# --------------------------------------------------------------------------------------------- decompositions
 @declare(_LINALG)
 def eig(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
     """Compute complex eigenvalues and eigenvectors of a square matrix, in no particular order."""
@@ -463,7 +463,7 @@ def lu_solve(
     return ArraySpec(broadcast(lu.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(lu, x2))
 
 
-# ---------------------------------------------------------------------------------------- Fourier transforms
+# ----------------------------------------------------------------------------------------- Fourier transforms
 # ``norm`` selects the direction that is divided by the number of points: "backward" or "forward". With
 # "ortho", both directions are divided by its square root.
 
@@ -588,7 +588,7 @@ def ifftshift(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
     return x
 
 
-# ---------------------------------------------------------------------------------------------- signals
+# ---------------------------------------------------------------------------------------------------- signals
 @declare(_FFT)
 def stft(
     x: ArraySpec,

@@ -14,7 +14,7 @@ from .dtypes import ITEMSIZE
 from .registry import ArraySpec, Unknown, declare
 from .rules import Input, broadcast, dtype_of, length, normalise_axes, position
 
-# -------------------------------------------------------------------------------------------------- creation
+# --------------------------------------------------------------------------------------------------- creation
 
 _CREATION = "creation"
 
@@ -166,7 +166,7 @@ def astype(x: ArraySpec, /, *, dtype: str) -> ArraySpec:
     return ArraySpec(x.shape, dtype)
 
 
-# ---------------------------------------------------------------------------------------------- manipulation
+# ----------------------------------------------------------------------------------------------- manipulation
 _MANIPULATION = "manipulation"
 
 

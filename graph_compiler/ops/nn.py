@@ -18,7 +18,7 @@ from .rules import (
     normalise_axis,
 )
 
-# ----------------------------------------------------------------------------------------------- activations
+# ------------------------------------------------------------------------------------------------ activations
 
 _ACTIVATIONS = "activations"
 
@@ -135,7 +135,7 @@ def log_softmax(x: ArraySpec, /, *, axis: int) -> ArraySpec:
     return _same(x)
 
 
-# --------------------------------------------------------------------------------- activation decompositions
+# ---------------------------------------------------------------------------------- activation decompositions
 def _decompose(**functions: Callable[..., Any]) -> None:
     for name, function in functions.items():
         decomposition(name)(function)
@@ -190,7 +190,7 @@ _decompose(
 )
 
 
-# ------------------------------------------------------------------ linear layers, embeddings and attention
+# -------------------------------------------------------------------- linear layers, embeddings and attention
 
 _LINEAR = "linear layers"
 
@@ -317,7 +317,7 @@ def scaled_dot_product_attention(
     return ArraySpec((*batch, query.shape[-2], value.shape[-1]), dtype_of(query, key, value))
 
 
-# ---------------------------------------------------------------------------------------------------- losses
+# ----------------------------------------------------------------------------------------------------- losses
 # Losses that targets have functions for. Lifting writes other losses as short formulas.
 
 _LOSSES = "losses"
@@ -391,7 +391,7 @@ def ctc_loss(
     return ArraySpec((log_probabilities.shape[1],), log_probabilities.dtype)
 
 
-# --------------------------------------------------------------------------------------------- normalisation
+# ---------------------------------------------------------------------------------------------- normalisation
 # Normalisation layers: ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` over different axes.
 #
 # Half precision is computed in float32 and returned in the dtype of ``x``; weights may have another dtype
@@ -510,7 +510,7 @@ def _check_last(x: ArraySpec, axis: tuple[int, ...]) -> None:
         raise InvalidGraph(f"the normalised axes must be the last ones of {x}, not {axis}")
 
 
-# ------------------------------------------------------------------------------ normalisation decompositions
+# ------------------------------------------------------------------------------- normalisation decompositions
 def upcast_half(b: Any, x: Any) -> Any:
     return b.astype(x, dtype="float32") if x.dtype in ("float16", "bfloat16") else x
 

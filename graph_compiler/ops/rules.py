@@ -11,7 +11,7 @@ from ..sizes import Apply, Dim, Size, Symbol, apply, hint_of, product
 from .dtypes import is_floating, is_integer
 from .registry import ArraySpec, Unknown, declare
 
-# ------------------------------------------------------------------------------------------- proofs on sizes
+# -------------------------------------------------------------------------------------------- proofs on sizes
 
 # Each function in an expression has several bounds to try, so the search stops after this many replacements.
 _ROUNDS = 4
@@ -117,7 +117,7 @@ def position(bound: Any, size: Any, absent: Any) -> Any:
     return bound + size if isinstance(bound, int) and bound < 0 else bound
 
 
-# ----------------------------------------------------------------------------------------------------- rules
+# ------------------------------------------------------------------------------------------------------ rules
 Input = Any
 """An ArraySpec, or a number, which takes the dtype of the arrays that it is combined with."""
 
@@ -295,7 +295,7 @@ def declare_binary(
         declare(section, name=name)(infer)
 
 
-# --------------------------------------------------------------------------------------- identity operations
+# ---------------------------------------------------------------------------------------- identity operations
 
 
 class MakerNode(Protocol):

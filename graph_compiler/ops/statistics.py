@@ -9,7 +9,7 @@ from .dtypes import UNSIGNED, is_bool, is_integer, real_of
 from .registry import ArraySpec, Unknown, declare, decomposition
 from .rules import Input, broadcast, dtype_of, reduced, shape_of
 
-# -------------------------------------------------------------------------------------- array API statistics
+# --------------------------------------------------------------------------------------- array API statistics
 # ``axis`` is an axis, a tuple of axes, or None for all; axes are counted from the front.
 
 _STATISTICAL = "statistical"
@@ -114,11 +114,11 @@ def diff(x: ArraySpec, /, *, axis: int = -1, n: int = 1) -> ArraySpec:
     return ArraySpec((*x.shape[:axis], left, *x.shape[axis:][1:]), x.dtype)
 
 
-# ----------------------------------------------------------------------------- beyond the array API standard
+# ------------------------------------------------------------------------------ beyond the array API standard
 _STATISTICS = "statistics"
 
 
-# ---------------------------------------------------------------------------------------------- reductions
+# ------------------------------------------------------------------------------------------------- reductions
 @declare(_STATISTICS)
 def logsumexp(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
     """Compute ``log(sum(exp(x)))`` over ``axis`` without overflow."""
@@ -184,7 +184,7 @@ def quantile(
     return ArraySpec(shape_of(q) + reduced(x, axis, keepdims).shape, x.dtype)
 
 
-# ---------------------------------------------------------------------------------------- running statistics
+# ----------------------------------------------------------------------------------------- running statistics
 @declare(_STATISTICS)
 def cummax(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
     """Compute the cumulative maximum along ``axis``, and the index of its last occurrence so far.
@@ -209,7 +209,7 @@ def logcumsumexp(x: ArraySpec, /, *, axis: int) -> ArraySpec:
     return x
 
 
-# ---------------------------------------------------------------------------------------------- integrals
+# -------------------------------------------------------------------------------------------------- integrals
 @declare(_STATISTICS)
 def trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axis: int = -1) -> ArraySpec:
     """Integrate ``y`` along ``axis`` by the trapezoidal rule, at points ``x`` or with spacing ``dx``.
@@ -239,7 +239,7 @@ def _sample_shape(y: ArraySpec, x: ArraySpec | None, axis: int) -> tuple[Any, ..
     return y.shape if x is None or x.ndim == 1 else broadcast(y.shape, x.shape)
 
 
-# ---------------------------------------------------------------------------------------------- counting
+# --------------------------------------------------------------------------------------------------- counting
 @declare(_STATISTICS)
 def bincount(
     x: ArraySpec, weights: ArraySpec | None = None, /, *, minlength: Any = 0, hint: int = 0
@@ -278,7 +278,7 @@ def histogram(
     return ArraySpec((bin_edges.shape[0] - 1,), x.dtype)
 
 
-# --------------------------------------------------------------------------------- correlation and distances
+# ---------------------------------------------------------------------------------- correlation and distances
 @declare(_STATISTICS)
 def cov(
     x: ArraySpec,

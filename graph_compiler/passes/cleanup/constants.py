@@ -13,7 +13,7 @@ from ...ops.registry import ArraySpec
 from ...sizes import Size, apply
 from ...trees import Branch, Leaf, iterate_structure, map_structure
 
-# ------------------------------------------------------------------------------------------ constant folding
+# ------------------------------------------------------------------------------------------- constant folding
 _USES = attrgetter("uses")
 Evaluate = Callable[[Graph], list[Any]]
 
@@ -107,7 +107,7 @@ def _varies(node: Node, tainted: set[Value], aliases: Aliases) -> bool:
     )
 
 
-# -------------------------------------------------------------------------------------------- frozen weights
+# --------------------------------------------------------------------------------------------- frozen weights
 def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
     """Return the graph with the parameters named in ``arrays`` turned into constants with these arrays.
 
@@ -125,7 +125,7 @@ def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
     return graph.derive(parameters=rest, constants=constants), True
 
 
-# ---------------------------------------------------------------------------------------------- random draws
+# ----------------------------------------------------------------------------------------------- random draws
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
     """Return the graph with random calls marked as deterministic, so that constant folding can evaluate them.
 

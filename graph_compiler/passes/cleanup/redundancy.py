@@ -13,7 +13,7 @@ from ...ir.sameness import hashable, region_description
 from ...registration import trait
 from ..driver import Pass, only_with
 
-# ------------------------------------------------------------------------------------- dead code elimination
+# -------------------------------------------------------------------------------------- dead code elimination
 
 
 def dce(graph: Graph) -> tuple[Graph, bool]:
@@ -69,7 +69,7 @@ def _without_unused_sources(graph: Graph, needed: set[Value]) -> tuple[Graph, bo
     return (graph.derive(parameters=parameters, constants=constants) if changed else graph), changed
 
 
-# ------------------------------------------------------------------------------------- common subexpressions
+# -------------------------------------------------------------------------------------- common subexpressions
 
 _OP = attrgetter("op")
 
@@ -136,7 +136,7 @@ def _runs_the_same(one: Node, other: Node) -> bool:
         return False
 
 
-# ------------------------------------------------------------------------------------------------- snapshots
+# -------------------------------------------------------------------------------------------------- snapshots
 
 
 @only_with(guards=True)

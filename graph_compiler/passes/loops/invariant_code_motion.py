@@ -20,7 +20,7 @@ from ...ops.registry import ArraySpec
 from ..driver import Pass
 from ..masking.ragged import EqualSizesBuilder
 
-# --------------------------------------------------------------------------------------------- inlined loops
+# ---------------------------------------------------------------------------------------------- inlined loops
 
 WHOLE = (None, None, 1)
 
@@ -108,7 +108,7 @@ class ArrayHistory:
         return True
 
 
-# ------------------------------------------------------------------------------------- invariant code motion
+# -------------------------------------------------------------------------------------- invariant code motion
 _BY_ELEMENT = frozenset((*ELEMENTWISE, "where", "astype"))
 _CREATION = frozenset(("arange", "full", "zeros", "ones"))
 _MAY_FAIL = frozenset(("divide", "floor_divide", "trunc_divide", "remainder", "fmod", "pow"))

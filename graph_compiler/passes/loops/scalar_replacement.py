@@ -109,7 +109,7 @@ def broadcast_value(build: Builder, value: Any, spec: Any) -> Value:
     return full
 
 
-# ------------------------------------------------------------------------------------------ store forwarding
+# ------------------------------------------------------------------------------------------- store forwarding
 # ``a[i, j] -= x`` followed by ``a[i, j] /= y`` writes twice to one element. XLA writes in place only if
 # nothing reads the old array any more. Between the two writes it copies the array, in each iteration of a
 # loop, so reads take the value just written, and overwritten writes are dropped.

@@ -141,7 +141,7 @@ class _CheckedBlock:
             self._hold(origin, value)
 
 
-# ------------------------------------------------------------------------------------- regions
+# ---------------------------------------------------------------------------------------------------- regions
 def _branch(region: Region, inside: _CheckedBlock, origins: Sequence[Origin], carried: int) -> Region:
     block = region.block
     held = [inside.held.get(origin) or inside.true() for origin in origins]
@@ -222,7 +222,7 @@ def _call(loop: Node, operands: tuple[Any, ...], region: Region, answer: Value) 
     )
 
 
-# ------------------------------------------------------------------------------------- comparisons
+# ------------------------------------------------------------------------------------------------ comparisons
 def holds(add: Callable[..., Value], guard: Guard) -> Value:
     if isinstance(guard.condition, Size):
         return add("array", guard.condition)

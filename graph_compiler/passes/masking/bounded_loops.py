@@ -23,7 +23,7 @@ from ...trees import iterate_structure, map_structure
 from ..driver import only_with
 from .ragged import ROWS, CannotPad, EqualSizesBuilder, PaddedArray, PaddedBuilder, PaddedRewrite
 
-# --------------------------------------------------------------------------------------------- moving slices
+# ---------------------------------------------------------------------------------------------- moving slices
 # Slices of constant length that begin at a loop index become dynamic slices, and those with a step become
 # reads by index, because the index is an array in the target.
 
@@ -199,7 +199,7 @@ def _places(build: Builder, item: Any) -> Value:
     return places
 
 
-# --------------------------------------------------------------------------------------------- bounded loops
+# ---------------------------------------------------------------------------------------------- bounded loops
 def moves_with_steps(graph: Graph) -> bool:
     return any(_moves(node, frozenset()) for node in graph.nodes)
 

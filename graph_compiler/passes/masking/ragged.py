@@ -325,7 +325,7 @@ def _broadcast_to(rewrite: PaddedRewrite) -> Any:
     )
 
 
-# ---------------------------------------------------------------------------------------------- by element
+# ------------------------------------------------------------------------------------------------- by element
 def _labels(operands: Sequence[Any], rank: int) -> list[range]:
     return [range(rank - len(spans_of(operand)), rank) for operand in operands]
 
@@ -364,7 +364,7 @@ def _safe(padded: PaddedBuilder, operand: Any, spans: Sequence[Span | None], num
     return padded.harmless(PaddedArray(full, tuple(spans)), number)
 
 
-# ---------------------------------------------------------------------------------------------- axes
+# ------------------------------------------------------------------------------------------------------- axes
 def _getitem(rewrite: PaddedRewrite) -> Any:
     """Index a padded array, or take a slice of an array with a bound that depends on the loop index.
 
@@ -466,7 +466,7 @@ def _copied(rewrite: PaddedRewrite) -> Any:
     return rewrite.padded.of(x.spans, rewrite.again([x.full]), None if x.padding is None else FINITE)
 
 
-# ----------------------------------------------------------------------------------------- sums and products
+# ------------------------------------------------------------------------------------------ sums and products
 def _reduced(rewrite: PaddedRewrite, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
     """Reduce over axes with the neutral number of the dtype in the padding.
 
@@ -605,7 +605,7 @@ def _einsum(rewrite: PaddedRewrite) -> Any:
     return _contracted(rewrite, labels, result)
 
 
-# ---------------------------------------------------------------------------------------- numbers for a type
+# ----------------------------------------------------------------------------------------- numbers for a type
 def _always(number: float) -> Callable[[str], Any]:
     return lambda dtype: number
 

@@ -18,7 +18,7 @@ from ...ir.rewrite import Rewriter, inline
 from ..driver import Pass, nodes_of, only_with
 from ..lowering.layout import changes_layout
 
-# --------------------------------------------------------------------------------------------- inlined calls
+# ---------------------------------------------------------------------------------------------- inlined calls
 
 
 @only_with("call")
@@ -80,7 +80,7 @@ def without_checks(graph: Graph) -> Graph:
     return found.derive(nodes=[node for node in found.nodes if node.op != GUARD])
 
 
-# ---------------------------------------------------------------------------------------------------- unroll
+# ----------------------------------------------------------------------------------------------------- unroll
 MOST_NODES = 512
 """Most nodes into which :data:`unroll` turns one loop."""
 
