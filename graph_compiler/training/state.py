@@ -340,7 +340,8 @@ class TrainState:
             model: A ``torch.nn.Module``, flax module, Keras model, function with ``parameters``, or graph of
                 one.
             optimizer: A name, :func:`graph_compiler.training.optimizer`, or the target's own: an optax
-                transformation, a class of ``torch.optim`` or a partial of one, a Keras optimizer.
+                transformation, a Keras optimizer, or in torch a class, a partial of one, a function from a
+                list of tensors to an optimizer, or an optimizer, whose options are copied.
             loss: Function of outputs and target that returns a number, or that and a dict of metrics. It is
                 written for the target, or for the model's framework and recorded. Arguments named ``(y_true,
                 y_pred)`` are passed in that order.
