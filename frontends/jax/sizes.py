@@ -460,7 +460,8 @@ def _register(cls: type, python: type) -> None:
         dtypes.python_scalar_types.add(cls)
         dtypes.python_scalar_types_to_dtypes[cls] = dtypes.python_scalar_types_to_dtypes[python]
         dtypes.register_canonicalize_value_handler(cls, None)
-    else:  # before jax 0.8
+    # Before JAX 0.8.
+    else:
         dtypes.python_scalar_dtypes[cls] = dtypes.python_scalar_dtypes[python]
 
 

@@ -70,7 +70,10 @@ class DeviceIterator:
         return _LoaderLoop(self._loader, self._engine, self._where, self._prefetch)
 
     def __next__(self) -> Any:
-        """Return the next batch of the iterator's own loop, which the first call starts."""
+        """Return the next batch of the iterator's own loop, which the first call starts.
+
+        Raise ``StopIteration`` after the last batch, until :meth:`close` is called.
+        """
         if self._own is None:
             self._own = _LoaderLoop(self._loader, self._engine, self._where, self._prefetch)
         return next(self._own)
@@ -79,7 +82,7 @@ class DeviceIterator:
         return len(self._loader)  # type: ignore[arg-type]
 
     def close(self) -> None:
-        """End the loop that ``next`` started, and its thread."""
+        """End the loop that ``next`` started, and its thread. Another ``next`` starts a new loop."""
         if self._own is not None:
             self._own.close()
             self._own = None
