@@ -37,7 +37,7 @@ _PLAIN = "torch.optim"
 class CompilingFlag(int):
     """Value of the flag that ``torch.compiler.is_compiling()`` returns while a function is recorded.
 
-    It is falsy for the code of optimizers. In other threads it has the truth value of `outside`, the flag
+    It is falsy for the code of optimizers. In other threads it has the truth value of ``outside``, the flag
     that was set before.
 
     asked: True once the recording thread has evaluated it outside of an optimizer.

@@ -367,7 +367,7 @@ class _FollowedGenerator:
 
 
 class Generators:
-    """Follows the default generators and those that the function can reach.
+    """Tracker of random generators: the default ones, and those that the function can reach or makes.
 
     state_before: state of the default generator before the recording; None before :meth:`following`.
     """
@@ -452,7 +452,7 @@ class Generators:
             )
 
     def drew(self, candidates: list[_FollowedGenerator]) -> bool:
-        """Return True if the call just made drew from one of the `candidates`, and note their new states."""
+        """Return True if the call just made drew from one of ``candidates``, and note their new states."""
         with self._lock:
             drew = False
             for followed in candidates:
@@ -465,7 +465,7 @@ class Generators:
     def undone(self) -> Iterator[None]:
         """Restore the generators after the block, in which a region is recorded.
 
-        If the block raises, they are not restored.
+        If the block raises, leave them as they are.
         """
         with self._lock:
             before = [
@@ -510,7 +510,7 @@ class Generators:
         return followed
 
     def has_state(self, tensor: torch.Tensor) -> bool:
-        """Return True if `tensor` is the state of a followed generator, recognized by its mark."""
+        """Return True if ``tensor`` is the state of a followed generator, recognized by its mark."""
         if (
             tensor.dtype != torch.uint8
             or tensor.ndim != 1
@@ -522,7 +522,7 @@ class Generators:
         return any(first == followed.mark for followed in self._followed.values())
 
     def is_made(self, item: Any) -> bool:
-        """Return True if `item` is a generator that the function made.
+        """Return True if ``item`` is a generator that the function made.
 
         Raise ``TracingError`` for such a generator if the graph is for another framework.
         """

@@ -181,9 +181,10 @@ class RecordedRule:
 
 
 def _reduce_gradient(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
-    """Return the value of `gradient`, summed to the shape of `arg` and cast to its dtype, as torch does.
+    """Return the value of ``gradient``, summed to the shape of ``arg`` and cast to its dtype, as torch does.
 
-    A rule returned it for `arg`. Raise ``TracingError`` if it is not broadcast from the shape of `arg`.
+    ``gradient`` is what a rule returned for ``arg``. Raise ``TracingError`` if its shape is not one that
+    the shape of ``arg`` broadcasts to.
     """
     found, wanted = capture.value(gradient).spec, capture.value(arg).spec
     if found.hints != wanted.hints:
@@ -230,7 +231,7 @@ _WITH_RULES = (
 
 
 class GradientRules:
-    """Records custom gradient rules when they are applied.
+    """Recorder of custom gradient rules, which are recorded when they are applied.
 
     is_following: True while a rule of torch's own is recorded.
     """
@@ -301,10 +302,10 @@ class GradientRules:
 
     # ------------------------------------------------------------------------------ torch.autograd.Function
     def _follow(self, cls: Any, args: tuple[Any, ...] | None, has_setup: bool) -> None:
-        """Patch ``forward`` of `cls` for its next call, which is recorded with its gradient rule.
+        """Patch ``forward`` of ``cls`` for its next call, which is recorded with its gradient rule.
 
-        If `args` is None, the arguments are taken from that call. With `has_setup`, ``setup_context`` is
-        patched, too. Each patch is undone when it is called.
+        If ``args`` is None, the arguments are taken from that call. With ``has_setup``, ``setup_context``
+        is patched, too. Each patch is undone when it is called.
         """
         enabled = self.capture.history.enabled
         is_ruled = args is not None and enabled and _is_ruled(cls, args)
@@ -435,9 +436,9 @@ class GradientRules:
         forward: Sequence[Node] = (),
         is_torchs: bool = False,
     ) -> str:
-        """Record `rule`, which computes gradients of `args` from those of `results`.
+        """Record ``rule``, which computes gradients of ``args`` from those of ``results``.
 
-        The tensors in `results` then represent the outputs of the node. Return an empty string, or the
+        The tensors in ``results`` then represent the outputs of the node. Return an empty string, or the
         reason if the rule could not be recorded; everything that it recorded or changed is then undone.
         """
         if self._depth >= _DEEPEST:
@@ -480,10 +481,10 @@ class GradientRules:
         values: Sequence[Value] = (),
         why: str = "",
     ) -> None:
-        """Make gradients of the float tensors in `results` an error in the graph.
+        """Make gradients of the float tensors in ``results`` an error in the graph.
 
-        Each result gets a node that raises ``GradientRefused`` in a backward pass to it, `sources` or
-        `values`. `what` and `why` name the rule and the reason in the message.
+        Each result gets a node that raises ``GradientRefused`` in a backward pass to it, ``sources`` or
+        ``values``. ``what`` and ``why`` name the rule and the reason in the message.
         """
         message = _message(what, self.capture.here(), why)
         for result in iterate_structure((results,)):
@@ -596,7 +597,7 @@ def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:
 
 
 def _is_torchs(cls: type) -> bool:
-    """Return True if the ``autograd.Function`` `cls` is one of torch's own.
+    """Return True if the ``autograd.Function`` ``cls`` is one of torch's own.
 
     Under ``vmap`` torch makes a class around the user's, which is then found in the closure of
     ``backward``.

@@ -24,7 +24,7 @@ from .trace import Trace
 
 
 class AutogradHistory:
-    """Tracks which values of a recording are differentiable, as far as the function itself decides it.
+    """Record of the values that are differentiable, as far as the function itself decides it.
 
     ambient: the grad mode when the recording began.
     mode_changed: True once a call was made in another grad mode, or in inference mode.
@@ -96,9 +96,9 @@ class AutogradHistory:
 class CallsByKernel:
     """Names of calls that must be recorded kernel by kernel.
 
-    A public call is one node of the graph, which has no output for the softmax that ``cross_entropy``
-    saves for its gradient. If a backward pass reads it, the function is recorded again with the kernels of
-    this call.
+    A public call is one node of the graph. The node of ``cross_entropy`` has no output for the softmax that
+    torch saves for the gradient. If a backward pass reads that tensor, the function is recorded again with
+    the kernels of this call.
 
     names: calls that earlier attempts have requested.
     asked: calls that this attempt requests.
@@ -242,10 +242,10 @@ def _grad(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> EnvironmentGuard:
-    """Return a guard that the property `key` of a captured tensor is `found`.
+    """Return a guard that the property ``key`` of a captured tensor is ``found``.
 
-    `held` is the dict of its module and the key there, and the guard reads the tensor from it. If `held`
-    is None, the guard is on `tensor` itself.
+    ``held`` is the dict of its module and the key there, and the guard reads the tensor from it. If
+    ``held`` is None, the guard is on ``tensor`` itself.
     """
     name, relation = key.strip("_"), "==" if isinstance(found, torch.device) else "is"
     place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)

@@ -43,8 +43,8 @@ _SYMBOLS = (SizeInt.__name__, SizeFloat.__name__)
 class UnhashableSize(TypeError, Signal):
     """Raised if the user's code hashes a size, such as for a key of a dict.
 
-    Libraries that can do without the hash, such as einops, catch it. If nothing catches it, the function
-    is recorded again with plain numbers for the sizes `asked`.
+    Libraries that can do without the hash, such as einops, catch it. If nothing catches it, the function is
+    recorded again with plain numbers for the sizes ``asked``.
 
     asked: the sizes, as :class:`KeySizes` stores them.
     """
@@ -257,9 +257,9 @@ def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
     """Return the symbols that ``item`` or ``tolist`` (``name``) of a tensor returns while recording.
 
-    Return None if its elements cannot be symbols: symbolic reads are off, the code looks at ``type``, there
-    are no or too many elements, or their class has no symbols. ``tolist`` adds guards on the sizes of the
-    tensor, unless its elements were computed from sizes alone.
+    Return None if its elements cannot be symbols: symbolic reads are off, the user's running function
+    contains the name ``type``, there are no or too many elements, or their class has no symbols. ``tolist``
+    adds guards on the sizes of the tensor, unless its elements were computed from sizes alone.
     """
     # Code such as ``type(number) is float`` would not recognize a symbol.
     if not capture.reading.symbolic or "type" in capture.locator.names_read():
@@ -283,7 +283,8 @@ def operand_expressions(capture: Trace, operands: Sequence[Any]) -> tuple[Any, .
     """Return the expressions of the operands of a Python function whose result can be an expression.
 
     Return None if the function must get plain numbers: no operand is a symbol, an operand is not a number,
-    symbolic reads are off, or the code looks at ``type`` and no symbol reads elements.
+    symbolic reads are off, or the user's running function contains the name ``type`` and no symbol reads
+    elements.
     """
     expressions = tuple(map(expression_of, operands))
     sizes = [item for item in expressions if isinstance(item, Size)]
@@ -381,7 +382,7 @@ def _element(item: Any) -> Any:
         return item
     try:
         return item.item()
-    # The class raises its own error.
+    # The conversion to a number raises its own error then.
     except (RuntimeError, ValueError):
         return None
 

@@ -123,7 +123,7 @@ _NAMES = {
 
 
 def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Return the node of the torch call that computes `op`, a canonical operation in the check of a region.
+    """Return the node of the torch call that computes ``op``, a canonical operation in the check of a region.
 
     Only the operations of :data:`_NAMES` have another name in torch.
     """
@@ -149,7 +149,7 @@ OF_ENCODERS = PatchSet(*ENCODERS)
 
 
 class ReadRecorder:
-    """Records what one attempt reads outside of the arguments: attributes, globals and settings.
+    """Recorder of what one attempt reads outside of the arguments: attributes, globals and settings.
 
     capture: the recording.
     session: collects the reads.

@@ -38,10 +38,10 @@ _SECONDS = 10
 
 
 def pretrained(name: str) -> Any:
-    """Load the pretrained model `name` in evaluation mode.
+    """Load the pretrained model ``name`` in evaluation mode.
 
     Its class is the first one in ``architectures`` of its configuration that transformers has, or else
-    ``AutoModel``. Raise ``FrameworkNotInstalled`` without transformers, and ``OSError`` if `name` is
+    ``AutoModel``. Raise ``FrameworkNotInstalled`` without transformers, and ``OSError`` if ``name`` is
     neither local nor cached and the hub cannot be reached.
     """
     try:
@@ -89,13 +89,13 @@ Inputs = dict[str, torch.Tensor]
 
 
 def example_inputs(model: Any) -> Inputs | None:
-    """Return keyword arguments that `model` runs on, or None if it runs on no candidate.
+    """Return keyword arguments that ``model`` runs on, or None if it runs on no candidate.
 
     Candidates are derived from its ``dummy_inputs`` and its configuration; a model without these has none.
     Only parameters of ``forward`` are passed. Token ids come with an attention mask of ones, as from a
     tokenizer. Images are [1, channels, height, width], sound is [1, samples], [1, channels, samples] or a
-    spectrum of [1, bins, frames], in the dtype of the model's first floating-point parameter. After a
-    trial run, buffers and torch's random state on the CPU are restored.
+    spectrum of [1, bins, frames], in the dtype of the model's first floating-point parameter. After a trial
+    run, buffers and torch's random state on the CPU are restored.
     """
     if not all(hasattr(model, name) for name in ("config", "dummy_inputs", "main_input_name", "forward")):
         return None
@@ -266,7 +266,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Ten
 
 
 def with_facts(array: torch.Tensor, facts: Mapping[str, Any]) -> torch.Tensor:
-    """Set ``requires_grad`` of `array` in place if `facts` say that it is True, and return `array`.
+    """Set ``requires_grad`` of ``array`` in place if ``facts`` say that it is True, and return ``array``.
 
     >>> with_facts(torch.zeros(2), {"requires_grad": True}).requires_grad
     True
@@ -286,9 +286,9 @@ def random_kept() -> Iterator[None]:
 
 @contextmanager
 def undone(weights: TorchWeights, seed: int | None, state: ReachableState | None = None) -> Iterator[None]:
-    """Restore the buffers of `weights`, torch's random state on the CPU, and `state` after the block.
+    """Restore the buffers of ``weights``, torch's random state on the CPU, and ``state`` after the block.
 
-    Seed torch's generator first unless `seed` is None. `state` is by default all that is reachable from
+    Seed torch's generator first unless ``seed`` is None. ``state`` is by default all that is reachable from
     the weights. No other thread records in the meantime.
     """
     state = state or ReachableState(weights)

@@ -383,7 +383,7 @@ def _is_written(capture: Trace, values: set[Value]) -> bool:
 
 
 class _SizeEvaluator:
-    """Evaluates the recorded calls that computed an array of integers from sizes.
+    """Evaluator of the recorded calls that computed an array of integers from sizes.
 
     maker: returns the node that made a value, or None.
     visited: the values that were evaluated.

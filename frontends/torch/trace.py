@@ -1,4 +1,4 @@
-"""The protocol of a running recording, for packages that must not import the class that implements it."""
+"""Protocols of a running recording, for packages that must not import the classes that implement them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..common.read_numbers import Reading
 
 
 class CallHistory(Protocol):
-    """History of the recorded calls, by which their records are marked."""
+    """Autograd history of a recording, from which the records of its calls get their flags."""
 
     def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
         """Return the record of a call that is being made, with ``facts`` as additional fields.
@@ -40,19 +40,19 @@ class OwnMemory(Protocol):
 class ModelWeights(Protocol):
     """Parameters and buffers that a function can reach, by name.
 
-    function: the function.
+    function: the recorded function.
     """
 
     function: Callable[..., Any]
 
     def name_of(self, tensor: torch.Tensor) -> str | None:
-        """Return the name of the parameter or buffer that `tensor` is, or None."""
+        """Return the name of the parameter or buffer that ``tensor`` is, or None."""
 
     def holder_of(self, name: str) -> tuple[dict[str, Any], str]:
-        """Return the dict that contains the weight `name`, and its key there."""
+        """Return the dict that contains the weight ``name``, and its key there."""
 
     def is_trained(self, name: str) -> bool:
-        """Return True if `name` is a parameter, and False if it is a buffer."""
+        """Return True if ``name`` is a parameter, and False if it is a buffer."""
 
     def modules(self) -> list[torch.nn.Module]: ...
 
@@ -85,7 +85,7 @@ class Trace(Protocol):
     for_torch: bool
     # The name of the public call that runs.
     call: str
-    # The inputs, with None for a number.
+    # The inputs, with None for a number or a generator.
     input_tensors: list[torch.Tensor | None]
     # The number of inputs that are arguments. The other inputs are read from state.
     count_call_inputs: int
@@ -98,14 +98,14 @@ class Trace(Protocol):
 
     @property
     def locator(self) -> Locator:
-        """Finds the line of the user's code that made a call."""
+        """Finder of the line of the user's code that made a call."""
 
     @property
     def weights(self) -> ModelWeights: ...
 
     @property
     def reading(self) -> Reading:
-        """Decides which numbers that the code reads from tensors become symbols."""
+        """Choice of the numbers read from tensors that become symbols."""
 
     @property
     def history(self) -> CallHistory: ...
@@ -128,10 +128,10 @@ class Trace(Protocol):
         """
 
     def is_weight(self, value: Value) -> bool:
-        """Return True if `value` is a parameter or a constant, whose sizes are fixed."""
+        """Return True if ``value`` is a parameter or a constant, whose sizes are fixed."""
 
     def size(self, value: Value, axis: int) -> Any:
-        """Return the size of `value` along `axis`: an int if it is fixed, else an expression."""
+        """Return the size of ``value`` along ``axis``: an int if it is fixed, else an expression."""
 
     def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
         """Return the number of ``size``, and add a guard that it stays.
@@ -151,13 +151,13 @@ class Trace(Protocol):
         """
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
-        """Guard on the property `fact` of all inputs, such as ``requires_grad``.
+        """Guard on the property ``fact`` of all inputs, such as ``requires_grad``.
 
-        Do nothing if `tensor`, whose property was read, does not vary between calls or is a weight.
+        Do nothing if ``tensor``, whose property was read, does not vary between calls or is a weight.
         """
 
     def note_fact(self, fact: str, count: int | None = None) -> None:
-        """Guard on the property `fact` of the first `count` inputs, or of all if `count` is None."""
+        """Guard on the property ``fact`` of the first ``count`` inputs, or of all if ``count`` is None."""
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the call with numbers instead of symbolic sizes, and without recording its kernels.
@@ -170,7 +170,8 @@ class Trace(Protocol):
     ) -> Any:
         """Run the call and return its result.
 
-        Add a node if it made a tensor, wrote to a tensor or drew random numbers.
+        Add a node if the call made a tensor, wrote to a tensor or drew random numbers. Otherwise guard on
+        the sizes in its arguments.
         """
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:

@@ -106,7 +106,7 @@ def _agrees(other: tuple[int, Any] | None, entry: tuple[int, Any]) -> bool:
 
 @contextmanager
 def tensors_pass_from_numpy() -> Iterator[None]:
-    """Patch ``torch.from_numpy`` in the block, so that it returns a tensor that it is given.
+    """Patch ``torch.from_numpy`` in the block, so that it returns an argument that is a tensor unchanged.
 
     No mode intercepts this function. The patch is seen by all threads.
     """
@@ -193,9 +193,9 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
 def as_recorded(item: Any) -> Any:
     """Convert a non-tensor argument to what the recorded call stores.
 
-    Scalars of NumPy and numeric enum members become Python numbers. NumPy arrays, ``array`` and
-    ``bytearray`` are copied, since the function may write to them later. Anything else is returned
-    unchanged.
+    Scalars of NumPy, and enum members that are ints or floats, become Python numbers. NumPy arrays,
+    ``array.array`` and ``bytearray`` objects are copied, because the function may write to them later.
+    Anything else is returned unchanged.
 
     >>> numbers = np.ones(2)
     >>> as_recorded(np.int64(3)), as_recorded(numbers) is numbers

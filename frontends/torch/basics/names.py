@@ -34,7 +34,8 @@ _names: dict[Any, str] = {}
 def name_of(function: Any) -> str:
     """Return the dotted public name of a callable that a ``TorchFunctionMode`` was given.
 
-    A callable without a public name gets its module and ``__name__``, which may not resolve.
+    A kernel is named ``torch.ops.<namespace>.<name>``. Another callable without a public name gets its
+    module and ``__name__``, which may not resolve.
     """
     name = _names.get(function)
     if name is None:
@@ -152,7 +153,7 @@ def pure_key(key: str) -> str:
 
 
 def resolve(name: str) -> Any:
-    """Return the callable with the dotted name `name`, as :func:`name_of` returns it.
+    """Return the callable with the dotted name ``name``, as :func:`name_of` returns it.
 
     Raise ``AttributeError`` if there is none.
 
@@ -223,7 +224,7 @@ def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if the call updates `tensor`, a running statistic, without incrementing its version."""
+    """Return True if the call updates ``tensor``, a running statistic, without incrementing its version."""
     if key == "_native_batch_norm_legit" and len(args) + len(kwargs) < 8:
         return False
     order = statistics_order(key, args, kwargs)

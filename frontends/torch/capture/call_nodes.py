@@ -121,9 +121,9 @@ def add_node(
 def register_results(
     capture: RunningTrace, made: list[torch.Tensor], outputs: Sequence[Value], written: Sequence[torch.Tensor]
 ) -> None:
-    """Register the storages of the tensors `made` by a call.
+    """Register the storages of the tensors ``made`` by a call.
 
-    While gradients are enabled, register the autograd nodes of these and of the `written` tensors, too.
+    While gradients are enabled, register the autograd nodes of these and of the ``written`` tensors, too.
     """
     for tensor, value in zip(made, outputs):
         capture.memory.note(tensor, value)

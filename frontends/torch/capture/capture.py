@@ -92,7 +92,7 @@ from .unrecorded import KernelMode, KernelwiseSizes, guard_lengths, resolve_capt
 def tensors_made(
     capture: RunningTrace, key: str, result: Any, operands: list[torch.Tensor]
 ) -> list[torch.Tensor]:
-    """Return the tensors in `result` that a call made: neither operands nor recorded already.
+    """Return the tensors in ``result`` that a call made: neither operands nor recorded already.
 
     A call of ``kinds.MAY_COPY`` counts as making its result even if it returns an operand, since it would
     copy at other sizes or strides.
@@ -194,7 +194,7 @@ def _is_closed(outcome: Outcome) -> bool:
 
 
 def record_known_call(capture: RunningTrace, call: CompletedCall, outcome: Outcome) -> None:
-    """Add the node for a call with a known `outcome`. A call that returns an operand needs no node."""
+    """Add the node for a call with a known ``outcome``. A call that returns an operand needs no node."""
     if not isinstance(outcome, TensorOutcome):
         return
     origin = capture.locator.locate(call.name, 4)
@@ -512,7 +512,7 @@ class Capture(TorchFunctionMode):
         return frozenset(id(tensor) for tensor, value in pairs if value in written)
 
     def _is_recorded(self, item: Any) -> bool:
-        """Return True if `item` is a symbol, a tensor that varies, or one that a hidden kernel made."""
+        """Return True if ``item`` is a symbol, a tensor that varies, or one that a hidden kernel made."""
         if not isinstance(item, torch.Tensor):
             return is_symbolic(item) and isinstance(expression_of(item), Size)
         value = self.recorder.find(item)

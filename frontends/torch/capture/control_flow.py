@@ -108,11 +108,11 @@ def _recorded(
     leaves: Sequence[Any],
     axis: int,
 ) -> list[Any]:
-    """Add the node of an associative scan along `axis` of `leaves`, and return the tensors of the prefixes.
+    """Add the node of an associative scan along ``axis`` of ``leaves``, and return the prefixes.
 
-    `operator` combines many pairs along the axis at once, and `users` is the user's function in it. If the
-    operator reads the number of pairs, undo what was recorded and compute the prefixes by doubling. Raise
-    ``TracingError`` if it changes shapes or dtypes.
+    ``operator`` combines many pairs along the axis at once, and ``users`` is the user's function in it. If
+    the operator reads the number of pairs, undo what was recorded and compute the prefixes by doubling.
+    Raise ``TracingError`` if the operator changes shapes or dtypes.
     """
     before, capture.call = capture.call, _CALL
     since = capture.recorder.savepoint()
@@ -155,7 +155,7 @@ def _recorded(
 def _pairs(
     capture: RunningTrace, leaves: Sequence[Any], values: Sequence[Any], axis: int
 ) -> list[BlockArgument]:
-    """Return example arguments for the operator: arrays of pairs along `axis`.
+    """Return example arguments for the operator: arrays of pairs along ``axis``.
 
     Their number of pairs occurs as no other size, so that it can be recognized in arguments of kernels.
     """
@@ -180,12 +180,12 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 def prefixes(
     operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, additional_inputs: Sequence[Any] = ()
 ) -> list[Any]:
-    """Compute all prefixes along `dim` by doubling.
+    """Compute all prefixes along ``dim`` by doubling.
 
-    ``operator(*before, *leaves, *additional_inputs)`` combines all elements of arrays along `dim` at once.
-    After iteration ``k`` each element is combined with the ``2**k - 1`` before it. Iterations that reach
-    beyond the beginning change nothing, so a recording holds for arrays of up to twice the recorded
-    length.
+    ``operator(*before, *leaves, *additional_inputs)`` combines all elements of arrays along ``dim`` at
+    once. After ``k`` iterations each element is combined with the ``2**k - 1`` elements before it.
+    Iterations that reach beyond the beginning change nothing, so a recording holds for arrays of up to
+    twice the recorded length; a guard excludes longer ones.
     """
     count = leaves[0].shape[dim]
     # Arrays of up to twice the recorded length fit.
@@ -222,7 +222,7 @@ _SCANS = "torch._higher_order_ops.associative_scan"
 
 @contextmanager
 def without_compilation(capture: RunningTrace) -> Iterator[None]:
-    """Make ``torch.compile`` compile nothing inside of the block, so that `capture` sees the calls.
+    """Make ``torch.compile`` compile nothing inside of the block, so that ``capture`` sees the calls.
 
     Replace the code of ``cond`` and of associative scans that runs before a mode sees the call.
     """
@@ -324,7 +324,7 @@ def _rows(
 
 
 def _users(function: Any) -> Any:
-    """Return the user's functions in a wrapper of torch, as nested tuples, or `function` itself."""
+    """Return the user's functions in a wrapper of torch, as nested tuples, or ``function`` itself."""
     if isinstance(function, functools.partial):
         return tuple(map(_users, filter(callable, (*function.args, *function.keywords.values()))))
     if package_of(getattr(function, "__module__", "")) == "torch" and getattr(function, "__closure__", None):

@@ -209,9 +209,9 @@ def _fact_of_tensor(tensor: torch.Tensor, is_masked: bool) -> Any:
 
 
 def outcome_of(call: CompletedCall, node: Node | None) -> Outcome | None:
-    """Return the outcome that all calls like `call` have, or None if it may differ between them.
+    """Return the outcome that all calls like ``call`` have, or None if it may differ between them.
 
-    `node` is the node of the call. If it is None, the call has an outcome only if it returned an operand
+    ``node`` is the node of the call. If it is None, the call has an outcome only if it returned an operand
     and has no size among its arguments.
     """
     if node is None:
@@ -352,7 +352,7 @@ class ResultReuse(TorchFunctionMode):
 
 
 def _is_same(found: Any, known: Any) -> bool:
-    """Return True if the argument `found` equals the earlier `known`, float tensors up to rounding."""
+    """Return True if the argument ``found`` equals the earlier ``known``, float tensors up to rounding."""
     if found is known:
         return True
     if not isinstance(found, torch.Tensor) or not isinstance(known, torch.Tensor):

@@ -37,7 +37,7 @@ class _OpenBlock:
 
 
 class OuterWrites:
-    """Checks the writes of open blocks to outer tensors, and undoes them when a block ends.
+    """Writes of open blocks to outer tensors, which are checked, and undone when a block ends.
 
     tied: owners of memory of which it is unknown whether they are the same array.
     """
@@ -108,7 +108,7 @@ class OuterWrites:
             self.capture.quietly(past.restore)
 
     def refuse_shared(self, nodes: Sequence[Node], written: Container[Value], origin: Origin) -> None:
-        """Raise ``TracingError`` if `nodes` of a block use an outer view of a tensor in `written`.
+        """Raise ``TracingError`` if ``nodes`` of a block use an outer view of a tensor in ``written``.
 
         The block writes to a copy of the tensor, which the view would not show.
         """
@@ -125,7 +125,7 @@ class OuterWrites:
     def before_and_after(
         self, tensors: Sequence[torch.Tensor], call: Callable[[], Any]
     ) -> tuple[Any, list[torch.Tensor]]:
-        """Run `call` and restore `tensors`. Return the result, and copies of what the call left in them."""
+        """Run ``call`` and restore ``tensors``. Return the result, and copies of what it left in them."""
         quietly = self.capture.quietly
         before = [quietly(SavedContents, tensor) for tensor in tensors]
         result = call()

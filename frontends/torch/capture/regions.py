@@ -47,7 +47,7 @@ class BlockArgument:
     tensor: tensor of which the function gets a copy.
     shape: shape that the copy has in the recording, of numbers and symbolic sizes.
     is_number: True if the function gets a number.
-    value: the input of the block, if sizes in `shape` are read from it; None to make one.
+    value: the input of the block, if sizes in ``shape`` are read from it; None to make one.
     """
 
     name: str
@@ -63,7 +63,7 @@ class BlockRecording:
 
     body: inputs, nodes and outputs.
     structure: pytree in which the function returned its outputs.
-    kinds: of each leaf of `structure`, ``"array"``, ``"number"`` or ``"none"``.
+    kinds: of each leaf of ``structure``, ``"array"``, ``"number"`` or ``"none"``.
     written: tensors of the enclosing scope that the block writes to, with their contents before.
     """
 
@@ -78,7 +78,7 @@ class BlockRecording:
 
 
 class BlockRecorder:
-    """Records the blocks of one call of a higher-order operator and adds its node.
+    """Recorder of the blocks of one call of a higher-order operator, which also adds the node.
 
     call: name of the operator, for messages.
     functions: the user's functions that the operator runs. What they can reach must not change.
@@ -94,7 +94,7 @@ class BlockRecorder:
     def operand(self, item: Any, copied: bool = False) -> tuple[Value, BlockArgument]:
         """Return the value of an array or number that a loop carries, and its example.
 
-        With `copied` the array is cloned, because a loop without iterations returns it.
+        With ``copied`` the array is cloned, because a loop without iterations returns it.
         """
         capture = self.capture
         is_number = not isinstance(item, torch.Tensor)
@@ -224,11 +224,10 @@ class BlockRecorder:
         names: Sequence[str],
         **params: Any,
     ) -> Any:
-        """Add the node that runs `blocks`, and return its results in the pytree of the last block.
+        """Add the node that runs ``blocks``, and return its results in the pytree of the last block.
 
-        `call` runs the operator unrecorded, for the results while recording. Outer tensors that blocks
-        write to become additional operands and results of the node, which are then copied into the
-        tensors.
+        ``call`` runs the operator unrecorded, for the results while recording. Outer tensors that blocks
+        write to become additional operands and results of the node, which are then copied into the tensors.
         """
         capture, recorder, last = self.capture, self.capture.recorder, blocks[-1]
         written = {value: past.tensor for block in blocks for value, past in block.written.items()}
@@ -292,7 +291,7 @@ class BlockRecorder:
             tensor.grad_fn.register_prehook(met)
 
     def same(self, what: str, found: Sequence[Any], wanted: Sequence[Any]) -> None:
-        """Raise ``TracingError`` unless the dtypes and shapes in `found` equal those in `wanted`."""
+        """Raise ``TracingError`` unless the dtypes and shapes in ``found`` equal those in ``wanted``."""
         if list(found) != list(wanted):
             raise TracingError(
                 f"{self.origin}: {what} gives {_words(found)} where {_words(wanted)} is needed: data types "
@@ -326,7 +325,7 @@ class _TorchBlock(RecordedBlock):
 
 
 class TorchRegions(RecordedRegions[_TorchBlock]):
-    """Records branches and loops that are Python statements as regions of one torch recording."""
+    """Recorder of branches and loops, written as Python statements, as regions of a torch recording."""
 
     module, arrays, copy = torch, (torch.Tensor,), "clone"
 
@@ -533,7 +532,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
                 )
 
     def _given(self, item: Any, kind: ArrayKind | None) -> BlockArgument:
-        """Return the example for `item` of this `kind`, or for a row of `item` if `kind` is None."""
+        """Return the example for ``item`` of this ``kind``, or for a row of ``item`` if ``kind`` is None."""
         capture = self.capture
         is_number = not isinstance(item, torch.Tensor)
         tensor = capture.quietly(torch.tensor, _now(item)) if is_number else item

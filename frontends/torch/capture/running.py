@@ -1,4 +1,4 @@
-"""Protocol of a running recording with all its parts, for the files of this package."""
+"""Protocols of a running recording with all its parts, for the files of this package."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .outer_writes import OuterWrites
 
 
 class KernelSizes(Protocol):
-    """Finds the sizes behind the numbers in kernels below public calls."""
+    """Source of the sizes behind the numbers in kernels below public calls."""
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return ``function(*args, **kwargs)``, and meanwhile find the sizes in its kernels."""
@@ -37,7 +37,7 @@ class KernelSizes(Protocol):
 
 
 class BackwardKernelSizes(KernelSizes, Protocol):
-    """:class:`KernelSizes` for backward passes."""
+    """Source of the sizes in kernels of backward passes."""
 
     def note(self, tensors: Sequence[torch.Tensor]) -> None:
         """Register tensors that a recorded call made, so that their autograd nodes are found."""
@@ -50,7 +50,7 @@ class MadeTensors(OwnMemory, Protocol):
         """Return the name of the call that made a hidden tensor, or None for any other tensor."""
 
     def note(self, tensor: torch.Tensor) -> None:
-        """Register the storage of `tensor` as belonging to the recording."""
+        """Register the storage of ``tensor`` as belonging to the recording."""
 
 
 class RunningTrace(MemoryTrace, GradientTrace, Protocol):

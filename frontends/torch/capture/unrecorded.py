@@ -58,7 +58,8 @@ class UnrecordedMode(TorchFunctionMode):
 def run_unrecorded(capture: RunningTrace, call: Callable[[UnrecordedMode], Any]) -> Any:
     """Return ``call(mode)``, run without recording it.
 
-    `mode` is the mode in which `call` has to run the user's functions. Tensors that it makes are hidden.
+    ``mode`` is the mode in which ``call`` has to run the user's functions. Tensors that it makes are
+    hidden.
     """
     unseen = capture.unseen
     before, unseen.inside_call = unseen.inside_call, True
@@ -208,7 +209,7 @@ class KernelwiseSizes:
         """Run the call with numbers instead of symbolic sizes, and record its kernels.
 
         Attention is computed by portable kernels. Guard on sizes in the arguments, and on which axes have
-        length 1.
+        length 0 or 1.
         """
         decide_all(self.capture, (args, kwargs))
         values = [
@@ -307,9 +308,9 @@ def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> N
 
 
 def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
-    """Return the sizes for the numbers `wanted` if a reshape of `shape` merges neighbouring axes, else None.
+    """Return the sizes for the numbers ``wanted``, if a reshape of ``shape`` merges neighbouring axes.
 
-    Axes of length 1 may be inserted or removed.
+    Axes of length 1 may be inserted or removed. Return None for any other reshape.
     """
     left, found = [size for size in shape if hint_of(size) != 1], []
     for number in wanted:
@@ -345,7 +346,7 @@ class KernelMode(TorchDispatchMode):
         return entry[1] if entry is not None and entry[0]() is tensor else None
 
     def note(self, tensor: torch.Tensor) -> None:
-        """Register the storage of a tensor as one of the recording, for as long as it lives."""
+        """Register the storage of ``tensor`` as one of the recording, for as long as the storage lives."""
         place, is_gone = _storage_reference(tensor)
         self._memory[place] = is_gone
 

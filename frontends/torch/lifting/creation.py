@@ -178,7 +178,7 @@ def arange(
 ) -> Any:
     """Lift ``torch.arange`` of ``(end)``, ``(start, end)`` or ``(start, end, step)``.
 
-    Without `dtype`, the result is int64, or the default float type if one of the numbers is a float.
+    Without ``dtype``, the result is int64, or the default float type if one of the numbers is a float.
     """
     if len(bounds) == 1 and end is None:
         bounds = (start, *bounds)
@@ -209,8 +209,8 @@ _NARROW = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(2**15), 2**15 - 1
 def _whole_steps(b: TorchBuilder, start: Any, end: Any, step: Any, name: str) -> Any:
     """Build an integer ``arange`` from float arguments.
 
-    torch truncates the start and the step, but computes the count from the given numbers. For int64 it
-    truncates the end instead.
+    torch truncates the start and the step, but computes the count from the given numbers. For int64 it also
+    truncates the end, and computes the count from the truncated numbers.
     """
     first, by = (apply("trunc", number) for number in (start, step))
     if name == "int64":
@@ -322,7 +322,7 @@ def linalg_vander(b: TorchBuilder, x: Any, *, N: Any = None) -> Any:
 # ------------------------------------------------------------------------------ arrays of given numbers
 @rows.row("tensor")
 def tensor(b: TorchBuilder, data: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """Lift ``torch.tensor``, which copies `data` without its gradient."""
+    """Lift ``torch.tensor``, which copies ``data`` without its gradient."""
     made = as_tensor(b, data, dtype)
     return (
         b.stop_gradient(made)
@@ -356,7 +356,7 @@ rows.table({
     # The result has the default float type, even for an integer.
     "scalar_tensor": lambda b, s, *, dtype=None, **_options: filled(b, (), s, dtype_name(dtype)),
     "complex": lambda b, real, imag: b.complex(real, imag),
-    # ``abs * (cos(angle) + 1j * sin(angle))``
+    # The complex number is ``abs * (cos(angle) + 1j * sin(angle))``.
     "polar": lambda b, abs, angle: b.complex(b.multiply(abs, b.cos(angle)), b.multiply(abs, b.sin(angle))),
     ("view_as_real", "view_as_real_copy"): lambda b, input: b.view_as_real(input),
 })  # fmt: skip

@@ -105,9 +105,10 @@ def aten_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
 
 
 def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
-    """Return `A` with identities instead of singular matrices, LAPACK's status, and a mask of these matrices.
+    """Return ``A`` with identities instead of singular matrices, LAPACK's status, and their mask.
 
-    Matrices whose LU factors are not finite are replaced too. Some targets raise for a singular matrix.
+    Some targets raise for a singular matrix. Matrices whose LU factors are not finite are replaced and
+    masked, too.
     """
     factors = b.lu_factor(A)[0]
     status = _lu_status(b, factors)
@@ -159,7 +160,6 @@ def _solved(b: TorchBuilder, A: Any, B: Any, left: bool) -> Any:
 
 rows.table({
     "linalg_solve": lambda b, A, B, *, left=True: _solved(b, A, B, left),
-    # aten._linalg_solve_ex
     "_linalg_solve_ex": lambda b, A, B, *, left=True, check_errors=False:
         (_solved(b, A, B, left), *b.lu_factor(A), _status(b, A)),
     "linalg_solve_triangular": lambda b, A, B, *, upper, left=True, unitriangular=False: b.solve_triangular(
@@ -194,7 +194,7 @@ def triangular_solve(
     transpose: bool = False,
     unitriangular: bool = False,
 ) -> Any:
-    """Lift ``torch.triangular_solve``, which returns the solution and `A` broadcast to its batch axes."""
+    """Lift ``torch.triangular_solve``, which returns the solution and ``A`` broadcast to its batch axes."""
     solution = b.solve_triangular(
         A, input, upper=bool(upper), transpose=bool(transpose), unit_diagonal=bool(unitriangular)
     )
@@ -264,7 +264,7 @@ rows.table({
 def aten_svd(
     b: TorchBuilder, A: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: Any = None
 ) -> Any:
-    """Lift ``aten._linalg_svd``. Without `compute_uv`, empty arrays replace the singular vectors."""
+    """Lift ``aten._linalg_svd``. Without ``compute_uv``, empty arrays replace the singular vectors."""
     if compute_uv:
         return b.svd(A, full_matrices=bool(full_matrices))
     nothing = b.zeros(shape=(0,), dtype=A.dtype)

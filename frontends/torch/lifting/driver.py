@@ -56,7 +56,10 @@ def _running_statistics(key: str, compute: Statistics) -> Written:
 
 
 def _renormalised(*order: str) -> Written:
-    """Return the row for the weight of an embedding with ``max_norm``, whose arguments have this `order`."""
+    """Return the row for the weight of an embedding with ``max_norm``.
+
+    ``order`` are the names of the call's arguments in order.
+    """
 
     def written(b: TorchBuilder, args: list[Any], kwargs: dict[str, Any]) -> dict[Any, Any]:
         given = {"norm_type": 2.0, **dict(zip(order, args)), **kwargs}
@@ -102,7 +105,7 @@ _OF_SIZES: dict[Any, str] = {
 
 
 def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Lift a call without a row by tracing it to ATen kernels, which have rows.
+    """Lift a call without a row by tracing it to ATen kernels and lifting these.
 
     Guard on the sizes that the trace depends on. Raise ``UnsupportedOperation`` if torch cannot trace the
     call, or if a kernel has no row.

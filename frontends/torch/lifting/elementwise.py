@@ -94,9 +94,9 @@ def has_floats(graph: Graph) -> bool:
 
 
 def _fix_symbols(b: TorchBuilder, argument: Any, numbers: bool, floats: bool) -> Any:
-    """Return `argument` with symbolic numbers replaced by their recorded values, with guards.
+    """Return ``argument`` with symbolic numbers replaced by their recorded values, with guards.
 
-    Numbers read from tensors stay if `numbers`, floats computed from sizes if `floats`.
+    Numbers read from tensors stay if ``numbers``, floats computed from sizes if ``floats``.
     """
     argument = argument if numbers else fix_numbers(b, argument)
     return (
@@ -130,10 +130,11 @@ HALF = ("float16", "bfloat16")
 def computed(
     b: TorchBuilder, operation: Callable[..., Any], x: Any, y: Any, dtype: str, exactly: bool = False
 ) -> Any:
-    """Apply ``operation`` in ``dtype``, or in float32 if torch keeps the number ``y`` exact there.
+    """Apply ``operation`` in ``dtype``, or in float32 with a cast to ``dtype`` after it.
 
-    torch does so next to half precision. A loss of the last digits of ``y`` is ignored, unless the result
-    is discontinuous in them (``exactly``).
+    The latter is for half precision, if ``y`` is a number that torch does not round to ``dtype`` and that
+    rounding would change. A loss of its last digits is ignored, unless the result is discontinuous in them
+    (``exactly``).
     """
     if dtype in HALF and keeps(y, dtype, exactly):
         return b.cast(operation(b.cast(x, "float32"), b.operand(y, "float32")), dtype)
@@ -174,8 +175,8 @@ def widened(b: TorchBuilder, operation: Callable[..., Any], x: Any, **params: An
     )
 
 
-# torch's names -> operation, of functions that compute on floats: integers and bools become the default float
-# type.
+# Maps torch's names of functions that compute on floats to operations. Integers and bools become the default
+# float type.
 _FLOAT_UNARY: dict[tuple[str, ...], str] = {
     ("acos", "arccos"): "acos", ("acosh", "arccosh"): "acosh", ("asin", "arcsin"): "asin",
     ("asinh", "arcsinh"): "asinh", ("atan", "arctan"): "atan", ("atanh", "arctanh"): "atanh", ("cos",): "cos",
@@ -454,7 +455,7 @@ CONDITIONS: dict[str, Callable[[TorchBuilder, Node], Any]] = {
 # ---------------------------------------------------------------------------------------------------- special
 # Elementwise functions beyond the array API standard: ``torch.special``, quantization and others.
 
-# torch's names -> operation, of functions that compute on floats.
+# Maps torch's names of functions that compute on floats to operations.
 _SPECIAL_UNARY: dict[tuple[str, ...], str] = {
     ("digamma", "special_digamma", "special_psi", "psi"): "digamma", ("erf", "special_erf"): "erf",
     ("erfc", "special_erfc"): "erfc", ("erfinv", "special_erfinv"): "erfinv",
@@ -601,7 +602,7 @@ def isclose(
 
 @rows.row("lerp")
 def lerp(b: TorchBuilder, input: Any, end: Any, weight: Any) -> Any:
-    """Lift ``torch.lerp``, computed from the nearer end so that a weight of 1 returns `end` exactly."""
+    """Lift ``torch.lerp``, computed from the nearer end so that a weight of 1 returns ``end`` exactly."""
     difference = b.subtract(end, input)
     weight = b.array(weight, input.dtype) if isinstance(weight, Size) else weight
     if not hasattr(weight, "spec"):

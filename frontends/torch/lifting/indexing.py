@@ -78,7 +78,7 @@ def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bo
 
 @rows.row("take_along_dim")
 def take_along_dim(b: TorchBuilder, input: Any, indices: Any, dim: int | None = None) -> Any:
-    """Lift ``torch.take_along_dim``, which broadcasts the other axes than ``dim``.
+    """Lift ``torch.take_along_dim``, which broadcasts the axes other than ``dim``.
 
     Without ``dim`` it indexes the flattened array. Along ``dim``, indices wrap around.
     """
@@ -167,7 +167,8 @@ def indexed(
 ) -> Any:
     """Return ``x`` with the slices of ``source`` written to those that ``index`` selects along ``dim``.
 
-    If torch's reduction ``reduce`` is not None, they are combined with the old slices.
+    If ``reduce`` is not None, torch's reduction of that name combines the old slices and those of
+    ``source``.
     """
     target, values, places, along = (
         vector(b, x),
@@ -231,7 +232,7 @@ def masked_scatter(b: TorchBuilder, input: Any, mask: Any, source: Any) -> Any:
 
 @rows.row("fill_diagonal")
 def fill_diagonal(b: TorchBuilder, input: Any, fill_value: Any, wrap: bool = False) -> Any:
-    """Lift ``Tensor.fill_diagonal_``. With `wrap`, the diagonal restarts below the end of a tall matrix."""
+    """Lift ``Tensor.fill_diagonal_``. With ``wrap``, the diagonal restarts below the end of a tall matrix."""
     step = sum(product(input.shape[i + 1 :]) for i in range(input.ndim))
     # Elements at a regular distance of the flattened matrix continue below the diagonal of a tall matrix.
     tall = input.ndim == 2 and not wrap and not holds(b, input.shape[0], input.shape[1])
@@ -350,7 +351,7 @@ def unique(
     return_counts: bool = False,
     dim: Any = None,
 ) -> Any:
-    """Lift ``torch.unique``. The result is sorted even if `sorted` is False."""
+    """Lift ``torch.unique``. The result is sorted even if ``sorted`` is False."""
     x, place = _slices(b, input, dim)
     hint = b.recorded[0].shape[place or 0]
     if not (return_inverse or return_counts):
@@ -481,9 +482,10 @@ def _bounds(b: TorchBuilder, lengths: Any, offsets: Any, place: int) -> tuple[Va
 def _with_initial_value(
     b: TorchBuilder, reduce: str, found: Value, first: float, counts: Value, empty_is_nan: bool
 ) -> Any:
-    """Combine the reduction `found` of each segment with the initial value `first`.
+    """Combine the reduction ``found`` of each segment with the initial value ``first``.
 
-    A mean is divided by `counts`. The mean of an empty segment is NaN if `empty_is_nan`, else `first`.
+    A mean is divided by ``counts``. The mean of an empty segment is NaN if ``empty_is_nan``, else
+    ``first``.
     """
     if reduce in ("max", "min"):
         return b.combined("maximum" if reduce == "max" else "minimum", found, first)
@@ -543,7 +545,7 @@ def _edges(b: TorchBuilder, points: Value, count: int, bins: Any, bounds: Any) -
 
 
 def _bin(b: TorchBuilder, column: Value, edges: Value, size: Any) -> tuple[Value, Value]:
-    """Return the bin of each number in `column`, and a mask of the numbers inside all edges.
+    """Return the bin of each number in ``column``, and a mask of the numbers inside all edges.
 
     The last bin includes its right edge.
     """
@@ -577,7 +579,7 @@ def sparse_coo_tensor(
 ) -> Any:
     """Lift ``torch.sparse_coo_tensor`` to a dense array, in which values at the same index are summed.
 
-    Raise :class:`UnsupportedOperation` if `values` or `size` is missing. Guard that the indices are in
+    Raise ``UnsupportedOperation`` if ``values`` or ``size`` is missing. Guard that the indices are in
     bounds.
     """
     if values is None or size is None:

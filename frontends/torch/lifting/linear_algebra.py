@@ -54,7 +54,10 @@ def inner(b: TorchBuilder, input: Any, other: Any) -> Any:
 
 @rows.row("cross")
 def cross(b: TorchBuilder, input: Any, other: Any, dim: Any = None) -> Any:
-    """Lift ``torch.cross``. Without `dim`, the axis is the first of size 3, and sizes up to it are fixed."""
+    """Lift ``torch.cross``.
+
+    Without ``dim``, the axis is the first of size 3, and guards fix the sizes up to it.
+    """
     if dim is None:
         dim = next(i for i, size in enumerate(input.shape) if hint_of(size) == 3)
         for size in input.shape[: dim + 1]:
@@ -137,7 +140,10 @@ def _labels(axes: Any) -> str:
 
 
 def _explicit(equation: str) -> str:
-    """Add the implicit result to an equation: the ellipsis, and the labels that occur once, sorted."""
+    """Add the implicit result to an equation without ``->``.
+
+    It has the ellipsis, if there is one, and the labels that occur once, sorted.
+    """
     if "->" in equation:
         return equation
     letters = equation.replace("...", "").replace(",", "")
@@ -149,9 +155,10 @@ def _explicit(equation: str) -> str:
 def tensordot(
     build: TorchBuilder, a: Any, b: Any, dims: Any = 2, dims_other: Any = None, out: Any = None
 ) -> Any:
-    """Lift ``torch.tensordot`` over the last `dims` axes of `a` and the first of `b`, or over given axes.
+    """Lift ``torch.tensordot`` over the last ``dims`` axes of ``a`` and the first of ``b``.
 
-    An axis of size 1 broadcasts.
+    Instead of a number, ``dims`` may be a pair of sequences of axes, or the first of them with
+    ``dims_other`` as the second. An axis of size 1 broadcasts.
     """
     if isinstance(dims, int):
         left: Any = tuple(range(a.ndim - dims, a.ndim))
@@ -165,7 +172,7 @@ def tensordot(
 def _without_broadcasting(
     b: TorchBuilder, x: Any, y: Any, left: tuple[int, ...], right: tuple[int, ...]
 ) -> tuple[Any, Any]:
-    """Return `x` and `y` with their contracted axes of equal size, where one may have size 1.
+    """Return ``x`` and ``y`` with their contracted axes of equal size, where one may have size 1.
 
     The longer axis is summed, which equals the product with the broadcast one.
     """
@@ -302,8 +309,8 @@ def linalg_norm(
 ) -> Any:
     """Lift ``torch.linalg.norm``.
 
-    Without `ord`, or over one axis, it is a vector norm, and otherwise a matrix norm over the two axes
-    `dim`.
+    Without ``ord``, or over one axis, it is a vector norm, and otherwise a matrix norm over the two axes
+    ``dim``.
     """
     x = _given(b, A, dtype)
     count = len(axes(dim, x.ndim) or ()) if dim is not None else x.ndim
@@ -328,7 +335,7 @@ rows.table({
 
 @rows.row("renorm")
 def renorm(b: TorchBuilder, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
-    """Lift ``torch.renorm``, which scales slices along `dim` down to the norm `maxnorm`.
+    """Lift ``torch.renorm``, which scales slices along ``dim`` with a larger norm down to ``maxnorm``.
 
     For half precision the factor is computed in float32.
     """
@@ -393,7 +400,7 @@ rows.table({"corrcoef": lambda b, input: b.corrcoef(b.floating(_variables(b, inp
 
 
 def _variables(b: TorchBuilder, input: Any) -> Any:
-    """Return `input`, but a matrix of a single row as a vector, because torch has a 0-d result for both.
+    """Return ``input``, but a matrix of a single row as a vector, because torch has a 0-d result for both.
 
     Guard on the number of rows.
     """
@@ -466,10 +473,10 @@ def _norm(norm: Any) -> str:
 
 
 def _nonempty(b: TorchBuilder, x: Any, place: int, name: str) -> Any:
-    """Return `x`, but for transforms to real numbers with an empty axis `place` replaced by a zero.
+    """Return ``x``, with an empty axis ``place`` replaced by one zero if ``name`` transforms to real numbers.
 
-    torch pads the axis with zeros, and NumPy's inverse transform would read out of bounds. Guard on
-    whether the axis is empty.
+    torch pads the axis with zeros, and NumPy's inverse transform would read out of bounds. For such a
+    transform, guard on whether the axis is empty.
     """
     if name.rstrip("n") not in ("irfft", "hfft"):
         return x

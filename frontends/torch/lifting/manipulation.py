@@ -18,7 +18,7 @@ from .table import TorchBuilder, assume, axis, rows
 
 
 def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
-    """Return sizes or axes as a tuple, if passed one by one, as one sequence, or by keyword (`named`)."""
+    """Return sizes or axes as a tuple, if passed one by one, as one sequence, or by keyword (``named``)."""
     if named is not None:
         items = (named,)
     if len(items) == 1 and isinstance(items[0], (tuple, list)):
@@ -112,7 +112,7 @@ def squeeze(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
 
 
 def is_one(b: TorchBuilder, size: Any) -> bool:
-    """Return True if `size` was 1 while recording, and guard that the answer stays the same."""
+    """Return True if ``size`` was 1 while recording, and guard that the answer stays the same."""
     if hint_of(size) == 1:
         return b.fix(size) == 1
     if isinstance(size, Size) and not nonnegative(size - 2):
@@ -187,7 +187,7 @@ def _tuple(value: Any) -> tuple[Any, ...]:
 
 
 def moved_axes(rank: int, source: tuple[int, ...], destination: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the permutation that moves the axes `source` to `destination`.
+    """Return the permutation that moves the axes ``source`` to ``destination``.
 
     >>> moved_axes(4, (0,), (-1,))
     (1, 2, 3, 0)
@@ -339,7 +339,7 @@ def unfold(b: TorchBuilder, input: Any, dimension: int, size: Any, step: Any) ->
 def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
     """Lift ``torch.as_strided``.
 
-    The capture passes an `input` that fills its storage in row-major order. Guard that the view stays
+    The capture passes an ``input`` that fills its storage in row-major order. Guard that the view stays
     inside it.
     """
     sizes, steps, offset = given((size,)), given((stride,)), storage_offset or 0
@@ -357,7 +357,10 @@ def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offs
 # ---------------------------------------------------------------------------------------------- joining
 @rows.row("cat", "concat", "concatenate")
 def cat(b: TorchBuilder, tensors: Any, dim: int = 0) -> Any:
-    """Lift ``torch.cat``, which skips empty vectors if another array has more axes. Their sizes are fixed."""
+    """Lift ``torch.cat``, which skips empty vectors if another array has more axes.
+
+    A guard then fixes the size of each vector.
+    """
     arrays = list(b.promote(*tensors))
     rank = max(array.ndim for array in arrays)
     kept = [array for array in arrays if array.ndim == rank or b.fix(array.shape[0]) != 0]
@@ -426,9 +429,9 @@ def parted(b: TorchBuilder, x: Any, sizes: list[Any], place: int) -> tuple[Any, 
 
 
 def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
-    """Return the sizes of `count` parts of `part` elements, the last of which may be shorter.
+    """Return the sizes of ``count`` parts of ``part`` elements, the last of which may be shorter.
 
-    Guard that `size` makes this number of parts.
+    Guard that ``size`` makes this number of parts.
     """
     last = size - part * (count - 1)
     if isinstance(last, Size) and isinstance(size % part, Size):
@@ -474,7 +477,7 @@ def split(
 
 @rows.row("chunk", "unsafe_chunk")
 def chunk(b: TorchBuilder, input: Any, chunks: int, dim: int = 0) -> Any:
-    """Lift ``torch.chunk`` into at most `chunks` parts of equal size, where the last may be shorter."""
+    """Lift ``torch.chunk`` into at most ``chunks`` parts of equal size, where the last may be shorter."""
     place = axis(dim, input.ndim)
     size = input.shape[place]
     if hint_of(size) == 0:
@@ -506,7 +509,10 @@ def tensor_split(
 
 
 def evenly(b: TorchBuilder, x: Any, where: Any, place: int) -> tuple[Any, ...]:
-    """Split `x` into `where` parts of one size, with a guard that it divides, or at the indices `where`."""
+    """Split ``x`` into ``where`` parts of one size, or at the indices ``where``.
+
+    Guard that a number of parts divides the size of the axis.
+    """
     if isinstance(where, (tuple, list, Value)):
         return tensor_split(b, x, where, place)
     b.guard(apply("eq", x.shape[place] % where, 0))
@@ -536,7 +542,7 @@ def unbind(b: TorchBuilder, input: Any, dim: int = 0) -> Any:
 # ---------------------------------------------------------------------------------------------- slices
 rows.table({
     ("select", "select_copy"): lambda b, input, dim, index: pick(b, input, axis(dim, input.ndim), index),
-    # aten.slice: ``input[start:end:step]`` along one axis
+    # ``aten.slice`` is ``input[start:end:step]`` along one axis.
     ("slice", "slice_copy"): lambda b, input, dim=0, start=None, end=None, step=1:
         cut(b, input, axis(dim, input.ndim), start, end, step),
 })  # fmt: skip

@@ -356,9 +356,9 @@ def _at_coordinates(b: TorchBuilder, x: Value, place: int, coordinates: Value) -
 def _at_uneven_edge(
     b: TorchBuilder, x: Value, place: int, side: int, coordinates: Value, edge_order: int
 ) -> Value:
-    """Return the derivative at the first (`side` 0) or last (-1) element, at uneven coordinates.
+    """Return the derivative at the first (``side`` 0) or last (-1) element, at uneven coordinates.
 
-    For `edge_order` 1 it is the slope to the neighbour, else that of the parabola through three elements.
+    For ``edge_order`` 1 it is the slope to the neighbour, else that of the parabola through three elements.
     """
     if edge_order == 1:
         steps = _difference(b, coordinates, 0, 1)
@@ -400,7 +400,7 @@ def _in_the_middle(b: TorchBuilder, before: Value, after: Value) -> Weights:
 def _at_first(b: TorchBuilder, near: Value, far: Value) -> Weights:
     """Return the weights of three elements for the slope at the first one.
 
-    `near` is the distance from the first to the second element, `far` from the second to the third.
+    ``near`` is the distance from the first to the second element, ``far`` from the second to the third.
     """
     both = b.add(near, far)
     return (

@@ -30,7 +30,7 @@ rows = LiftingTable("torch")
 
 
 class TorchBuilder(RaisingBuilder):
-    """Builder with torch's dtype promotion.
+    """Builder of canonical operations with torch's dtype promotion, which rows write with.
 
     has_floats: True if calls take floats that are computed from sizes.
     states: the random stream that each result of ``get_rng_state`` represents.
@@ -456,7 +456,7 @@ def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
     """Add the guard ``relation(size, number)`` if the recorded sizes satisfy it.
 
     ``("ge", size, 1)`` is left out for a computed size, because it would only exclude an empty array.
-    ``("ge", size, number)`` is always left out for a smaller ``number``.
+    ``("ge", size, number)`` is always left out for a number below 1.
     """
     if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):
         return

@@ -125,7 +125,7 @@ class StorageTable:
         known[1].setdefault(geometry, value)
 
     def forget(self, values: set[Value]) -> None:
-        """Drop `values`, which were made in a region and represent no array outside of it."""
+        """Drop ``values``, which were made in a region and represent no array outside of it."""
         for key, (weak, known) in self._values.items():
             if not values.isdisjoint(known.values()):
                 self._values[key] = (
@@ -365,7 +365,7 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         return super().next_attempt()
 
     def without(self, places: Sequence[StatePlace]) -> list[StatePlace]:
-        """Return `places` without those that contain views, whose elements are in their owners' places."""
+        """Return ``places`` without those that contain views, whose elements are in their owners' places."""
         return (
             [place for place in places if self.owner_of(place.read()) is None]
             if self._owners
@@ -373,7 +373,7 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         )
 
     def taken(self, capture: Trace, tensor: torch.Tensor, owner: torch.Tensor) -> Value:
-        """Record the calls that make the view `tensor` of its `owner`, and return its value.
+        """Record the calls that make the view ``tensor`` of its ``owner``, and return its value.
 
         If the owner requires a gradient, ``detach`` comes first.
         """

@@ -38,7 +38,7 @@ def environment_guards_of(
 ) -> list[EnvironmentGuard]:
     """Return guards on training flags, on captured tensors and weights, and on settings.
 
-    The flags are those of the modules ``asked`` and of modules that store the flag in another way. The
+    The flags are those of the modules ``asked`` and of modules whose class defines ``training``. The
     settings are torch's default dtype and autocast and, with ``only_without_grad``, that gradients are
     disabled.
     """

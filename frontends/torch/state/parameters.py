@@ -68,10 +68,10 @@ def recomputed(
 def _determined_buffers(
     module: torch.nn.Module, way: Callable[[int], Buffers], keys: Iterable[str]
 ) -> dict[str, torch.Tensor]:
-    """Return those buffers among `keys` that are the same in two runs of `way`.
+    """Return those buffers among ``keys`` that are the same in two runs of ``way``.
 
-    The runs begin with different contents of the buffers and different random numbers. Return an empty
-    dict if `way` raises.
+    The runs begin with different contents of the buffers and different random numbers. Return an empty dict
+    if ``way`` raises.
     """
     runs = []
     for number in (0, 1):
@@ -109,9 +109,9 @@ def _seeded_on_cpu(seed: int) -> Iterator[None]:
 
 
 def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:
-    """Cast `made` to the dtype of the buffer `wanted`, as ``Module.to`` would have done.
+    """Cast ``made`` to the dtype of the buffer ``wanted``, as ``Module.to`` would have done.
 
-    Return None if `made` is not a tensor or is on ``meta``, or if the shapes or kinds of dtype differ.
+    Return None if ``made`` is not a tensor or is on ``meta``, or if the shapes or kinds of dtype differ.
     """
     if not isinstance(made, torch.Tensor) or made.is_meta or made.shape != wanted.shape:
         return None
@@ -122,9 +122,9 @@ def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:
 
 # ------------------------------------------------------------------------------------- initializers
 def _initialisers(module: torch.nn.Module, ancestors: Iterable[Any]) -> Iterator[Callable[[int], Buffers]]:
-    """Yield functions that run one initializer on a copy of `module` and return the buffers of the copy.
+    """Yield functions that run one initializer on a copy of ``module`` and return the buffers of the copy.
 
-    Their argument is the number with which the copy's buffers are filled.
+    Each takes the number with which the buffers of the copy are filled before.
     """
     for above in (module, *ancestors):
         # This method of models from transformers initializes a module that the model contains.
@@ -144,7 +144,7 @@ def _after(module: torch.nn.Module, initialise: Callable[[Any], Any], number: in
 def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
     """Copy a module with parameters on ``meta``, so that initializers of weights do nothing.
 
-    Non-persistent buffers are on the CPU and filled with `number`; the others are on ``meta``.
+    Non-persistent buffers are on the CPU and filled with ``number``; the others are on ``meta``.
     """
     copy = object.__new__(type(module))
     vars(copy).update(vars(module))
@@ -215,7 +215,7 @@ def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
     """
     found = {}
     for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:
-        # They only say where and how arrays are made, and the buffers are cast afterwards.
+        # These only say where and how arrays are made, and the buffers are cast afterwards.
         if name in ("device", "dtype") and parameter.default is None:
             continue
         held = next(
@@ -521,10 +521,10 @@ class TorchWeights(contracts.Weights):
         return self._other_names
 
     def put(self, name: str, tensor: torch.Tensor) -> None:
-        """Replace the weight `name` in all modules that hold it.
+        """Replace the weight ``name`` by ``tensor`` in all modules that hold it.
 
-        The new tensor gets the attributes of the old one, and its class and ``requires_grad`` if that is a
-        ``Parameter``.
+        A ``Parameter`` is replaced by a new ``Parameter`` with the same ``requires_grad``. The new tensor
+        gets the attributes of the old one.
         """
         old = self.held(name)
         if isinstance(old, torch.nn.Parameter):
@@ -571,7 +571,7 @@ class TorchWeights(contracts.Weights):
 
 
 def _outer_paths(path: str) -> Iterator[str]:
-    """Yield the paths of the modules that contain the module at `path`, innermost first.
+    """Yield the paths of the modules that contain the module at ``path``, innermost first.
 
     >>> list(_outer_paths("encoder.layer.0"))
     ['encoder.layer', 'encoder', '']
@@ -600,7 +600,7 @@ def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
 
 
 def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the originals of compiled modules that are attributes in ``root``, with their paths first."""
+    """Yield the path and the original of each compiled module that is an attribute in ``root``."""
     for path, module in root.named_modules():
         for name, item in vars(module).items():
             # Nearly all attributes are plain.
@@ -638,10 +638,9 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the object that a callable is or is bound to, and the objects that its code refers to.
+    """Yield the name and object of what a callable is or is bound to, and of what its code refers to.
 
-    Each comes after its name. Python modules and classes are left out, and a plain function is not yielded
-    itself.
+    Python modules and classes are left out, and a plain function is not yielded itself.
     """
     bound = getattr(function, "__self__", None)
     own = (

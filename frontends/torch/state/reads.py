@@ -56,7 +56,7 @@ versions_of: VersionsOf | None = _versions_of()
 
 
 def restore_versions(tensors: Iterable[torch.Tensor]) -> AbstractContextManager[Any]:
-    """Restore torch's version counters of `tensors` after the ``with`` block.
+    """Restore torch's version counters of ``tensors`` after the ``with`` block.
 
     The block itself must restore the elements. Inference tensors, which have no version, are left out.
 
@@ -110,7 +110,10 @@ class TrainingModes:
 
 
 class _TrainingState:
-    """Parts of modules, the modes of the parts, and the modules' attributes, on which ``train()`` depends."""
+    """Snapshot of modules: their parts, the training modes of these, and the attributes of the modules.
+
+    The result of ``train()`` depends on these.
+    """
 
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
@@ -142,7 +145,7 @@ Read = Callable[[torch.Tensor, str], None]
 
 
 class AttributeReads:
-    """Notes which attributes of argument tensors and captured tensors are read by the user's code.
+    """Record of the attributes of argument tensors and captured tensors that the user's code reads.
 
     An attribute of an argument, read from its ``__dict__`` or missing there, becomes an assumption of the
     graph. An attribute that a captured tensor lacks becomes one of the ``facts``. A read raises

@@ -70,7 +70,9 @@ GRADIENT = ContainerKind(_pairs, _put, dotted=True)
 
 
 def gradients_in(world: ObjectSnapshot, weights: TorchWeights) -> list[TrackedContainer]:
-    """Return a container for the gradient of each leaf tensor in `world` that may have one, weights included.
+    """Return a container for the gradient of each leaf tensor in ``world`` that may have one.
+
+    Weights are included.
 
     >>> weight = torch.ones(2, requires_grad=True)
     >>> [held] = gradients_in(ObjectSnapshot([("kept", {"weight": weight})]), TorchWeights(abs))
@@ -86,7 +88,7 @@ def gradients_in(world: ObjectSnapshot, weights: TorchWeights) -> list[TrackedCo
 
 
 def _trainable(item: Any) -> Iterator[torch.Tensor]:
-    """Yield `item`, or the tensors in a tuple, if they are leaves of a dtype that has gradients.
+    """Yield ``item``, or the tensors in a tuple, if they are leaves of a dtype that has gradients.
 
     Tuples are not containers of the snapshot themselves.
     """
@@ -132,7 +134,7 @@ def _fleeting(weights: TorchWeights) -> Iterator[tuple[set[str], str]]:
 
 
 def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
-    """Return zeros on the CPU with the shape, strides and dtype of `tensor`.
+    """Return zeros on the CPU with the shape, strides and dtype of ``tensor``.
 
     The operating system allocates such memory only when it is written to.
 
@@ -425,9 +427,9 @@ def _array(capture: Trace, name: str, leaf: Any) -> torch.Tensor:
 
 
 def enter(capture: Trace, name: str, given: Any) -> Any:
-    """Make `given`, an array, generator or number of the arguments, an input of the graph.
+    """Make ``given``, an array, generator or number of the arguments, an input of the graph.
 
-    Return what represents it in the recording: a symbol for a number, otherwise `given` itself.
+    Return what represents it in the recording: a symbol for a number, otherwise ``given`` itself.
     """
     if type(given) in DTYPES:
         return _number(capture, name, given)
@@ -477,7 +479,7 @@ def changed_often(request: Request) -> list[StatePlace]:
     """Return the places whose number or tensor has changed between recordings at least twice.
 
     They become inputs. Note the present contents for the next recording. Return an empty list at the first
-    recording, or if `request` does not look for such places.
+    recording, or if ``request`` does not look for such places.
     """
     if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []

@@ -10,7 +10,7 @@ from ..elementwise import held, widened
 from ..manipulation import reshaped
 from ..table import TorchBuilder, axis, rows
 
-# Activations without parameters: torch's name and that of the operation.
+# Maps torch's names of activations without parameters to operations.
 _PLAIN = {
     "relu": "relu",
     "relu6": "relu6",
@@ -100,9 +100,9 @@ def threshold(b: TorchBuilder, input: Any, threshold: float, value: float, inpla
 
 # ---------------------------------------------------------------------------------------------- over an axis
 def over_axis(b: TorchBuilder, name: str, input: Any, dim: Any, dtype: Any) -> Any:
-    """Apply softmax or log_softmax along `dim` after a cast to `dtype`.
+    """Apply softmax or log_softmax along ``dim`` after a cast to ``dtype``.
 
-    A 0-d array is treated as a vector. Without `dim`, the axis is that of torch's deprecated default.
+    A 0-d array is treated as a vector. Without ``dim``, the axis is that of torch's deprecated default.
     """
     x = input if dtype is None else b.cast(input, dtype)
     if x.ndim == 0:
@@ -291,7 +291,7 @@ rows.table(
 def grouped_mm(
     b: TorchBuilder, mat_a: Any, mat_b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None
 ) -> Any:
-    """Lift ``torch.nn.functional.grouped_mm``: batched products, or products of groups that end at `offs`.
+    """Lift ``torch.nn.functional.grouped_mm``: batched products, or products of groups that end at ``offs``.
 
     Raise ``NotImplementedError`` for two matrices, whose groups are along the summed axis.
     """

@@ -29,7 +29,7 @@ def functional_embedding(
 
 
 def _padding_row(b: TorchBuilder, weight: Any, place: int | None) -> int | None:
-    """Return the index of the padding row, counted from the first, or None if `place` is None.
+    """Return the index of the padding row, counted from the first, or None if ``place`` is None.
 
     Guard that the table has the row.
     """
@@ -53,7 +53,7 @@ def embedding(
 
 
 def _divided_by_frequency(b: TorchBuilder, weight: Any, indices: Any) -> Any:
-    """Return `weight`, with the gradient of each row divided by its number of occurrences in `indices`."""
+    """Return ``weight``, with the gradient of each row divided by its count in ``indices``."""
     named = b.reshape(indices, shape=(product(indices.shape),))
     counts = b.scatter_nd(
         b.zeros(shape=(weight.shape[0],), dtype="float32"),
@@ -187,7 +187,7 @@ def scaled_dot_product_attention(
 
 
 def _scale(b: TorchBuilder, width: Any, scale: float | None) -> float | None:
-    """Return `scale`, or None for the default, ``1 / sqrt(width)``.
+    """Return ``scale``, or None for the default, ``1 / sqrt(width)``.
 
     The default is undefined for a width of 0. All scores are then 0, so any factor works, and 1.0 is
     returned.
@@ -323,7 +323,10 @@ def _with_batch(b: TorchBuilder, *arrays: Any) -> tuple[Any, ...]:
 
 
 def _projected(b: TorchBuilder, arrays: tuple[Any, ...], weights: Any, bias: Any) -> tuple[Any, ...]:
-    """Return query, key and value after their linear layers, by one product if all three are one array."""
+    """Return query, key and value after their linear layers.
+
+    One product computes all three if they are one array and ``weights`` is one matrix.
+    """
     width = bias.shape[0] // 3 if bias is not None else None
     if not isinstance(weights, tuple):
         width = weights.shape[0] // 3
@@ -344,7 +347,7 @@ def _longer(b: TorchBuilder, x: Any, more: Any, axis: int) -> Any:
 def _heads(b: TorchBuilder, x: Any, heads: int, static: Any = None, batch: Any = None) -> Any:
     """Reshape [tokens, batch, features] to [batch, heads, tokens, features of a head].
 
-    `static`, [batch * heads, tokens, features], is used instead of `x` if it is not None.
+    ``static``, [batch * heads, tokens, features], is used instead of ``x`` if it is not None.
     """
     if static is not None:
         return b.reshape(static, shape=(batch, heads, *static.shape[1:]))
@@ -355,7 +358,7 @@ def _heads(b: TorchBuilder, x: Any, heads: int, static: Any = None, batch: Any =
 def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> Any:
     """Combine both masks to one that broadcasts to [batch, heads, tokens, columns], or None without masks.
 
-    True hides a score; a float mask is added. `columns` more visible columns are appended.
+    True hides a score; a float mask is added. ``columns`` more visible columns are appended.
     """
     batch, heads = q.shape[:2]
     masks = []

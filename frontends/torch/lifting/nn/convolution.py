@@ -11,7 +11,7 @@ from .activations import optional
 
 
 def spread(value: Any, rank: int) -> tuple[Any, ...]:
-    """Return `value`, a number or a sequence, as a tuple with an item for each of `rank` axes.
+    """Return ``value``, a number or a sequence, as a tuple with an item for each of ``rank`` axes.
 
     A number or a sequence of one item is repeated; other sequences keep their length.
 

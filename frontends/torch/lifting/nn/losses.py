@@ -148,7 +148,7 @@ def kl_div(
 ) -> Any:
     """Lift ``torch.nn.functional.kl_div``: ``target * (log(target) - input)``.
 
-    With `log_target`, `target` is the logarithm already.
+    With ``log_target``, ``target`` is the logarithm already.
     """
     if log_target:
         losses = b.combined("multiply", b.exp(b.floating(target)), b.combined("subtract", target, input))
@@ -173,7 +173,7 @@ def poisson_nll_loss(
 ) -> Any:
     """Lift ``torch.nn.functional.poisson_nll_loss``.
 
-    `full` adds Stirling's approximation of ``log(target!)``.
+    ``full`` adds Stirling's approximation of ``log(target!)``.
     """
     input, target = map(b.floating, b.promote(input, target))
     if log_input:
@@ -279,7 +279,7 @@ def cross_entropy(
 ) -> Any:
     """Lift ``torch.nn.functional.cross_entropy`` against class indices or probabilities.
 
-    Probabilities are floats of the same rank as `input`.
+    Probabilities are floats of the same rank as ``input``.
     """
     # torch ignores negative smoothing, and raises above 1.
     smoothing = max(float(label_smoothing), 0.0)
@@ -500,7 +500,7 @@ def triplet_margin_with_distance_loss(
 ) -> Any:
     """Lift ``torch.nn.functional.triplet_margin_with_distance_loss`` for a p-norm as the distance.
 
-    Raise ``NotImplementedError`` for any other `distance_function`.
+    Raise ``NotImplementedError`` for any other ``distance_function``.
     """
     if distance_function in (None, torch.pairwise_distance, torch.nn.functional.pairwise_distance):
         norm, eps = 2.0, 1e-6
@@ -567,7 +567,7 @@ def _lengths(b: TorchBuilder, lengths: Any, batch: Any) -> Any:
 def _rows_of(b: TorchBuilder, targets: Any, lengths: Any, batch: Any, longest: Any) -> Any:
     """Split concatenated targets into rows.
 
-    The width of a row is `longest`, or the length of all targets if that is None. Elements after the end
+    The width of a row is ``longest``, or the length of all targets if that is None. Elements after the end
     of a target are arbitrary.
     """
     width = targets.shape[0] if longest is None else longest

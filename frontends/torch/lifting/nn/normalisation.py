@@ -330,7 +330,7 @@ def native_group_norm(
 ) -> Any:
     """Lift ``torch.native_group_norm``: output, and mean and ``1 / sqrt(variance + eps)`` of each group.
 
-    Raise ``NotImplementedError`` if `N`, `C` and `HxW` are not the sizes of `input`.
+    Raise ``NotImplementedError`` if ``N``, ``C`` and ``HxW`` are not the sizes of ``input``.
     """
     for size, number in zip((*input.shape[:2], product(input.shape[2:])), (N, C, HxW), strict=True):
         if hint_of(size) != hint_of(number):
@@ -371,7 +371,10 @@ def normalize(b: TorchBuilder, input: Any, p: float = 2.0, dim: Any = 1, eps: fl
 
 @rows.row("norm_except_dim")
 def norm_except_dim(b: TorchBuilder, v: Any, pow: int = 2, dim: int = 0) -> Any:
-    """Lift ``torch.norm_except_dim``: the norm over all axes but `dim`, or over all axes if `dim` is -1."""
+    """Lift ``torch.norm_except_dim``: the norm over all axes but ``dim``, which remain with size 1.
+
+    If ``dim`` is -1, it is the norm over all axes.
+    """
     if dim == -1:
         return b.vector_norm(v, ord=pow)
     kept = axis(dim, v.ndim)

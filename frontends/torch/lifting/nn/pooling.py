@@ -108,7 +108,10 @@ def _known(dim: Any, number: int) -> bool:
 
 
 def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Return the kernel of the ordinary pooling that equals an adaptive one at every size of `x`, or None."""
+    """Return the kernel of the ordinary pooling that equals an adaptive one at every size of ``x``.
+
+    Return None if there is none.
+    """
     space = x.shape[-len(size) :]
     if all(_known(out, 1) for out in size):
         return tuple(space)

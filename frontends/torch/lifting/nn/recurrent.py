@@ -18,7 +18,7 @@ from .activations import drop
 def unpack(b: TorchBuilder, data: Any, batch_sizes: Any, batch: Any) -> tuple[Any, Any]:
     """Return packed rows as [time, batch, ...] and the length of each sequence.
 
-    Rows beyond the end of a sequence are arbitrary rows of `data`.
+    Rows beyond the end of a sequence are arbitrary rows of ``data``.
     """
     steps, kind = batch_sizes.shape[0], batch_sizes.dtype
     sizes = b.reshape(batch_sizes, shape=(steps, 1))
@@ -30,7 +30,7 @@ def unpack(b: TorchBuilder, data: Any, batch_sizes: Any, batch: Any) -> tuple[An
 
 
 def pack(b: TorchBuilder, x: Any, batch_sizes: Any, count: Any) -> Any:
-    """Return the `count` packed rows of `x`, which is [time, batch, ...]."""
+    """Return the ``count`` packed rows of ``x``, which is [time, batch, ...]."""
     kind, (steps, batch, *features) = batch_sizes.dtype, x.shape
     ends = b.cumulative_sum(batch_sizes, axis=0, dtype=kind)
     row = b.arange(stop=count, dtype=kind)
