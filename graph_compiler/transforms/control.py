@@ -68,7 +68,7 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
 
 
 def name(value: T, name: str) -> T:
-    """Name arrays for ``checkpoint(f, policy={name})``, and return them.
+    """Name arrays for ``checkpoint(f, policy={name})``, and return arrays with the same elements.
 
     Like ``jax.ad_checkpoint.checkpoint_name``. It has no effect on NumPy arrays and in TensorFlow. In a
     recorded function the name is known to transforms of the function itself, and to graphs of JAX functions

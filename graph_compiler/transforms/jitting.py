@@ -86,7 +86,10 @@ class Jitted(FunctionWrapper):
 
     @property
     def graph(self) -> Graph | None:
-        """Graph that was created last, one for each framework of arguments; None before the first call."""
+        """Graph that was created last; None before the first call.
+
+        There is one graph for each framework of arguments.
+        """
         return next(reversed(self._graphs.values()), None)
 
     @property
