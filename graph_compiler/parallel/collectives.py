@@ -82,7 +82,9 @@ def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T
         tiled: Concatenate along ``axis`` instead of stacking.
 
     Raises:
-        InvalidOption: ``axis`` is out of range; or as for :func:`psum`, whose other errors are raised, too.
+        InvalidOption: ``axis`` is out of range, or the code does not run over such an axis.
+        CollectiveFailed: As for :func:`psum`.
+        NotCompilable: As for :func:`psum`.
     """
     found = _map_arrays("all_gather", x, axis_name, lambda engine, array: engine.all_gather(array, axis_name))
     return (
