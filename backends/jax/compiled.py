@@ -35,7 +35,7 @@ from ...ir.json import KnownClasses, tree_from_json, tree_to_json
 from ...trees import Tree, flatten, unflatten
 from ..common.compilers import CompiledShapes, NewShape, cache_folder, compiled_or_plain
 
-# ----------------------------------------------------------------------------------------------------- packed
+# -------------------------------------------------------------------------------------------- packed results
 # Results of compiled functions, divided into arrays and static structure.
 
 
@@ -49,7 +49,9 @@ def weak(array: Any) -> Any:
 
 
 class Packed:
-    """Pytree of a result: arrays are leaves, everything else (numbers, strings, key order) is static.
+    """Result of a compiled function as a pytree.
+
+    Arrays are leaves. Everything else, such as numbers, strings and the order of keys, is static.
 
     leaves: the arrays.
     form: the static part.
@@ -139,7 +141,7 @@ def _is_in_a_context() -> bool:
 
 
 def _described(arg: Any) -> str | None:
-    """Describe a traced array, a dict of traced arrays, or a static number. Return None for anything else."""
+    """Describe a traced array, a dict of traced arrays, or a Python number. Return None for anything else."""
     if isinstance(arg, jax.core.Tracer):
         aval = arg.aval
         return repr((str(aval.dtype), aval.shape, aval.weak_type, str(getattr(aval, "memory_space", ""))))
@@ -508,8 +510,7 @@ def compiled(
                 programs.are_for_another_platform = True
                 return transformed(*args).unpacked()
             if _holds_deleted(args) or "incompatible devices" in str(problem):
-                # Run uncompiled, so that the operation that reads the array raises at its
-                # line.
+                # Run uncompiled, so that the operation that reads the array raises at its line.
                 return function(*args)
             if "top-level" not in str(problem):
                 raise

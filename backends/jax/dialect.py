@@ -96,7 +96,7 @@ class JaxDialect(CanonicalDialect):
     def check(self, graph: Graph) -> None:
         """Raise ``UnsupportedOperation`` if ``graph`` needs 64-bit integers and ``jax_enable_x64`` is off.
 
-        It needs them if integers beyond 32 bits were recorded.
+        A graph needs them if integers of more than 32 bits were recorded.
         """
         if graph.demands.wide and not jax.config.jax_enable_x64:
             raise UnsupportedOperation(

@@ -378,7 +378,7 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
 
 
 def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
-    """Copy ``array`` to JAX, with the dtype that JAX uses.
+    """Return a copy of ``array`` as a JAX array, with the dtype that JAX uses. It is never a tracer.
 
     Raise ``GuardFailed`` for integers that overflow this dtype, because they would wrap around.
     """
@@ -473,7 +473,7 @@ def _raised_beside(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
 
 
 def _poisoned(leaf: Any, holds: Any) -> Any:
-    """Return ``leaf`` where ``holds``, else NaN, or 0 for integers and booleans.
+    """Return ``leaf`` if ``holds`` is True at run time, else NaN, or 0 for integers and booleans.
 
     Return ``leaf`` itself for other dtypes, such as random keys.
     """

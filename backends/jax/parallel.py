@@ -118,7 +118,7 @@ class JaxTrainingOverMesh(JaxTraining):
         return self._rate[1]
 
     def _split(self, arrays: Any) -> Any:
-        # A mapping has gradients, which lie as the parameters do.
+        # A mapping contains gradients, which are sharded like the parameters.
         if isinstance(arrays, Mapping):
             return arrays
         parts = 1 if self._local_batch else self._parts
@@ -186,8 +186,8 @@ _COLLECTIVES: dict[str, Callable[..., Any]] = {
     "pmax": jax.lax.pmax,
     "pmin": jax.lax.pmin,
 }
-# For each reduction, the result of each device, and True if that is a part of the whole result. Otherwise it
-# is equal on all devices.
+# For each reduction, the function of a device's result, and True if the devices' results are parts of the
+# complete one. Otherwise they are equal.
 _REDUCED: dict[Any, tuple[Callable[[Any, str], Any], bool]] = {
     "concat": (lambda array, axis: array if array.ndim else array[None], True),
     "mean": (jax.lax.pmean, False),

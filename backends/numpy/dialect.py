@@ -23,7 +23,7 @@ class NumpyDialect(CanonicalDialect):
         return ('@np.errstate(all="ignore")',)
 
 
-# ------------------------------------------------------------------------------------------------------- half
+# --------------------------------------------------------------------------------------------- half precision
 # Half precision in NumPy: computed in float32 and rounded once, as tensor libraries do.
 #
 # float16 would accumulate rounding errors. bfloat16 (of ``ml_dtypes``) has no matrix products and no place in

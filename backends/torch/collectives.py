@@ -1,9 +1,9 @@
 """Collectives of ``torch.distributed`` and their derivatives, also under ``torch.func``.
 
-Collectives in a function that runs on each device of an axis (``total``, ``stacked``) have the sum of the
-devices' cotangents as their derivative, as in JAX. Those at the boundary of such a function
-(``SharedAcrossDevices``, ``part``, ``joined``, ``summed`` and ``same``) belong to a function of the whole
-batch, which all processes continue in the same way.
+``total`` and ``stacked`` are called in a function that runs on each device of an axis. Their derivatives sum
+the cotangents of all devices, as in JAX. ``SharedAcrossDevices``, ``part``, ``joined``, ``summed`` and
+``same`` are called at the boundary of such a function. The code after it is the same in all processes, so a
+cotangent of its results counts once.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _OPERATIONS = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.R
 _gather_rows_kernel = (
     getattr(dist.ProcessGroup, "all_gather_single", None) or dist.ProcessGroup._allgather_base
 )
-# Sentinels by dtype, as first elements that hardly occur. Other dtypes are gathered as bytes, because gloo
-# supports few.
+# By dtype, a number that hardly occurs as the first element of an array. Arrays of other dtypes are gathered
+# as bytes, because gloo supports few dtypes.
 _SENTINELS = {
     torch.float32: -1.5 * 2.0**-99,
     torch.float64: -1.5 * 2.0**-99,
@@ -42,9 +42,9 @@ _SENTINELS = {
 
 
 class communication_errors:
-    """Context manager that raises ``CollectiveFailed`` for errors of communication.
+    """Context manager that converts errors of communication to ``CollectiveFailed``.
 
-    These are any ``DistError``, and a ``RuntimeError`` whose message contains one of ``words`` (by
+    These are every ``DistError``, and each ``RuntimeError`` whose message contains one of ``words`` (by
     default, any message). Other exceptions pass unchanged.
     """
 
@@ -71,9 +71,9 @@ class communication_errors:
 class _ArrayDescription(NamedTuple):
     """Description of an array that a process exchanges.
 
-    kind: ``"stack"`` or one of ``_OPERATIONS``.
+    kind: ``"stack"`` to gather the array, or a key of ``_OPERATIONS`` to reduce it.
     shape, dtype, device: those of the array.
-    rows: size of the process's batch, or None without one.
+    rows: number of rows of the process's batch, or None if the call has no batch.
     """
 
     kind: str
@@ -168,8 +168,8 @@ class CheckedExchanges(Exchanges):
         self._exchange("sum", batch.new_empty(0))
 
     def _exchange(self, kind: str, array: Any) -> Any:
-        # An exchange that equals the previous one needs no further message: a sentinel or a flag in it tells
-        # if a process has something else.
+        # An exchange that equals the previous one needs no further message: a sentinel or a flag in it shows
+        # if a process has another array.
         number, self.made = self.made, self.made + 1
         own = (kind, array.shape, array.dtype, array.device, self._rows)
         last = self._last[number] if number < len(self._last) else None
@@ -238,7 +238,7 @@ def _wait_for_others(group: Any) -> None:
 
 
 def all_reduce(kind: str, row: Any, group: Any) -> Any:
-    """Reduce ``row`` in place over all processes and return it.
+    """Reduce the array ``row`` in place over all processes of ``group`` and return it.
 
     ``kind`` is a key of ``_OPERATIONS``. Raise ``CollectiveFailed`` if the processes cannot communicate.
     """

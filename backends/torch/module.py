@@ -192,7 +192,7 @@ class _GraphCaller(torch.nn.Module):
     def _compiled_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
         """Return ``(result,)`` of a call that ``torch.compile`` traces, and write new buffers to the module.
 
-        Return None if the trace was given up, so that the call has to run eagerly.
+        If no variant fits the call, force a graph break and return None. Then the call has to run eagerly.
         """
         held = self._own_tensors()
         if (found := self._graph._follow(self._call_tensors(held), args, kwargs, self._mode)) is None:
@@ -363,7 +363,7 @@ class OwningGraphModule(_GraphCaller):
         return result
 
     def _store(self, name: str, array: torch.Tensor) -> None:
-        """Store the new value of a buffer or a weight.
+        """Store ``array`` as the new value of the buffer or weight ``name``.
 
         A buffer is replaced. A weight is written to in place, because optimizers refer to it.
         """

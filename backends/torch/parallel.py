@@ -194,7 +194,7 @@ class TorchDataParallel(TorchTraining):
         self._parts, self._place = (1, 0) if local_batch else (int(group.size()), int(group.rank()))
         # The number of rows of this process's part of the current batch.
         self._rows = 0
-        # By number of rows, a tensor of the size and its square, to be averaged.
+        # For the last number of rows, a tensor of this number and its square, to be averaged.
         self._sizes: dict[int, Any] = {}
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
@@ -447,9 +447,9 @@ class _ProcessGroup:
 
 @functools.lru_cache(maxsize=16)
 def _mesh_of_first(size: int, name: str, world: Any) -> DeviceMesh:
-    """Return a mesh of the first ``size`` processes of the default group ``world``.
+    """Return a mesh with the axis ``name`` of the first ``size`` processes of the default group ``world``.
 
-    All processes of the group have to call it.
+    All processes of the default group have to call this function. Meshes are cached.
     """
     kind = "cuda" if dist.get_backend() == "nccl" else "cpu"
     if size == world.size():
@@ -460,7 +460,10 @@ def _mesh_of_first(size: int, name: str, world: Any) -> DeviceMesh:
 
 
 class TorchParallelism(Parallelism):
-    """See :class:`graph_compiler.contracts.parallelism.Parallelism`."""
+    """Parallelism of torch, with one process per device.
+
+    See :class:`graph_compiler.contracts.parallelism.Parallelism`.
+    """
 
     a_mesh = "init_device_mesh('cpu', (2, 4), mesh_dim_names=('data', 'model'))"
 
@@ -473,9 +476,9 @@ class TorchParallelism(Parallelism):
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """Return an axis of processes.
 
-        ``devices`` is a ``DeviceMesh`` of one axis, the number of first processes of the default group, or
-        None for all of that group. Raise ``InvalidOption`` without a default group, for other ``devices``,
-        or if this process is not among the first ones.
+        ``devices`` is a ``DeviceMesh`` of one axis, a number ``n`` for the first ``n`` processes of the
+        default group, or None for all of them. Raise ``InvalidOption`` without a default group, for other
+        ``devices``, or if this process is not one of the first ``n``.
         """
         if not (dist.is_available() and dist.is_initialized()):
             raise InvalidOption(
@@ -642,7 +645,7 @@ def _sum_shared_gradients(arrays: Arrays, whole: Sequence[int], group: Any) -> A
     ``whole`` are the indices of the replicated arrays. Their entries of ``arrays`` are replaced if a
     gradient may be taken.
     """
-    # Under a transform, all may need a gradient; otherwise, those that say so.
+    # Under a transform, every array may need a gradient, otherwise only those with ``requires_grad``.
     all_are = is_followed()
     if not all_are and not torch.is_grad_enabled():
         return arrays

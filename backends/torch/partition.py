@@ -42,7 +42,10 @@ def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
 
 
 def laid_out(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
-    """Distribute the elements of ``array`` in the first process over the mesh, and return the ``DTensor``."""
+    """Return a ``DTensor`` over the mesh with the elements that ``array`` has in the first process.
+
+    It requires a gradient if ``array`` does.
+    """
     whole = array.full_tensor() if isinstance(array, DTensor) else array
     with communication_errors(mesh.get_group(0)):
         found = distribute_tensor(whole.detach(), mesh, placements(mesh, layout))
@@ -109,7 +112,7 @@ def distribute_input(array: Any, mesh: DeviceMesh, along: Sequence[int], local_b
         return array.redistribute(mesh, wanted)
     if local_batch and along:
         return DTensor.from_local(array, mesh, wanted)
-    # The check would exchange the array.
+    # torch's check of equal elements would exchange the array.
     whole = DTensor.from_local(array, mesh, [Replicate()] * mesh.ndim, run_check=False)
     return whole.redistribute(placements=wanted)
 

@@ -105,7 +105,7 @@ def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
     return (same | (check.isnan() & expected.isnan())).all()
 
 
-# -------------------------------------------------------------------------------------------------- following
+# ----------------------------------------------------------------------------------------- environment guards
 # Guards that ``torch.compile`` cannot trace.
 #
 # An operation of the compiled program evaluates them whenever the program runs.

@@ -15,7 +15,7 @@ from ...errors import InvalidOption
 from ...forwarding import forwards
 from .native import target
 
-# Optimizer classes, and their names of options.
+# Optimizer classes, and their own names for options.
 _OPTIMIZERS: Mapping[str, tuple[Any, Mapping[str, str]]] = {
     "sgd": (torch.optim.SGD, {}),
     "adam": (torch.optim.Adam, {}),
@@ -296,7 +296,7 @@ def _default_generator(generator: torch.Generator) -> torch.Generator:
 
 
 def _same_options(item: Any) -> Make:
-    """Return a function that creates optimizers with the options of ``item``.
+    """Return a function from a list of tensors to an optimizer with the class and options of ``item``.
 
     Raise ``InvalidOption`` if ``item`` has several parameter groups.
     """

@@ -138,7 +138,7 @@ class TorchDerivatives(Derivatives):
         return torch.cat(list(arrays))
 
     def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """Run a Python loop, or torch's own ``scan`` while a function is recorded.
+        """Run the scan as a Python loop, or by torch's own ``scan`` while a function is recorded.
 
         torch's ``scan`` records the iteration once.
         """
@@ -204,7 +204,7 @@ class TorchDerivatives(Derivatives):
         return is_without_derivative(problem)
 
     def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        # Collectives find the map by the indices of the slices, over which it runs, too.
+        # The indices of the slices are mapped, too, because collectives recognize this vmap by them.
         size = how.size
         assert size is not None
 
@@ -287,7 +287,7 @@ def _with_min_cut(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Array
     # The function may close over constants, which are not fake.
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     with tracing(TracingContext(mode)), warnings.catch_warnings():
-        # It reads .grad of non-leaf tensors, which warns.
+        # AOTAutograd reads .grad of non-leaf tensors, which warns.
         warnings.simplefilter("ignore")
         return list(
             aot_function(function, compiled, partition_fn=min_cut_rematerialization_partition)(arrays)
@@ -297,8 +297,8 @@ def _with_min_cut(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Array
 def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
     """Compute a vjp by ``torch.autograd``.
 
-    If ``primals`` are part of another derivative, the derivative of the result is recorded, too. Raise
-    ``NotCompilable`` under a transform of ``torch.func``.
+    If one of ``primals`` requires a gradient, the results and the cotangents of ``primals`` are
+    differentiable, too. Raise ``NotCompilable`` under a transform of ``torch.func``.
     """
     if torch._C._functorch.maybe_current_level() is not None:
         raise NotCompilable(

@@ -308,7 +308,7 @@ def _rule_function(scope: Scope, decorator: str, name: str, derivative: Derivati
 def _forward(
     scope: Scope, name: str, derivative: Derivative, operands: list[str], held: Sequence[Value]
 ) -> tuple[list[str], list[str]]:
-    """Write the forward pass of a VJP rule. Return the texts of its results and of the residuals ``held``."""
+    """Write the forward pass of a VJP rule. Return the texts of its results, and of the values ``held``."""
     known = dict(zip(derivative.operands, operands))
     count = len(derivative.has_given)
     outputs = lines_of(scope, derivative.forward, operands) if derivative.forward is not None else []

@@ -106,7 +106,7 @@ def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int)
 
 
 def followed_where(taken: jax.Array, array: jax.Array) -> jax.Array:
-    """Return ``array`` with derivative 0 where ``taken`` is False."""
+    """Return ``array`` with derivative 0 where ``taken`` is False. Arrays of integers are unchanged."""
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         return array
     followed = jax.custom_jvp(lambda array, taken: array)
@@ -168,7 +168,10 @@ def with_slopes(
 
 
 def refuse_gradient(*arrays: jax.Array, message: str) -> jax.Array:
-    """Return the first array. Raise ``GradientRefused`` if it is differentiated in reverse mode."""
+    """Return the first array.
+
+    Reverse mode from the result to any of ``arrays`` raises ``GradientRefused`` with ``message``.
+    """
 
     @jax.custom_vjp
     def refused(*arrays: jax.Array) -> jax.Array:

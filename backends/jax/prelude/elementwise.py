@@ -38,9 +38,9 @@ def atan2(x1: jax.Array, x2: jax.Array) -> jax.Array:
 def clip(
     x: jax.Array, low: jax.Array | float | None = None, high: jax.Array | float | None = None
 ) -> jax.Array:
-    """Limit ``x`` to [low, high]; at a bound the whole gradient goes to ``x``.
+    """Limit ``x`` to [low, high], where None is no bound. If ``low > high``, the result is ``high``.
 
-    A bound that is NaN makes the result NaN.
+    At a bound, the whole gradient goes to ``x``. A bound that is NaN makes the result NaN.
     """
     x = x if low is None else jnp.where((x < low) | (low != low), low, x)
     return x if high is None else jnp.where((x > high) | (high != high), high, x)
@@ -264,7 +264,7 @@ def bessel_k1(x: jax.Array) -> jax.Array:
 
 
 def airy_ai(x: jax.Array) -> jax.Array:
-    """Compute the Airy function Ai: by a series on [-3, 3], by asymptotic forms outside."""
+    """Compute the Airy function Ai, by a series on [-3, 3] and by asymptotic forms outside."""
     series = airy_between(jnp.clip(x, -3, 3) / 3)
     return jnp.where(
         x < -3, airy_waves(jnp.maximum(-x, 3)), jnp.where(x > 3, airy_decay(jnp.maximum(x, 3)), series)
@@ -299,12 +299,12 @@ def erfcx(x: jax.Array) -> jax.Array:
 
 
 def fmax(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """Compute the maximum, ignoring a single NaN; on ties the gradient goes to ``x1``."""
+    """Compute the maximum, ignoring NaN unless both are NaN. On ties the gradient goes to ``x1``."""
     return jnp.where((x1 >= x2) | jnp.isnan(x2), x1, x2)
 
 
 def fmin(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """Compute the minimum, ignoring a single NaN; on ties the gradient goes to ``x1``."""
+    """Compute the minimum, ignoring NaN unless both are NaN. On ties the gradient goes to ``x1``."""
     return jnp.where((x1 <= x2) | jnp.isnan(x2), x1, x2)
 
 
@@ -367,7 +367,7 @@ def i1e(x: jax.Array) -> jax.Array:
 
 
 def quotient_at(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax.Array:
-    """Compute ``function(x) / x``; 0.5 near 0."""
+    """Compute ``function(x) / x``, or its limit 0.5 where ``x`` is within 1e-6 of 0."""
     near = abs(x) < 1e-6
     safe = jnp.where(near, 1, x)
     return jnp.where(near, 0.5, function(safe) / safe)

@@ -104,9 +104,9 @@ def attention_weights(
 def softmax_or_zero(scores: jax.Array) -> jax.Array:
     """Compute the softmax over the last axis; 0 where all scores are -inf.
 
-    The reductions start at the lowest finite and the smallest normal number instead of at -inf and 0. So
-    no selection separates total and quotient, which would cost a further loop. The derivative is explicit
-    because that of the quotient would overflow.
+    The maximum starts at the lowest finite number instead of -inf, and the sum at the smallest normal number
+    instead of 0. So no ``where`` is needed between them, which would cost a further loop. The derivative is
+    explicit because that of the quotient would overflow.
     """
 
     @jax.custom_jvp

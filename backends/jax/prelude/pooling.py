@@ -161,9 +161,9 @@ def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) 
 
 
 def weighted_taps(x: jax.Array, axis: int, places: np.ndarray, weights: np.ndarray) -> jax.Array:
-    """Sum the elements at ``places[out, taps]`` of ``axis`` with ``weights[out, taps]``.
+    """Return weighted sums of elements along ``axis``, whose length becomes ``len(places)``.
 
-    The length of ``axis`` becomes ``out``.
+    Element ``i`` is the sum over ``t`` of element ``places[i, t]`` of ``x`` times ``weights[i, t]``.
     """
     out, taps = places.shape
     if taps > 4:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+# Only generated source that uses scipy imports it.
 if TYPE_CHECKING:
     from scipy import special
 
 
 def divided(function: np.ufunc, x1: np.ndarray | int, x2: np.ndarray | int) -> np.ndarray:
-    """Apply ``function`` to integers. Raise ``FloatingPointError`` for division by zero."""
+    """Apply the division ``function`` to integers. Raise ``FloatingPointError`` for division by zero."""
     with np.errstate(divide="raise"):
         return function(x1, x2)
 
@@ -23,8 +24,6 @@ def rounded(arrays: tuple[np.ndarray, ...], dtype: np.dtype) -> tuple[np.ndarray
 
 # ---------------------------------------------------------------------------------------------------- special
 # Special functions that ``scipy.special`` lacks, or defines differently at the edges of their domain.
-
-# Generated source imports scipy only where it is used.
 
 
 def airy_ai(x: np.ndarray) -> np.ndarray:

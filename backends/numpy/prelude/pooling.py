@@ -160,9 +160,9 @@ def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int)
 
 
 def weighted_taps(x: np.ndarray, axis: int, places: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Sum the elements at ``places[out, taps]`` of ``axis`` with ``weights[out, taps]``.
+    """Return weighted sums of elements along ``axis``, whose length becomes ``len(places)``.
 
-    The length of ``axis`` becomes ``out``.
+    Element ``i`` is the sum over ``t`` of element ``places[i, t]`` of ``x`` times ``weights[i, t]``.
     """
     column = (-1,) + (1,) * (x.ndim - axis - 1)
     total = np.take(x, places[:, 0], axis) * weights[:, 0].reshape(column)

@@ -361,7 +361,7 @@ def random_normal(key: np.random.Generator, shape: tuple[int, ...], dtype: np.dt
 def random_bernoulli(
     key: np.random.Generator, probability: np.ndarray | float, shape: tuple[int, ...]
 ) -> np.ndarray:
-    """Sample booleans that are True with ``probability``, of its shape broadcast with ``shape``."""
+    """Sample booleans that are True with ``probability``, which broadcasts with ``shape``."""
     return key.random(np.broadcast_shapes(shape, np.shape(probability))) < probability
 
 

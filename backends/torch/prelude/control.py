@@ -166,7 +166,7 @@ def slope_of(
 
 
 def strong_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Compute ``x * y``, which is 0 if either is 0, even if the other is infinite or NaN.
+    """Compute ``x * y``, which is 0 where either factor is 0, even if the other one is infinite or NaN.
 
     The derivatives follow the same rule.
     """

@@ -41,7 +41,8 @@ def col2im(
     """
     batch, channels = x.shape[0], x.shape[1] // math.prod(kernel)
     places = torch.arange(1, math.prod(size) + 1, device=x.device).reshape(1, 1, *size)
-    places = im2col(places, kernel, strides, padding, dilation).reshape(-1)  # 0 in the padding
+    # Positions in the padding become 0, and the sum at 0 is dropped.
+    places = im2col(places, kernel, strides, padding, dilation).reshape(-1)
     sums = x.new_zeros(batch, channels, math.prod(size) + 1).index_add(
         2, places, x.reshape(batch, channels, -1)
     )

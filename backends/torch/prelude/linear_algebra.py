@@ -1,4 +1,4 @@
-"""Decompositions of matrices."""
+"""Eigenvalues of matrices that may contain infinity or NaN."""
 
 from __future__ import annotations
 

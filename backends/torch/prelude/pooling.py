@@ -1,4 +1,4 @@
-"""Pooling."""
+"""Pooling with any number of leading axes or asymmetric padding, and max unpooling."""
 
 from __future__ import annotations
 

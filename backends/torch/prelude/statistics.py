@@ -1,4 +1,4 @@
-"""Random numbers."""
+"""Dropout, and random bits by Philox and Threefry."""
 
 from __future__ import annotations
 
