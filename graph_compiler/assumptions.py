@@ -1,8 +1,8 @@
 """Assumptions about the arguments of a call: a class for each kind, and the table of all kinds.
 
-To add a kind, write a class with the methods of :class:`~graph_compiler.ir.assumption.Assumption` in a
-file of its own, add it to `_ORDER`, and add samples in `tests/assumptions`. Frontends add assumptions with
-`graph.assume(...)` while recording.
+To add a kind, write a class with the methods of :class:`~graph_compiler.ir.assumption.Assumption`, add it
+to ``_ORDER``, and add samples in ``tests/assumptions``. Frontends add assumptions with
+``graph.assume(...)`` while recording.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def lie_together(one: Any, other: Any) -> bool:
 
 
 class _Steps:
-    """Array interface with the memory layout of an array. Its elements are not read."""
+    """Array interface with the memory layout of a NumPy array or tensor. Its elements are not read."""
 
     def __init__(self, array: Any) -> None:
         given = getattr(array, "__array_interface__", None) if hasattr(array, "strides") else None
@@ -194,7 +194,10 @@ def _repeats(array: Any) -> bool:
 
 
 def _place(array: Any) -> tuple[int, int] | None:
-    """Return the address range of an array, or None if it is empty or has no address."""
+    """Return the address range of an array with nonnegative strides.
+
+    Return None if the array is empty or has no address.
+    """
     if hasattr(array, "strides") and not hasattr(array, "data_ptr"):
         start = array.__array_interface__["data"][0]
         reach = sum((size - 1) * step for size, step in zip(array.shape, array.strides)) + array.itemsize
@@ -523,8 +526,8 @@ def _is_contiguous(array: Any) -> bool:
 def _layout(array: Any) -> Fact:
     """Return True for an array in row-major order; otherwise its axes from outermost to innermost in memory.
 
-    Axes of size 1 are left out. If the elements have gaps or overlap, the strides of all axes, in
-    elements, follow.
+    Axes of size 1 are left out. If the elements are not densely packed in that order, the strides of all
+    axes, in elements, follow.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))

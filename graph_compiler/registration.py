@@ -39,18 +39,19 @@ class ArrayProperty:
 
 @dataclass(frozen=True)
 class Traits:
-    """Properties of code written in a framework that the core needs. All fields are empty by default.
+    """Properties of code written in a framework, which the core needs. All fields are empty by default.
 
-    entry_methods: methods with the code of a model, one of which a call of the object runs (``forward``).
-    module_marks: methods that identify objects whose arrays the frontend finds and names (``state_dict``).
-    hooks: attributes with functions that can tell how the arguments of a model were passed.
-    reporting: full names of functions that use a text only in the exceptions that they raise.
+    entry_methods: names of methods with the code of a model, which a call of the object runs (``forward``).
+    module_marks: names of methods that only objects have whose arrays the frontend finds and names
+        (``state_dict``).
+    hooks: names of attributes with functions that receive the arguments of a model as they were passed.
+    reporting: full names of functions that use string arguments only in the exceptions that they raise.
     passing_on: prefixes of modules, with a final dot, whose frames are skipped in the search for the code
         that reads a value.
     handing_on: packages whose decorators do not distinguish positional and keyword arguments.
     values: module and name of classes that are compared by value, because their objects never change.
     results: prefixes of modules that are imported if a saved file names one of their classes.
-    tracking: prefixes of modules whose containers the framework substitutes for the user's.
+    tracking: prefixes of modules with containers that the framework puts in place of the user's.
     copies: bare names of recorded calls that only copy an array.
     gradient_stops: bare names of recorded calls that detach an array from a gradient.
     is_stateless: True if objects of the framework hold no state of the user's.
@@ -125,9 +126,9 @@ class FrontendEntry(Entry):
         framework.
     computing: for each package that computes with one of several frameworks, a function that returns the
         name of the framework in use.
-    traits: what the core knows about code in the framework.
+    traits: properties of code written in the framework.
     target: default target of ``transpile``; None if there is none.
-    parts: packages that the framework is built on, which say nothing about the code that names them.
+    parts: packages that the framework is built on. Code that names them may be written in any framework.
     is_everywhere: True if code of any framework may use its arrays and functions, so that it is inferred
         only if no other framework is.
     takes_unclear: True if code that names no framework counts as written in it, once its package is

@@ -355,7 +355,7 @@ class Graph:
     state: state of the user's objects that a call reads and changes.
     randomness: random key, and state of the generators.
     demands: requirements on the target.
-    debug: facts for verification.
+    debug: information for verification.
     loops: recorded loops whose trip count may be symbolic, in the order in which they began. They are
         converted to nodes before other passes run.
     """
@@ -504,7 +504,10 @@ class Graph:
             yield value
 
     def symbols(self) -> Iterator[Symbol]:
-        """Yield the symbols of all sizes in nodes, outputs and guards. Symbols may repeat."""
+        """Yield the symbols of all sizes in nodes, outputs and guards. Symbols may repeat.
+
+        Of regions, only the sizes that they share with the enclosing scope count.
+        """
         conditions = [guard.condition for guard in self.guards]
         shared = [size for node in self.nodes for region in node.regions for size in region.sizes.values()]
         for item in iterate_structure(

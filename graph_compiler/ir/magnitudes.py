@@ -193,9 +193,9 @@ def _call(node: Node, known: dict[Value, Range]) -> list[Range]:
 
 
 def _loop(node: Node, known: dict[Value, Range]) -> list[Range]:
-    """Return the ranges of a loop's outputs: of the carry, at a fixed point, and arrays for stacked ones.
+    """Return the ranges of a loop's outputs: fixed points for the carry, ``OF_ARRAY`` for stacked outputs.
 
-    If no fixed point is found, all of them are endless.
+    If no fixed point is found, all of them are ``_ENDLESS``.
     """
     count, given = node.params["carried"], [_of(item, known) for item in node.inputs]
     rows = node.params.get("sequences", 0)

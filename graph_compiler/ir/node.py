@@ -30,15 +30,15 @@ class CallRecord:
     result: structure that the call returned, with values instead of arrays; None if it returned no array.
     writes: values whose memory the call writes to.
     views: operand that an output aliases, by the index of the output.
-    random: True if it advances a random generator.
+    random: True if the call advances a random generator.
     no_grad: True if gradients were disabled.
-    aside: True if it writes elements without affecting gradients, as writes to `tensor.data` do.
-    strided: True if it reads the storage of a view by strides, which other frameworks cannot.
-    itself: True if it returned its first operand.
-    wide: True if integers outside of the range of int32 occurred in it.
+    aside: True if the call writes elements without affecting gradients, as writes to `tensor.data` do.
+    strided: True if the call reads the storage of a view by strides, which other frameworks cannot.
+    itself: True if the call returned its first operand.
+    wide: True if integers outside the range of int32 occurred in the call.
     weak: True if Python numbers (numpy) or weakly typed arrays (JAX), which adopt the dtype of other
-        operands, occur in it.
-    read: True if its result is a number that Python read from an array, or was computed from one.
+        operands, occur in the call.
+    read: True if the result is a number that Python read from an array, or was computed from such a number.
     errstate: settings of `numpy.errstate` that differ from the default.
     extra: properties that only one frontend needs; None if there are none.
     """
@@ -133,7 +133,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Node:
-    """Operation in a graph. Immutable: use `dataclasses.replace` to change one.
+    """Operation in a graph. It is immutable; ``dataclasses.replace`` makes a changed copy.
 
     op: name of the operation.
     inputs, params: operands and static parameters; in recorded graphs both may nest containers of values
@@ -286,7 +286,7 @@ class Block:
 
     inputs: values that the nodes may read.
     nodes: operations, each after those whose results it reads.
-    outputs: results: values, symbolic sizes or numbers.
+    outputs: results of the block: values, symbolic sizes or numbers.
     """
 
     inputs: tuple[Value, ...]

@@ -21,10 +21,10 @@ Compile = Callable[[Any], Any]
 
 
 class LazyMethod:
-    """Descriptor of a method that is compiled for each instance at its first call.
+    """Descriptor of a method that is compiled for each instance at its first access.
 
-    While another function is being recorded it returns the original method. For an instance without
-    ``__dict__`` it raises ``NotCompilable``.
+    While another function is being recorded, an access returns the original method, bound to the
+    instance. For an instance without ``__dict__``, an access raises ``NotCompilable``.
     """
 
     def __init__(self, name: str, function: types.FunctionType, compile_one: Compile) -> None:
@@ -153,9 +153,7 @@ def _member(name: str, item: Any, root: str, compile_one: Compile, done: dict[An
 def _has_calls(cls: type) -> bool:
     """Return True if instances of ``cls`` are callable, and the methods that a call runs are plain functions.
 
-    These are ``__call__`` and the entry methods.
-
-    This is False for ``torch.autograd.Function``.
+    These are ``__call__`` and the entry methods. The result is False for ``torch.autograd.Function``.
     """
     calls = [
         vars(base)[name]

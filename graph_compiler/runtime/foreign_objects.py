@@ -1,4 +1,4 @@
-"""Objects of the user's framework that enter or leave a graph written for another one."""
+"""Conversion of calls, results and objects between the original's framework and that of a graph."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class CallConverter:
 
 
 class _ConvertedCall:
-    """State of one converted call: the arrays that were passed, and what they were converted to."""
+    """State of one converted call: the arrays that were passed, and their conversions."""
 
     def __init__(self, converter: CallConverter, types: Mapping[Path, str]) -> None:
         self._types = types

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def convert_array(array: Any, convert: Callable[[Any], Any]) -> Any:
-    """Convert an array that the original holds with ``convert``.
+    """Convert ``array``, which the original holds, by ``convert``.
 
     Raise ``NotCompilable`` if ``convert`` returns None, because the class of the array is unknown.
     """
@@ -218,9 +218,9 @@ class WriteBack:
     def leave(self, new: Sequence[Any], arguments: Any) -> None:
         """Apply the updates of a call to containers and places of the user's objects.
 
-        Places get arrays of the user's framework, arguments arrays of the graph's. Objects are identified by
-        their index in ``new``, because two arrays of the original may be one object in a framework with
-        immutable arrays.
+        Places get arrays of the user's framework, arguments those of the graph's framework. Objects are
+        identified by their index in ``new``, because two arrays of the original may be one object in a
+        framework with immutable arrays.
         """
         made: dict[int, Any] = {}
         left = [self._for_user(number, item, made, arguments) for number, item in enumerate(new)]
@@ -420,7 +420,7 @@ def _values_before(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
 
 
 def _values_after(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
-    """Yield each place in which a call replaces a Python value by another, with the new value."""
+    """Yield ``(place, value)`` for each place in which a call replaces a Python value by ``value``."""
     if not variant.state or not variant.state.replaced or not isinstance(variant.graph.output_tree, Branch):
         return
     before = {place.identity for place, _ in _values_before(variant)}

@@ -484,10 +484,11 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         derivatives, it is a callable whose parameters are read as ``module[name]`` and replaced as
         ``module[name] = array``.
 
-        In torch, the module of a torch graph holds the original's own tensors, so training one trains both.
-        All other modules hold copies: ``nnx.Param`` and ``nnx.BatchStat`` in JAX, variables in TensorFlow,
-        under the original names. Modes (``train()``, ``eval()``, ``training=``) are those of the original's
-        modules. Each module draws random numbers from its own key.
+        In torch, the module of a torch graph holds the original's own tensors, so training one trains
+        both. All other modules hold copies: ``nnx.Param`` and ``nnx.BatchStat`` in JAX, variables in
+        TensorFlow, under the original names. Modes (``train()``, ``eval()``, ``training=``) are those of
+        the original's modules. In JAX and TensorFlow, each module draws random numbers from its own key;
+        in torch and NumPy, all modules draw from the sequence that :meth:`seed` resets.
 
         Raises:
             NotCompilable: The graph keeps state outside buffers, which a module cannot hold.
@@ -648,7 +649,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         return run_any_traced(self, held, args, kwargs, training)
 
     def _hide_calls(self) -> None:
-        """Exclude calls of graphs that run uncompiled from the tracing of the target's compiler."""
+        """Exclude calls of graphs that run uncompiled from tracing by the target's compiler."""
         if (tracer := tracer_of(self)) is not None:
             tracer.skip([type(self).__call__, Graph.__call__, Graph._step])
 
@@ -681,7 +682,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         return made
 
     def _by(self, pipeline: Any) -> Graph:
-        """Return a graph for `pipeline` with the same options and attributes, and no variants."""
+        """Return a graph for ``pipeline`` with the same options and attributes, and without variants."""
         made = type(self)(pipeline, self.name, self._on_miss, *self._limit.options)
         # Attributes that were set after construction, such as the static arguments, are copied.
         made.__dict__.update({name: item for name, item in vars(self).items() if name not in vars(made)})

@@ -110,7 +110,7 @@ class UnifiedGraph:
 class LazyGraph(Graph):
     """Graph whose first call records the original. Decorators and ``compile`` without ``args`` return it.
 
-    Before the first call, properties such as ``source`` raise ``NotTraced``.
+    Before the first call, properties and methods such as ``source`` and ``save`` raise ``NotTraced``.
 
     >>> import torch, graph_compiler
     >>> @graph_compiler.compile

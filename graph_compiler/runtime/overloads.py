@@ -42,7 +42,7 @@ class CompileOptions(TypedDict, total=False):
 
 
 class Compiles(Protocol):
-    """Signature of a function that compiles a callable or several, or acts as a decorator."""
+    """Signature of a function that compiles one or several callables, or acts as a decorator."""
 
     # A class is a callable, too: mypy takes the first that fits.
     @overload

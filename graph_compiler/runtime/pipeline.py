@@ -171,10 +171,10 @@ def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
 
 
 def record_independent_of_names(record: Callable[[Request], Recording], request: Request) -> Recording:
-    """Record a call.
+    """Record a call, and check that its program does not depend on new names (UUIDs) that the call creates.
 
-    If it creates new names (UUIDs), record it again with other names and compare the programs. Return the
-    first recording. Raise ``TracingError`` if a program differs.
+    If the call creates names, record it again with other names and compare the programs. Raise
+    ``TracingError`` if they differ; otherwise return the first recording.
     """
     with watching_names() as watch:
         recording = record(request)
@@ -244,7 +244,7 @@ _WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def header_of(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) -> str:
-    """Return the docstring of a generated module. `counts` is a text put before the number of operations."""
+    """Return the docstring of a generated module. ``counts`` is put before the number of operations."""
     frontend, target = pipeline.frontend.name, pipeline.target.name
     what = (
         f"recorded in {frontend} and written for {target}"
@@ -613,9 +613,9 @@ class Pipeline:
         return graph
 
     def source_text(self, graph: IRGraph, header: str) -> Program:
-        """Return the program of `graph` in the source framework.
+        """Return ``graph`` as a program in the source framework.
 
-        If the frontend records canonical graphs, the program is one of the target instead.
+        If the frontend records canonical graphs, write it for the target instead.
         """
         if self.frontend.dialect is None:
             return write(graph, self.target.dialect, header)

@@ -46,7 +46,7 @@ from .weights import missing_weight_error, require_shapes, weights_reader, with_
 
 @dataclass
 class VariantRecording:
-    """What is needed to write a variant for another framework, and to verify it.
+    """Data for writing a variant for another framework and for verifying it.
 
     graph: the recorded graph, in calls of the source framework or in canonical operations.
     weights: access to the arrays of the user's model.
@@ -66,9 +66,9 @@ class VariantRecording:
 
 @dataclass(frozen=True)
 class Compilation:
-    """The options ``return_backend_compiled_fn`` and ``compile_options``.
+    """Values of the options ``return_backend_compiled_fn`` and ``compile_options``.
 
-    is_wanted: True or False; None for the target's default.
+    is_wanted: True to compile, False not to; None for the target's default.
     options: options of the target's compiler.
     """
 
@@ -88,7 +88,7 @@ class Compilation:
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """Return ``function`` compiled for ``target``, or unchanged if it is to run operation by operation.
+        """Return ``function`` compiled for ``target``, or unchanged if it should run operation by operation.
 
         `static` and `text` are those of :meth:`Target.compile`.
         """
@@ -450,7 +450,7 @@ class Variant:
         return result
 
     def as_numbers(self, result: Any) -> Any:
-        """Convert arrays in the result to Python numbers where the original returns numbers.
+        """Convert the arrays in the result to Python numbers for which the original returns numbers.
 
         Traced or differentiated arrays stay arrays.
         """

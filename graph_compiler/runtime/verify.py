@@ -161,7 +161,7 @@ def _narrowest(items: Iterable[Any], widths: dict[Value, int]) -> int:
 
 
 def _operands(structure: Any) -> Iterator[Value]:
-    """Yield the values in nested arguments, and those that sizes in them read numbers from."""
+    """Yield the values in nested arguments, and the values from which sizes in them read numbers."""
     for item in iterate_structure(structure):
         if isinstance(item, Value):
             yield item

@@ -147,7 +147,7 @@ def _unrecorded() -> Iterator[None]:
         yield
 
 
-# -------------------------------------------------------------------------------------------------- following
+# --------------------------------------------------------------------------------------------- torch.compile
 # Calls of a graph inside ``torch.compile``, written in code that Dynamo can trace.
 #
 # The compiler guards on the call and on what traced code reads here. Everything else that a recording relies
