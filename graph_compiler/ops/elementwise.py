@@ -221,7 +221,7 @@ declare_binary(
 def angle(x: Input, /) -> ArraySpec:
     """Compute the argument of complex numbers, from -pi to pi.
 
-    For real numbers it is pi if they are negative and 0 otherwise.
+    For real numbers it is pi if they are negative, NaN for NaN, and 0 otherwise.
     """
     spec = elementwise(x)
     return ArraySpec(spec.shape, real_of(spec.dtype))
@@ -245,7 +245,10 @@ def complex_(real: Input, imag: Input, /) -> ArraySpec:
 
 @declare(_SPECIAL)
 def frexp(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
-    """Split ``x`` into a mantissa in [0.5, 1) and an int32 exponent: ``x == mantissa * 2 ** exponent``."""
+    """Split ``x`` into a mantissa and an int32 exponent: ``x == mantissa * 2 ** exponent``.
+
+    The absolute value of the mantissa is in [0.5, 1). For 0, infinities and NaN, the mantissa is ``x``.
+    """
     return x, ArraySpec(x.shape, "int32")
 
 
@@ -272,7 +275,7 @@ def nan_to_num(
 ) -> ArraySpec:
     """Replace NaN by ``nan`` and infinities by ``posinf`` and ``neginf``.
 
-    None stands for the largest and the lowest finite number.
+    None stands for the largest and the lowest finite number of the dtype.
     """
     return x
 

@@ -132,13 +132,20 @@ _SORTING = "sorting"
 
 @declare(_SORTING)
 def sort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> ArraySpec:
-    """Sort the elements along ``axis``, in ascending order unless ``descending``."""
+    """Sort the elements along ``axis``, in ascending order unless ``descending``.
+
+    NaN is larger than all numbers.
+    """
     return x
 
 
 @declare(_SORTING)
 def argsort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> ArraySpec:
-    """Return the indices that sort the elements along ``axis``."""
+    """Return the indices that sort the elements along ``axis``.
+
+    They are ascending for equal elements if ``stable``, also with ``descending``. NaN is larger than all
+    numbers.
+    """
     return ArraySpec(x.shape, "int64")
 
 
@@ -160,7 +167,8 @@ def _sort_with_indices(b: Any, x: Any, *, axis: int, descending: bool, stable: b
 def top_k(x: ArraySpec, /, *, k: Dim, axis: int = -1, largest: bool = True) -> tuple[ArraySpec, ArraySpec]:
     """Return the ``k`` largest (or smallest) elements along ``axis``, in order, and their indices.
 
-    They are in descending order, or in ascending order if ``largest`` is False.
+    They are in descending order, or in ascending order if ``largest`` is False. NaN is larger than all
+    numbers.
     """
     axis = axis % x.ndim
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
@@ -171,7 +179,10 @@ def top_k(x: ArraySpec, /, *, k: Dim, axis: int = -1, largest: bool = True) -> t
 def kth_value(
     x: ArraySpec, /, *, k: Dim, axis: int = -1, keepdims: bool = False
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index.
+
+    NaN is larger than all numbers.
+    """
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
 
 

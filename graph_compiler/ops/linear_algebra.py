@@ -46,7 +46,7 @@ def tensordot(x1: ArraySpec, x2: ArraySpec, /, *, axes: tuple[tuple[int, ...], t
 def vecdot(x1: ArraySpec, x2: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
     """Compute the dot product of the conjugate of ``x1`` with ``x2`` along ``axis``.
 
-    ``axis`` is counted from the back; other axes broadcast.
+    ``axis`` is negative, because the arrays may have different numbers of axes. Other axes broadcast.
     """
     whole = ArraySpec(broadcast(x1.shape, x2.shape), dtype_of(x1, x2))
     return reduced(whole, axis, False)
@@ -55,9 +55,9 @@ def vecdot(x1: ArraySpec, x2: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
 # --------------------------------------------------------------------------------------------------- products
 @declare(_STANDARD)
 def cross(x1: ArraySpec, x2: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
-    """Compute the cross product of vectors of three along ``axis``.
+    """Compute the cross product of vectors of three elements along ``axis``.
 
-    ``axis`` is counted from the back; other axes broadcast.
+    ``axis`` is negative, because the arrays may have different numbers of axes. Other axes broadcast.
     """
     return ArraySpec(broadcast(x1.shape, x2.shape), dtype_of(x1, x2))
 
@@ -554,13 +554,19 @@ def irfftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str
 
 @declare(_FFT)
 def hfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """Compute the real Fourier transform of a Hermitian-symmetric signal, given its first half."""
+    """Compute the real Fourier transform of a Hermitian-symmetric signal, given its first half.
+
+    The size of the result is that of ``irfft``.
+    """
     return irfft(x, n=n, axis=axis)
 
 
 @declare(_FFT)
 def ihfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """Compute the inverse of ``hfft``."""
+    """Compute the inverse of ``hfft``.
+
+    ``x`` is truncated or zero-padded to ``n`` first, and ``n // 2 + 1`` elements of the signal are returned.
+    """
     return rfft(x, n=n, axis=axis)
 
 

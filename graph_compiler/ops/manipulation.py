@@ -81,7 +81,7 @@ def full(*, shape: tuple[Dim, ...], fill_value: Any, dtype: str) -> ArraySpec:
 def linspace(start: Input, stop: Input, /, *, num: Dim, dtype: str) -> ArraySpec:
     """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included.
 
-    ``start`` and ``stop`` are numbers or scalar arrays.
+    ``start`` and ``stop`` are numbers or scalar arrays. If ``num`` is 1, the result is ``start``.
     """
     return ArraySpec((num,), dtype)
 
@@ -313,8 +313,8 @@ def pad(
 def sliding_window(x: ArraySpec, /, *, axis: int, size: Dim, step: Dim = 1) -> ArraySpec:
     """Extract all windows of ``size`` elements along ``axis``, at every ``step``-th element.
 
-    The axis is replaced by one over the windows, and the elements of a window are the last axis. A scalar
-    counts as a vector.
+    ``axis`` of the result is the index of the window, and the elements of a window are a new last axis. A
+    scalar has one window, and the result for it only the last axis.
     """
     # As in ``torch.Tensor.unfold``, a scalar counts as a vector of one element.
     if x.ndim == 0:
@@ -327,7 +327,7 @@ def sliding_window(x: ArraySpec, /, *, axis: int, size: Dim, step: Dim = 1) -> A
 def as_strided(
     x: ArraySpec, /, *, shape: tuple[Dim, ...], strides: tuple[Dim, ...], offset: Dim = 0
 ) -> ArraySpec:
-    """View the flattened ``x`` with any shape and strides.
+    """Read the flattened ``x`` with any shape and strides.
 
     Element ``i, j, ..`` is element ``offset + i * strides[0] + j * strides[1] + ..``.
     """

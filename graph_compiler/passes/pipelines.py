@@ -52,7 +52,7 @@ def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
 
 
 def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[GraphPass]:
-    """Return the passes that turn a canonical graph into one that ``target`` can write, in order.
+    """Return, in order, the passes that turn a canonical graph into one that ``target`` can write.
 
     ``roll`` is the option of ``compile``: ``"auto"``, ``"scan"`` or ``"never"``. ``refuses_outside`` is True
     if the source framework raises an error for indices out of bounds.

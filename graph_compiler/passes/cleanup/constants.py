@@ -19,7 +19,7 @@ Evaluate = Callable[[Graph], list[Any]]
 
 
 def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
-    """Return a recorded graph with the results of nodes that compute the same at every call as constants.
+    """Return a recorded graph in which constants replace the nodes that compute the same at every call.
 
     Such a node depends on no input, parameter, symbolic size or random number, and is no collective. Nodes
     whose results alias written memory, or may reach the caller, who could write to them, remain; so do the
@@ -129,9 +129,10 @@ def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
     """Return the graph with random calls marked as deterministic, so that constant folding can evaluate them.
 
-    Calls that read an input, a parameter or a value computed from other values stay random. Symbolic sizes
-    in the arguments of marked calls become numbers, under guards. Outputs that alias the result of a marked
-    call are copied by the function named ``copy``, because the caller may write to them.
+    Calls that read an input, a parameter, or a value that a call without random numbers computed from other
+    values, stay random. Symbolic sizes in the arguments of marked calls become numbers, under guards.
+    Outputs that alias the result of a marked call are copied by the function named ``copy``, because the
+    caller may write to them.
     """
     aliases = Aliases(graph)
     # An array that is computed from nothing, such as zeros, is the same at every call, so a draw may read it.

@@ -75,7 +75,7 @@ _OP = attrgetter("op")
 
 
 def cse(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph without nodes that repeat an earlier node of their block; its results replace theirs.
+    """Return the graph without nodes that repeat an earlier one of their block; users read its results.
 
     Random nodes of recorded graphs, nodes that touch written memory, and recorded nodes whose results alias
     an output of the graph or of their block are not merged. Nodes with regions are equal if their regions

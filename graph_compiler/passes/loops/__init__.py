@@ -1,1 +1,1 @@
-"""Optimizations of loops: operands of scans, invariant code, trip counts, range checks."""
+"""Loops: made of recorded iterations, and optimized (scan operands, invariant code, trip counts, checks)."""

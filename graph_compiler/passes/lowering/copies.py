@@ -15,11 +15,11 @@ def copy_aliased_outputs(
 ) -> tuple[Graph, bool]:
     """Return the graph with copies of outputs that would share memory with other arrays or be read-only.
 
-    The other arrays are arguments, weights, constants and outputs that were handled before. Outputs are the
-    results, and the values of effects except those that are written to arguments. A canonical graph is
-    pure, so ``x`` and a clone of ``x`` are the same value in it. ``views`` are the operations whose result
-    may be a view of their first input in the target, ``read_only`` those whose view cannot be written to.
-    With ``scalars``, outputs without axes are copied, too, because the target computes with scalars there.
+    The other arrays are arguments, weights, constants and earlier outputs. Outputs are the results, and the
+    values of effects except those that are written to arguments. A canonical graph is pure, so ``x`` and a
+    clone of ``x`` are the same value in it. ``views`` are the operations whose result may be a view of
+    their first input in the target, ``read_only`` those whose view cannot be written to. With ``scalars``,
+    outputs without axes are copied, too, because the target computes with scalars there.
     """
     taken: set[Any] = set()
     copies: list[Node] = []

@@ -38,10 +38,10 @@ _REDUCED = frozenset({"sum", "count_nonzero", "any", "prod", "all"})
 def full_selections(graph: Graph) -> tuple[Graph, bool]:
     """Return the graph with ``where`` instead of ``masked_scatter`` of elements selected by the same mask.
 
-    The elements may only be computed by elementwise operations. Reductions of them run on full arrays, too.
-    ``dce`` then drops the selection. The sizes of an array and its mask have to be equal, which other
-    targets check: sizes of inputs, parameters and constants are guarded, and with other sizes that are not
-    known to be equal the operation stays.
+    The written elements must be computed from selected ones by elementwise operations. Reductions of
+    selected elements run on full arrays, too. ``dce`` then drops the selection. The sizes of an array and
+    its mask have to be equal, which other targets check: if they are sizes of inputs, parameters or
+    constants, guards are added, and if they may differ otherwise, the operation stays.
     """
     sizes, block = _BlockSizes(frozenset(graph.sources())), graph.block
     made = _rewrite_block(block, sizes, {})
@@ -261,7 +261,7 @@ class _SelectionRewriter:
 
         A value that is the same for all selected elements gets their mask, so that elements that are not
         selected affect nothing. Return None for a value that is neither a selection nor the same for all
-        elements, or if the axis of the selection may not be the first.
+        elements, and for a size that depends on a selection.
         """
         if not isinstance(item, Value):
             return None if any(value in self.selected for value in values_in((item,))) else item
@@ -274,9 +274,9 @@ class _SelectionRewriter:
         return _padded_array(self.rewriter.value(item), (first.spans[0], *(None,) * (rank - 1)))
 
     def _keeps_axes(self, node: Node) -> bool:
-        """Return True if the selection is the first axis of the result for each operand that is one.
+        """Return True if ``node`` keeps the axis of selected elements first, so that it can use full arrays.
 
-        For a reduction, return True if it can use the same axes on full arrays.
+        A reduction must have a mask with one axis, or reduce all axes and drop them.
         """
         found = [
             (item, self.selected[item])

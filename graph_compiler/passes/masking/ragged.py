@@ -27,7 +27,7 @@ Label = TypeVar("Label", bound=Hashable)
 
 
 class CannotPad(UnsupportedOperation):
-    """An operation on an array of changing size that has no equivalent on a padded array."""
+    """Operation on an array of changing size that has no equivalent on a padded array."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message)
@@ -57,8 +57,8 @@ class PaddedArray:
 
     full: all elements.
     spans: one per axis of the represented array; None if the whole axis is valid.
-    padding: what the padding holds: a number that all its elements equal, ``FINITE`` if none is inf or
-        NaN, or None if nothing is known.
+    padding: contents of the padding: a number if all elements equal it, ``FINITE`` if none is inf or NaN,
+        or None if they are unknown.
     """
 
     full: Value
@@ -84,7 +84,10 @@ def _bound(span: Span) -> Any:
 
 
 class EqualSizesBuilder(Builder):
-    """Builder for arrays whose sizes were found equal, so that broadcasting need not leave a size unknown."""
+    """Builder that takes sizes for equal if they are broadcast and were equal while recording.
+
+    Other builders leave the size of such a result unknown.
+    """
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
         shape = (dim.if_equal[0] if isinstance(dim, Unknown) and dim.if_equal else dim for dim in spec.shape)
@@ -239,7 +242,7 @@ def _typed(number: Any, dtype: str) -> Any:
 
 
 class LoopIndexSizes(Protocol):
-    """Protocol for knowledge of sizes that depend on loop indices."""
+    """Protocol of an object that bounds sizes that depend on loop indices."""
 
     def reads_step(self, size: Any) -> bool:
         """Return True if ``size`` depends on a loop index."""

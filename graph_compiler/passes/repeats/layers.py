@@ -250,7 +250,7 @@ Source = Union[Slot, LayerValues]
 
 @dataclass(frozen=True)
 class LayerCalls:
-    """Nodes that replace the nodes from index ``first`` to ``end`` (exclusive) of a block."""
+    """Replacement of the nodes from index ``first`` to ``end`` (exclusive) of a block by ``nodes``."""
 
     first: int
     end: int
