@@ -441,8 +441,8 @@ def _adopt_graph_parameters(
 ) -> Mapping[str, Any]:
     """Register the parameters of the graph ``called`` as parameters of the recording; return them by name.
 
-    They belong to a module made from the graph, which is cached on the graph until one of ``arrays`` is
-    replaced.
+    The parameters are those of a module made from the graph, which is cached on the graph until one of
+    ``arrays`` is replaced.
     """
     known = vars(called).get("_module_within")
     if (

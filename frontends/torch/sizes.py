@@ -69,10 +69,10 @@ class SizeNode:
     def as_key(self) -> Any:
         """Return what to hash in place of this symbolic number.
 
-        For an int, ``decide`` is called with ``key=True``. It returns the size itself if the recording
-        removes the key again, returns a plain number, which then replaces ``expression``, or raises
-        ``UnhashableSize`` if the size becomes plain only in the next attempt. For a float or bool, return
-        the number and add a guard.
+        For an int, ``decide`` is called with ``key=True``. ``decide`` returns the size itself if the
+        recording removes the key again, returns a plain number, which then replaces ``expression``, or
+        raises ``UnhashableSize`` if the size becomes plain only in the next attempt. For a float or bool,
+        return the number and add a guard.
         """
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)
@@ -398,8 +398,8 @@ class _SizeEvaluator:
     def of(self, item: Any) -> Any:
         """Return a number, an expression, or a list of them, for the value or number ``item``.
 
-        Raise ``_NotFromSizes`` unless ``item`` is an int, or the only output of calls on int64 arrays that
-        have a rule.
+        Raise ``_NotFromSizes`` unless ``item`` is an int, or an int64 array that calls with a rule computed
+        from ints.
         """
         if type(item) is int or isinstance(item, Size) and item.type is int:
             return item

@@ -60,7 +60,7 @@ class ModelWeights(Protocol):
 class HostDraws(Protocol):
     """Random numbers that the function drew from Python or NumPy.
 
-    draws: the draws, which are repeated before each call.
+    draws: the draws, which are repeated before each call of the graph.
     trees: the structure of the numbers of each draw.
     """
 
@@ -136,11 +136,11 @@ class Trace(Protocol):
     def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
         """Return the number of ``size``, and add a guard that it stays.
 
-        The flags tell what the number is for. With ``text``, the number in the message of an exception gets
-        no guard. With ``key``, return ``size`` itself if it may be hashed as a symbol, and raise
-        ``UnhashableSize`` if the next attempt has to fix it. With ``compared``, return the condition
-        ``size`` unchanged if it contains a number from inside of an open block, such as one that a loop
-        carries.
+        The flags tell what the number is for. With ``text``, a number in a message (of an exception, a log
+        or ``print``) gets no guard. With ``key``, return ``size`` itself if it may be hashed as a symbol,
+        and raise ``UnhashableSize`` if the next attempt has to fix it. With ``compared``, return the
+        condition ``size`` unchanged if it contains a number from inside of an open block, such as one that
+        a loop carries.
         """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:

@@ -285,8 +285,8 @@ def versions_before(
 ) -> list[int | None]:
     """Return the version of each operand before a call.
 
-    It is None if the call may write to the operand without incrementing the version. None differs from any
-    version after the call, so the operand counts as written to.
+    The entry is None if the call may write to the operand without incrementing the version. None differs
+    from any version after the call, so the operand counts as written to.
     """
     if key in _STATISTICS:
         return [None if _is_trained(one, key, args, kwargs) else version(one) for one in operands]

@@ -54,8 +54,8 @@ _LENGTHS = (
 def scan_replacement(capture: RunningTrace, original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a replacement for torch's ``generic_associative_scan``, with the same parameters.
 
-    It adds a node if torch's own wrapper calls it. It computes the prefixes by doubling for any other
-    caller, or if an earlier attempt found a backward pass through the scan.
+    The replacement adds a node if torch's own wrapper calls it. For any other caller, or if an earlier
+    attempt found a backward pass through the scan, it computes the prefixes by doubling.
     """
     # An enclosing recording has already replaced the function.
     original = getattr(original, "__wrapped__", original)

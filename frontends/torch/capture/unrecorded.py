@@ -75,10 +75,10 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Return the value of a tensor that the recording has not met before.
 
-    It becomes a parameter if it is a persistent weight, a view or an alias if it shares storage with a
-    recorded tensor, and else a constant. Raise ``TracingError`` if the function has made the tensor in a
-    way that is not recorded, if it may come from another thread, if it is the state of a generator, or if
-    it is on the device ``meta`` and no weight.
+    The tensor becomes a parameter if it is a persistent weight, a view or an alias if it shares storage
+    with a recorded tensor, and else a constant. Raise ``TracingError`` if the function has made the tensor
+    in a way that is not recorded, if it may come from another thread, if it is the state of a generator, or
+    if it is on the device ``meta`` and no weight.
     """
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.taken(capture, tensor, owner)
@@ -157,9 +157,10 @@ def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any])
 def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Record a tensor that shares storage with a recorded value but was made by no recorded call.
 
-    Examples are ``nn.Parameter(x)``, ``x.as_subclass`` and a saved tensor. Raise ``TracingError`` if no
-    recorded value has the same dtype, shape, strides and offset in that storage, or if that value is an
-    input or weight and the tensor is a plain one without a gradient.
+    Examples are ``nn.Parameter(x)``, ``x.as_subclass`` and a saved tensor. Gradients through a tensor of
+    another class become an error in the graph. Raise ``TracingError`` if no recorded value has the same
+    dtype, shape, strides and offset in that storage, or if that value is an input or weight and the tensor
+    is a plain one without a gradient; the next attempt then records kernels or views instead.
     """
     seen = capture.memory.same(tensor)
     if seen is None or (
@@ -322,7 +323,9 @@ def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
 
 
 class KernelMode(TorchDispatchMode):
-    """Dispatch mode that intercepts the kernels below public calls. It records those outside of one.
+    """Dispatch mode that intercepts the kernels below public calls.
+
+    Kernels that run outside of a public call are recorded.
 
     inside_call: True while a public call runs, whose kernels are not recorded but whose tensors are hidden.
     """

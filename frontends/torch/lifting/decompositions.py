@@ -134,8 +134,8 @@ def linalg_cond(b: TorchBuilder, A: Any, p: Any = None) -> Any:
 def _is_vectors(b: TorchBuilder, A: Any, B: Any) -> bool:
     """Return True if ``B`` holds one vector for each matrix of ``A``, by torch's rule.
 
-    It does if it has one axis, or the shape of ``A`` without the last axis. In the second case, guard that
-    the sizes stay equal.
+    This is the case if ``B`` has one axis, or the shape of ``A`` without the last axis. In the second case,
+    guard that the sizes stay equal.
     """
     if B.ndim == 1:
         return True

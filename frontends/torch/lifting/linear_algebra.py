@@ -142,7 +142,7 @@ def _labels(axes: Any) -> str:
 def _explicit(equation: str) -> str:
     """Add the implicit result to an equation without ``->``.
 
-    It has the ellipsis, if there is one, and the labels that occur once, sorted.
+    The result has the ellipsis, if there is one, and the labels that occur once, sorted.
     """
     if "->" in equation:
         return equation

@@ -307,9 +307,9 @@ def _of_padding(node: Node) -> Demands:
 
 # ---------------------------------------------------------------------------------------------- signals
 def _of_transform(node: Node) -> Demands:
-    """Yield the least size of each transformed axis, or of its length in the result if that is given.
+    """Yield the least size of each transformed axis, or of the length ``n`` or ``s`` given for it.
 
-    It is 2 for an axis of half a spectrum that is inverted to the default length, else 1.
+    The least size is 2 for the halved axis of a spectrum that is inverted to the default length, else 1.
     """
     params, x = node.params, node.inputs[0]
     several = "axes" in params

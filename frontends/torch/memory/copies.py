@@ -111,8 +111,8 @@ def _unseen() -> Iterator[None]:
 def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Return True if a call can be recorded without its ``out=``, because every array there is empty.
 
-    The function must have made each of these arrays, as no view, with an axis whose size is 0 at every
-    call, and no two may share a storage. Return False if gradients are enabled and an operand or output
+    The function must have made each of these arrays, not as a view, with an axis whose size is 0 at every
+    call. No two of them may share a storage. Return False if gradients are enabled and an operand or output
     requires one, because torch then refuses ``out=``.
     """
     if (

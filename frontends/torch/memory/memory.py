@@ -147,7 +147,7 @@ class StorageTable:
     def shared_with(
         self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]
     ) -> list[torch.Tensor]:
-        """Return the tensors from outside, and of ``inputs``, that share memory with others of ``owners``."""
+        """Return the tensors from outside and in ``inputs`` that share memory with another of ``owners``."""
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
         owners = list(owners)
         return [

@@ -194,9 +194,10 @@ def _refuse(capture: Trace, problem: str) -> None:
 
 
 def _written(capture: Trace, key: str, args: tuple[Any, ...]) -> torch.Tensor | None:
-    """Return the tensor or view that an in-place call writes to, or None if it is unknown.
+    """Return the tensor or view that an in-place call writes to, or None.
 
-    It is unknown if the index of ``__setitem__`` contains a tensor, array, list or bool.
+    Return None if the index of ``__setitem__`` contains a tensor, array, list or bool, because the elements
+    are unknown then, and if the first argument is no tensor.
     """
     if key != "__setitem__":
         return args[0] if args and isinstance(args[0], torch.Tensor) else None

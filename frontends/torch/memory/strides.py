@@ -41,8 +41,9 @@ def on_owner(
     """Return arguments that apply ``as_strided`` to the recorded tensor that fills the storage.
 
     Other frameworks can compute such a call. Return the arguments unchanged if ``args[0]`` itself fills its
-    storage, or if no recorded tensor does. Guard on the stride order of the tensor that fills it. If that
-    is another tensor, also fix all sizes by guards, because the offset of a view depends on sizes.
+    storage, or if no recorded tensor does. Guard on the stride order of the tensor that fills it, and, if
+    the call states an offset, on the offset of that tensor. If it is another tensor than ``args[0]``, also
+    fix all sizes by guards, because the offset of a view depends on sizes.
     """
     tensor, size, step, *rest = (
         args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
@@ -63,8 +64,8 @@ def on_owner(
 def _owner(capture: MemoryTrace, tensor: torch.Tensor) -> torch.Tensor | None:
     """Return a tensor whose elements fill the storage of ``tensor`` in row-major order, or None.
 
-    It is a new alias of a recorded tensor of the same dtype, registered for its value. Return None as well
-    if ``tensor`` is conjugated or negated lazily.
+    The result is a new alias of a recorded tensor of the same dtype, registered for its value. Return None
+    as well if ``tensor`` is conjugated or negated lazily.
     """
     if tensor.is_conj() or tensor.is_neg():
         return None

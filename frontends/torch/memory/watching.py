@@ -248,12 +248,13 @@ _OF_CONSTRUCTORS = "lift_fresh"
 
 @dataclass
 class _SharedTensor:
-    """A tensor that other code shares, with its contents at the last access by torch.
+    """A tensor whose memory other code shares, with its contents at the last access by torch.
 
     start, end: addresses of its first byte and after its last.
     origin: the line that shared it.
-    is_read: True if the recording has handed it out.
-    is_weight: True if only pieces are compared, because all weights loaded from a file are here.
+    is_read: True if the recording has handed the memory to other code.
+    is_weight: True for a weight, of which only pieces are compared, because all weights loaded from a file
+        may be registered.
     is_used: True if a call has computed with its contents.
     number: its version at the last access.
     same: returns True while the contents are those at the last access.
@@ -281,7 +282,7 @@ class _SharedTensor:
 
 
 class ExportedMemory:
-    """Tensors of a recording whose memory other code may read, and write without a version counter."""
+    """Tensors of a recording whose memory other code may read, or write without incrementing the version."""
 
     def __init__(self) -> None:
         # Sorted by address, because there may be thousands.

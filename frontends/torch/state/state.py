@@ -1,7 +1,7 @@
 """State outside of the arguments: places that a function changes become inputs and outputs of its graph.
 
-They are found by recording: whatever has changed afterwards is state, and the function is recorded again
-with it as input. Everything is restored after each recording; the first call of the graph changes the
+The places are found by recording: whatever has changed after the run is state, and the function is recorded
+again with it as input. Everything is restored after each recording; the first call of the graph changes the
 places as the original would have done.
 """
 
@@ -298,7 +298,7 @@ class ReachableState:
     def _refuse_shared(self, capture: Trace, change: Change) -> None:
         """Raise ``TracingError`` if a NumPy array was changed whose memory a constant of the graph shares.
 
-        It is unknown which elements the tensor held at which call.
+        The recording does not know which elements torch read from that memory, and when.
         """
         if not isinstance(change.held.item, np.ndarray):
             return
@@ -478,8 +478,9 @@ def foreign_places(request: Request) -> list[StatePlace]:
 def changed_often(request: Request) -> list[StatePlace]:
     """Return the places whose number or tensor has changed between recordings at least twice.
 
-    They become inputs. Note the present contents for the next recording. Return an empty list at the first
-    recording, or if ``request`` does not look for such places.
+    The caller makes them inputs. Note the present contents for the next recording. Return an empty list at
+    the first recording, or if ``request`` does not look for such places. Leave out the places of
+    ``request``.
     """
     if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []

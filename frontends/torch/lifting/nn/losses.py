@@ -21,8 +21,9 @@ _OF_KERNELS = {0: "none", 1: "mean", 2: "sum"}
 def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
     """Return a decorator that adds the rows of ``torch.nn.functional.<name>`` and of ATen's ``kernels``.
 
-    Without ``kernels``, the kernel has the same name, if ATen has it. The formula has the signature of the
-    kernel, with ``reduction`` as one of none, mean, sum and batchmean. It is returned unchanged.
+    Without ``kernels``, the kernel has the same name, if ATen has it. The decorated formula has the
+    signature of the kernel, with ``reduction`` as one of none, mean, sum and batchmean. The decorator
+    returns it unchanged.
     """
     signature = inspect.signature(getattr(torch.nn.functional, name))
     builder = inspect.Parameter("b", inspect.Parameter.POSITIONAL_ONLY)

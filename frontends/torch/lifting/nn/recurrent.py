@@ -194,7 +194,7 @@ def _layers(
 def _grouped(params: list[Any], count: int, has_biases: bool, op: str) -> list[list[Any]]:
     """Return the weights of each layer and direction: two matrices, and two biases or None for each.
 
-    Those of an lstm also have a projection or None.
+    For an lstm, a projection or None follows.
     """
     size = len(params) // count
     groups = [params[i * size : (i + 1) * size] for i in range(count)]
