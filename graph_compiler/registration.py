@@ -80,7 +80,7 @@ class Entry:
     name: name under which the framework is registered.
     module: module to import when the framework is used, or ``module:object``.
     packages: top-level packages of the framework, the first of which must be installed.
-    aliases: other names that users call the framework by; they only serve error messages.
+    aliases: other names that users call the framework by.
     install: the command that installs the framework; empty for ``pip install`` with its first package.
     """
 

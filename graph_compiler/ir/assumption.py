@@ -99,7 +99,7 @@ class MismatchedCall(Protocol):
 
     @property
     def undecided(self) -> tuple[type[Exception], ...]:
-        """Exceptions that comparing sizes raises while they are unknown."""
+        """Exceptions that a comparison of sizes raises while the sizes are unknown."""
 
     def size(self, symbol: Symbol) -> Any:
         """Return the value of a size or number in this call; None if it is still unknown."""

@@ -234,9 +234,9 @@ class Builder:
 
     @contextmanager
     def block(self) -> Iterator[list[Node]]:
-        """Collect the nodes appended in this context, the body of a region, in a list of their own.
+        """Yield a list that collects the nodes appended inside the context: the body of a region.
 
-        The list is yielded. The graph itself does not get these nodes.
+        The graph itself does not get these nodes.
         """
         outside, self.graph.nodes = self.graph.nodes, []
         try:

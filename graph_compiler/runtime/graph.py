@@ -98,8 +98,7 @@ class InspectionMethods:
     def trained(self) -> frozenset[str]:
         """Names of the parameters that the original trains; frozen parameters and buffers are left out.
 
-        A framework that does not distinguish buffers (NumPy) trains all arrays that calls do not write
-        to.
+        In a framework that does not distinguish buffers (NumPy), arrays that calls write to are left out.
         """
         return self._differentiable - self.frozen
 
@@ -456,10 +455,10 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         return self._written_by(self.pipeline.with_passes(passes))
 
     def list_missing(self, framework: str) -> list[str]:
-        """Return one string for each recorded call that cannot be written for ``framework``; empty if all
-        can.
+        """Return one string for each recorded call that cannot be written for ``framework``.
 
-        Calls of several variants are listed for each of them.
+        The list is empty if all calls can be written. Calls of several variants are listed for each of
+        them.
 
         Args:
             framework: Name of the target.

@@ -194,7 +194,8 @@ class Tolerance:
     def allowed(self, actual: Any, expected: Any, width: int) -> Any:
         """Return the largest allowed difference of each element.
 
-        width: item size in bytes of the narrowest float used in computing the arrays, as an upper bound.
+        width: item size in bytes of the least precise dtype used on the way to the arrays; their own
+            dtypes may be less precise.
         """
         import numpy as np
 
@@ -225,7 +226,7 @@ def difference(
 ) -> str:
     """Describe the first part of a result that differs; return "" if none does.
 
-    numbers: compare values too, not only structure, shapes and dtypes.
+    numbers: True to compare values, False to compare only structure, shapes and dtypes.
     widths: item size of the narrowest float computed on the way to each part, by label.
     """
     if actual.keys() != expected.keys():
@@ -311,7 +312,7 @@ class Verification:
     """Verification of one variant.
 
     runs, skipped: counts as in :class:`VerificationSummary`, updated by the methods that compare.
-    numbers: compare values, not only structure, shapes and dtypes.
+    numbers: True to compare values, False to compare only structure, shapes and dtypes.
     """
 
     def __init__(self, name: str, pipeline: Pipeline, variant: Variant, tolerance: Tolerance) -> None:
@@ -540,7 +541,7 @@ class Verification:
             yield from self._observed_pairs(leaves, seed)
 
     def _intermediate_values(self, leaves: list[Any], seed: int) -> dict[Value, Any]:
-        """Run the recording in its source framework and return every intermediate array, as NumPy."""
+        """Run the recording in its source framework, and return all intermediate arrays as NumPy arrays."""
         graph, values = self.reference.with_intermediates(self.recording.graph)
         program = self.pipeline.source_text(graph, "Intermediate results.")
         live = self.recording.weights.live(list(graph.parameters))()

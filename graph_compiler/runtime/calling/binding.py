@@ -112,7 +112,7 @@ _VALUES = (
 
 
 class ArgumentForm(NamedTuple):
-    """Numbers and names by which a call passes its arguments.
+    """Division of a call's arguments into positional and keyword arguments.
 
     positional: number of arguments passed by position.
     keywords: names of the arguments passed by keyword.

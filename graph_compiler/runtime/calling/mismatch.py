@@ -369,7 +369,7 @@ def explain(
     beyond: str = "",
     gave_up: Iterable[object] = (),
 ) -> str:
-    """Return a text that describes all variants of a graph, with one fact per line.
+    """Return a text about all variants of a graph, its refused calls and abandoned recordings.
 
     refused: reasons of calls that were refused.
     beyond: text on calls beyond the limit of variants; "" if there were none.
