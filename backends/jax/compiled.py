@@ -108,8 +108,8 @@ _WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
 def key_of(text: str, args: Iterable[Any]) -> str | None:
     """Return a digest of ``text`` and everything else that a trace with ``args`` depends on.
 
-    Return None if an argument or an imported package cannot be described, or if JAX is not to cache or
-    compile programs.
+    Return None if an argument or an imported package cannot be described, if a context manager of JAX is
+    open, or if JAX is not to cache or compile programs.
     """
     is_off = not jax.config.jax_enable_compilation_cache
     if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():

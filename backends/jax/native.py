@@ -441,8 +441,8 @@ def _as_expected(check: Any, guard: Guard) -> Any:
 def _refused(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
     """Return ``result``, in which floats become NaN, and integers and booleans 0, if a guard fails.
 
-    ``each`` are the traced outcomes of ``guards``. If the result has anything but floating-point arrays,
-    or no array, the program also raises ``GuardFailed`` by a callback.
+    ``each`` are the traced outcomes of ``guards``. If the result has no array, an array of another dtype
+    than floats, or a Python number, the program also raises ``GuardFailed`` by a callback.
     """
     leaves, tree = flatten(result, is_leaf)
     holds = functools.reduce(jnp.logical_and, each)

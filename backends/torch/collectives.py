@@ -147,7 +147,7 @@ class _PreviousExchange:
 
 
 class CheckedExchanges(Exchanges):
-    """Collectives of the calls of one function, checked for equal arguments in all processes.
+    """Collectives of the calls of one function, with a check that all processes take part in the same ones.
 
     All processes raise ``CallMismatch`` if their batch sizes, collectives, shapes or dtypes differ. The
     constructor waits until every process of the group has called it.

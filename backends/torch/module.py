@@ -149,8 +149,8 @@ class _GraphCaller(torch.nn.Module):
     def __getattr__(self, name: str) -> Any:
         """Look up ``name`` in the module, then among the attributes of the graph and of its original.
 
-        Raise ``AttributeError`` for methods of the graph and the original. ``device`` and ``dtype`` are
-        those of the module's first floating-point parameter if it has one.
+        Raise ``AttributeError`` for methods of the graph and the original. If these have a ``device`` or
+        ``dtype``, return that of the module's first floating-point parameter instead, if there is one.
         """
         try:
             return super().__getattr__(name)

@@ -382,10 +382,11 @@ def _unwrap(array: Any) -> Iterator[Any]:
 
 
 def _compiler_failure() -> Callable[[Exception], str | None]:
-    """Return a function from an exception of a compiled function to a reason to run it uncompiled, or None.
+    """Return a function that maps an exception of a compiled function to a reason to run it uncompiled.
 
-    It returns a reason only for ``BackendCompilerFailed`` without a graph break since this call. After a
-    graph break, the first part has run, and may have written to arrays, when the second part is compiled.
+    That is None unless the exception is ``BackendCompilerFailed`` and no graph break has occurred since this
+    call. After a graph break, the first part has run, and may have written to arrays, when the second part
+    is compiled.
     """
     # This module is slow to import, and torch.compile has imported it already.
     from torch._dynamo.exc import BackendCompilerFailed

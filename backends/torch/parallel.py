@@ -384,7 +384,7 @@ def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
 
 
 def shard_state(held: StepState, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> StepState:
-    """Return a copy of a training state as ``DTensor``, by the ``layouts`` of its arrays' names.
+    """Return a copy of a training state as ``DTensor``, sharded by ``layouts``, which has layouts by name.
 
     Arrays without a layout are replicated. Optimizer state in another shape than its parameter remains
     unsharded.

@@ -52,8 +52,8 @@ def assert_guards(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...
     """Add ``guards`` on the arrays ``checks`` to the traced program, and return ``result``.
 
     The program raises at run time if a guard does not hold. Under ``torch.jit.trace``, the returned arrays
-    depend on the guards. A Python number in ``checks`` is checked while tracing, and ``GuardFailed`` is
-    raised for it then.
+    depend on the guards. Shapes, and Python numbers in ``checks``, are checked while tracing: raise
+    ``GuardFailed`` if one of them differs.
     """
     for check, guard in zip(checks, guards):
         # Python numbers can be checked at once, and torch guards its own symbols.

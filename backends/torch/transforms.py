@@ -154,8 +154,8 @@ class TorchDerivatives(Derivatives):
         """Compute a vjp by ``torch.func.vjp``, or else by ``torch.autograd``.
 
         ``torch.autograd`` serves functions with hooks for saved tensors, as ``checkpoint`` has, and
-        functions that are compiled together with their gradient. Raise ``GradientRefused`` for an array
-        that torch cannot differentiate.
+        functions that are compiled together with their gradient. Raise ``NotCompilable`` for these under
+        another transform, and ``GradientRefused`` for an array that torch cannot differentiate.
         """
         try:
             results, pull, aux = torch.func.vjp(_with_tuples(function), *primals, has_aux=True)

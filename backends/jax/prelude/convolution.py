@@ -1,8 +1,8 @@
 """Convolutions, and windows of an array as columns (im2col).
 
 XLA on a CPU is slow at two kinds of convolutions: depthwise ones, and those whose weight is larger than all
-windows together, because XLA transposes the weight at every call. On a CPU, both are computed by sums and
-matrix products instead.
+windows together, because XLA transposes the weight at every call. ``conv`` computes both by sums or matrix
+products there, if channels are last.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def conv_channels_last(
 ) -> jax.Array:
     """Convolve ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``.
 
-    Add ``bias`` if it is not None. This is the native layout of XLA on a CPU.
+    Add ``bias`` if it is not None. This is the native layout of XLA on a CPU, where depthwise convolutions
+    are computed by sums.
     """
     rank = x.ndim - 2
     shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)

@@ -233,8 +233,8 @@ def stft(
     """Compute the Fourier transforms of overlapping frames of the last axis of ``x``.
 
     The result has the shape ``[..., frequencies, frames]``. Each frame of ``n_fft`` elements is multiplied
-    by ``window``, which is padded to this length. With ``center``, ``x`` is padded so that frames are
-    centred at multiples of ``hop_length``. ``normalized`` divides by the square root of ``n_fft``.
+    by ``window``, padded to this length, unless it is None. With ``center``, ``x`` is padded so that frames
+    are centred at multiples of ``hop_length``. ``normalized`` divides by the square root of ``n_fft``.
     ``onesided`` leaves out the negative frequencies.
     """
     if center:

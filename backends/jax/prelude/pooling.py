@@ -216,8 +216,8 @@ def interpolate(
 def padded_position(position: jax.Array, size: int, padding: str, align_corners: bool) -> jax.Array:
     """Map positions into [0, size - 1] by ``padding``; ``"zeros"`` leaves them unchanged.
 
-    ``"border"`` clips positions, and ``"reflection"`` reflects them before clipping. No gradient flows to a
-    position that is clipped or at an end.
+    ``"border"`` clips positions, and ``"reflection"`` reflects them before clipping. In both, no gradient
+    flows to a position that is clipped or at an end.
     """
     if padding == "reflection":
         position = reflected(position, size, align_corners)

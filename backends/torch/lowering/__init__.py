@@ -1,4 +1,4 @@
-"""Canonical operations as torch source: one row an operation, one file a section of the vocabulary."""
+"""Lowering rows of torch: one row for each operation, one file for each section of the vocabulary."""
 
 from . import arrays as arrays
 from . import control as control

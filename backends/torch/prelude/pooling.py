@@ -13,9 +13,9 @@ import torch.nn.functional as F
 def over_leading_axes(
     pool: Callable[..., Any], x: torch.Tensor, rank: int, *args: Any, **options: Any
 ) -> Any:
-    """Apply ``pool``, which takes one axis before its ``rank`` spatial axes, with any number of axes there.
+    """Apply ``pool`` over the last ``rank`` axes of ``x``, with any number of axes before them.
 
-    Return a tuple if ``pool`` does.
+    ``pool`` gets the axes before them flattened to one axis. Return a tuple if ``pool`` does.
     """
     lead = x.shape[: x.ndim - rank]
     result = pool(x.reshape(math.prod(lead), *x.shape[x.ndim - rank :]), *args, **options)
