@@ -80,6 +80,8 @@ class Origin:
     call: name of the framework function that was called.
     stored: variables to which the user's code assigns the result. Comparisons of origins ignore it.
     instruction: offset of the bytecode instruction, which separates expressions on one line.
+
+    Comparisons of origins ignore ``stored`` and ``instruction``.
     """
 
     file: str = ""

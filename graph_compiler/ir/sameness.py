@@ -13,7 +13,7 @@ from .node import Node, Region, Value
 
 
 def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], bool] = operator.is_) -> bool:
-    """Return True if both recordings have equal calls, conditions, arrays, state and effects.
+    """Return True if both recordings have equal calls, conditions, captured arrays, state and effects.
 
     ``same_array`` compares two captured arrays. Names of graphs and values do not count, those of
     parameters and constants do. Return False if the comparison of static arguments raises.

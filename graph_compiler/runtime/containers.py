@@ -21,7 +21,7 @@ Compile = Callable[[Any], Any]
 
 
 class LazyMethod:
-    """Descriptor of a method that is compiled for each instance at its first access.
+    """Descriptor of a method that has a graph for each instance, created at the first access.
 
     While another function is being recorded, an access returns the original method, bound to the
     instance. For an instance without ``__dict__``, an access raises ``NotCompilable``.

@@ -95,9 +95,9 @@ def _default_dict_items(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _dataclass_items(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Return the names and values of the fields, then of other attributes, such as ``__post_init__`` sets.
+    """Return an iterator over the names and values of the fields, then of attributes that are no fields.
 
-    Fields without a value are left out.
+    ``__post_init__`` may set the latter. Fields without a value are left out.
     """
     names = dict.fromkeys(
         (*(field.name for field in dataclasses.fields(value)), *getattr(value, "__dict__", ()))

@@ -49,9 +49,9 @@ def call_nested(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 def _is_foreign(pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Return True if a nested call runs the graph as written for ``framework``, instead of the original.
 
-    That is so if no argument is an array of the original's framework and some array is not NumPy's. If
-    all arrays are NumPy's, it is so if the graph is written for ``framework``. Return False without
-    arrays, or if ``framework`` is the original's.
+    That is so if no argument is an array of the original's framework, and some array is not NumPy's or
+    the graph is written for ``framework``. Return False without arrays, or if ``framework`` is the
+    original's.
     """
     if pipeline.frontend.name == framework:
         return False
