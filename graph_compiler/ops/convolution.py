@@ -15,7 +15,6 @@ from .registry import ArraySpec, declare, decomposition
 from .rules import dtype_of, is_symbolic, window_output
 
 # ---------------------------------------------------------------------------------------------------- layouts
-# Positions of the channel axis: ``[batch, channels, *space]`` or ``[batch, *space, channels]``.
 
 CHANNELS_FIRST, CHANNELS_LAST = "channels_first", "channels_last"
 
@@ -212,11 +211,9 @@ def _transposed_size(
 
 
 # ---------------------------------------------------------------------------------------------------- pooling
-# Pooling and resampling over the last axes, or with ``layout="channels_last"`` those before the last one.
-#
-# There are ``len(kernel)`` such axes; all other axes are batch. ``padding`` holds a pair (before, after) for
-# each axis. With ``ceil_mode`` a last window that starts inside the array, or in the padding before it,
-# counts even if it extends beyond the end.
+# Pooling and resampling work on the last axes, or with ``layout="channels_last"`` on those before the last
+# one. These are ``len(kernel)`` axes, and all others are batch. With ``ceil_mode`` a last window that starts
+# inside the array or in the padding before it is included even if it extends beyond the end.
 
 _POOLING = "pooling"
 
@@ -445,7 +442,7 @@ def channel_shuffle(x: ArraySpec, /, *, groups: int) -> ArraySpec:
     return ArraySpec(x.shape, x.dtype)
 
 
-# -------------------------------------------------------------------------------------- in smaller operations
+# --------------------------------------------------------------------------------------------- decompositions
 @decomposition("pixel_shuffle")
 def _pixel_shuffle(b: Any, x: Any, *, factor: int) -> Any:
     *batch, channels, height, width = x.shape

@@ -318,7 +318,7 @@ def scaled_dot_product_attention(
 
 
 # ----------------------------------------------------------------------------------------------------- losses
-# Losses that targets have functions for. Lifting writes other losses as short formulas.
+# Losses that are operations of their own. Lifting writes other losses as short formulas.
 
 _LOSSES = "losses"
 
@@ -392,10 +392,8 @@ def ctc_loss(
 
 
 # ---------------------------------------------------------------------------------------------- normalisation
-# Normalisation layers: ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` over different axes.
-#
-# Half precision is computed in float32 and returned in the dtype of ``x``; weights may have another dtype
-# than ``x``.
+# Normalisation layers compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` over different axes.
+# Half precision is computed in float32 and returned in the dtype of ``x``. Weights may have another dtype.
 
 _NORMALISATION = "normalisation"
 

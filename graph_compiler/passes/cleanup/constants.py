@@ -26,7 +26,7 @@ def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     nodes that read these results. ``evaluate`` runs a graph without inputs in the source framework and
     returns its outputs.
     """
-    # Without constants and without a node that reads no value, no node can be constant.
+    # A constant node reads constants or nothing. Without either, there is none.
     if not graph.constants and all(map(_USES, graph.nodes)):
         return graph, False
     varying = _varying_nodes(graph)

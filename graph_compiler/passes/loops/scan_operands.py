@@ -640,7 +640,8 @@ class _RowLoop(InlinedLoop):
     def _outside(self, node: Node) -> RowRead | None:
         """Return the source of ``node`` if it reads a row, diagonal or element by the loop index.
 
-        Return None otherwise, or if the array that it reads is computed in the loop.
+        Return None otherwise, if the array that it reads is computed in the loop, or if its rows are not
+        along the first axis and would have to be copied.
         """
         if node.op != "getitem" or node.inputs[0] in self.made:
             return None

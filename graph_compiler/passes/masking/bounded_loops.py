@@ -372,8 +372,8 @@ class _BoundingScope:
 def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
     """Return ``step`` without the ``getitem`` nodes that read no value in ``changing``, and these nodes.
 
-    The caller puts them before the branch, because no later pass moves them out of it. Reads of all axes
-    stay in ``step``.
+    The caller puts them before the branch, because no later pass moves them out of it. Reads that keep the
+    number of axes stay in ``step``.
     """
     nodes: list[Node] = []
     still: list[Node] = []

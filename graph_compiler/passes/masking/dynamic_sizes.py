@@ -278,7 +278,7 @@ class _SelectedRows:
         return self.axes.get(item) if isinstance(item, Value) else None
 
 
-# ------------------------------------------------------------------------------ operations in which rows meet
+# --------------------------------------------------------------------------------------- combinations of rows
 @dataclass(frozen=True)
 class _PaddedRows:
     """Padded rows of one mask in the new graph.
@@ -448,7 +448,7 @@ _MEETING: dict[str, tuple[_Rule, _Made]] = {
 }
 
 
-# ---------------------------------------------------------------------------------------------- the new graph
+# -------------------------------------------------------------------------------------------------- rewriting
 class _SizeBounder(Rewriter):
     def __init__(self, block: Block) -> None:
         super().__init__(block)

@@ -328,7 +328,7 @@ def _broadcast_to(rewrite: PaddedRewrite) -> Any:
     )
 
 
-# ------------------------------------------------------------------------------------------------- by element
+# ------------------------------------------------------------------------------------- elementwise operations
 def _labels(operands: Sequence[Any], rank: int) -> list[range]:
     return [range(rank - len(spans_of(operand)), rank) for operand in operands]
 
@@ -608,7 +608,7 @@ def _einsum(rewrite: PaddedRewrite) -> Any:
     return _contracted(rewrite, labels, result)
 
 
-# ----------------------------------------------------------------------------------------- numbers for a type
+# -------------------------------------------------------------------------------------------- neutral numbers
 def _always(number: float) -> Callable[[str], Any]:
     return lambda dtype: number
 

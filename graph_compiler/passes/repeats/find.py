@@ -647,8 +647,9 @@ class CounterSequences:
     def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
         """Return a scalar that is ``numbers[i]`` in step ``i``, of the dtype of the array operands.
 
-        Return None if the operation is not in ``_ARITHMETIC``, if the dtypes differ, or if the numbers are
-        no ``arange`` and too many for a list or of a dtype that may round them.
+        Return None if the operation is not in ``_ARITHMETIC``, if its arrays differ in dtype or the numbers
+        do not match it, or if the numbers are no ``arange`` and too many for a list or of a dtype that may
+        round them.
         """
         dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
         dtype = dtypes.pop() if len(dtypes) == 1 else ""

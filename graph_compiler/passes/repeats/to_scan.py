@@ -508,7 +508,7 @@ class _RollingRound:
         for keys in ([row.exact for row in signatures], [row.key for row in signatures]):
             for run in find_repeated_runs(keys, self.fewest):
                 self._roll(run)
-                # Runs come in order of their period, so too few nodes are left for any later one.
+                # The periods of later runs are hardly shorter, so too few nodes are left for these.
                 if self.taken.count(0) < run.period * self.fewest:
                     break
             if self.instead:
