@@ -512,7 +512,11 @@ class Capture(TorchFunctionMode):
         return frozenset(id(tensor) for tensor, value in pairs if value in written)
 
     def _is_recorded(self, item: Any) -> bool:
-        """Return True if ``item`` is a symbol, a tensor that varies, or one that a hidden kernel made."""
+        """Return True if ``item`` is a symbol or depends on the recorded run.
+
+        A tensor does if it varies between calls, or if it is not recorded and its storage belongs to the
+        recording.
+        """
         if not isinstance(item, torch.Tensor):
             return is_symbolic(item) and isinstance(expression_of(item), Size)
         value = self.recorder.find(item)

@@ -84,8 +84,8 @@ class OuterWrites:
         """Raise ``TracingError`` if the innermost block may not write to one of the values ``written``.
 
         A block may write to what it made itself. If it ``is_free``, it may write to its inputs. If it
-        ``may_write``, it may write to outer tensors that were saved before, but unless it ``is_free`` only
-        while gradients are disabled.
+        ``may_write``, it may write to outer tensors that were saved before; unless it ``is_free``,
+        gradients must be disabled for that.
         """
         recorder = self.capture.recorder
         for value in written if self._open else ():

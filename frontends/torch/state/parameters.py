@@ -92,9 +92,10 @@ def _determined_buffers(
 
 @contextmanager
 def _seeded_on_cpu(seed: int) -> Iterator[None]:
-    """Create arrays on the CPU and seed all random generators inside of the ``with`` block.
+    """Create arrays on the CPU, without gradients, and seed random generators inside of the ``with`` block.
 
-    The device and the generators are restored afterwards.
+    The generators are those of torch, Python and NumPy. They are restored after the block, torch's on the
+    CPU only.
     """
     python, numpy = random.getstate(), np.random.get_state()
     try:
@@ -111,7 +112,8 @@ def _seeded_on_cpu(seed: int) -> Iterator[None]:
 def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:
     """Cast ``made`` to the dtype of the buffer ``wanted``, as ``Module.to`` would have done.
 
-    Return None if ``made`` is not a tensor or is on ``meta``, or if the shapes or kinds of dtype differ.
+    Return None if ``made`` is not a tensor or is on ``meta``, if the shapes differ, or if the dtypes differ
+    and are not both floating-point.
     """
     if not isinstance(made, torch.Tensor) or made.is_meta or made.shape != wanted.shape:
         return None
