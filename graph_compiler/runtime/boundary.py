@@ -83,7 +83,10 @@ def as_internal_error(problem: Exception, doing: str) -> Exception:
 
 
 def _is_nested(frame: FrameType) -> bool:
-    """Return True if the public function of ``frame`` was called, directly or not, by this package."""
+    """Return True if the public function of ``frame`` was called, directly or not, by this package.
+
+    Functions marked by :func:`graph_compiler.forwarding.passes_on` count as the user's code.
+    """
     above = frame.f_back
     # Code in ``PASSING`` calls the user's functions, so what is above it does not count as this package.
     while above is not None and (not _is_own_frame(above) or above.f_code in PASSING):

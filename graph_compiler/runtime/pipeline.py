@@ -306,7 +306,7 @@ class Pipeline:
 
     function: the original.
     frontend, target: the framework that it is recorded in, and the one that graphs are written for.
-    same_framework: True if recorded calls are written unchanged, without lifting.
+    same_framework: True to write recorded calls unchanged, without lifting, unless the graph demands it.
     backend_of(name): returns a backend, for graphs of the same recordings in another framework.
     """
 
@@ -471,8 +471,9 @@ class Pipeline:
     def write_variant(self, recorded: VariantRecording, environment: EnvironmentGuards, why: str) -> Variant:
         """Write a recording for the target framework and return it as a variant.
 
-        The user's passes run last. Raise ``UnsupportedOperation`` if the target cannot express a call, or
-        if ``numbers="strict"`` rejects its narrowing.
+        The user's passes run last. Classes in the result are registered with the target. Raise
+        ``UnsupportedOperation`` if the target cannot express a call, or if ``numbers="strict"`` and the
+        target would narrow 64-bit floats.
         """
         graph = recorded.graph
         is_lifted = graph.dialect == "canonical" or graph.demands.is_lifted

@@ -39,7 +39,7 @@ def is_watched() -> bool:
 
 @contextmanager
 def show_conversion(name: str, after: float = SECONDS) -> Iterator[None]:
-    """Display the stage of the conversion in this context once it has taken ``after`` seconds.
+    """Display the stage of the conversion in this context once it has run for ``after`` seconds.
 
     Reset the stage at the end.
     """
@@ -57,9 +57,9 @@ def recording_message(name: str, source: str, known: int, most: int, variant: Va
 
 
 class show_progress:
-    """Context manager that displays ``title`` and ``doing()`` once it has taken ``after`` seconds.
+    """Context manager that displays ``title`` and ``doing()`` once its body has run for ``after`` seconds.
 
-    It displays nothing if :func:`is_watched` is False or another display is active.
+    Nothing is displayed if :func:`is_watched` returns False or another display is active.
     """
 
     def __init__(self, title: str, doing: Callable[[], str] = str, after: float = 1.0) -> None:

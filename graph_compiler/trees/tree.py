@@ -411,7 +411,7 @@ def child_of(value: Any, index: int, key: Any) -> Any:
 
 
 def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
-    """Return ``value`` with ``function`` applied to each leaf, and the same tuples, lists, dicts and slices.
+    """Return a copy of nested tuples, lists, dicts and slices with ``function`` applied to each leaf.
 
     A leaf is anything else, also an instance of a subclass of ``dict``. Keys of dicts are unchanged.
     Named tuples keep their class; instances of other subclasses become tuples or lists.
