@@ -423,10 +423,10 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
 
     The graph runs in the framework that it was saved for or, with ``to=``, in another. Nothing in the
     file is executed: the source is written anew from the saved operations, and calls of a torch graph are
-    looked up among the public functions that can be recorded. The original and its framework need not be
-    installed. A call that fits no saved variant raises ``GuardFailed`` with the reason. A container or
-    object has its own class again if the module of the class is imported; otherwise it is a plain
-    container, and the log warns once for each class.
+    looked up among the public functions that can be recorded. The original need not be installed, and its
+    framework only if the graph was saved for that framework. A call that fits no saved variant raises
+    ``GuardFailed`` with the reason. A container or object has its own class again if the module of the
+    class is imported; otherwise it is a plain container, and the log warns once for each class.
 
     Args:
         path: Zip file, or folder.
@@ -436,6 +436,8 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
         InvalidFile: The file is damaged, altered, of another kind or of another format version.
         FileNotFoundError: There is no such file.
         UnknownFramework: ``to`` names a framework without a backend.
+        FrameworkNotInstalled: The framework that the graph was saved for, or ``to``, is not installed.
+        UnsupportedOperation: Calls have no translation to ``to``.
 
     >>> import os, tempfile, torch, graph_compiler
     >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))

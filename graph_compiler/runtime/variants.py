@@ -466,6 +466,9 @@ class RecordingMethods:
     ) -> Variant:
         """Record a variant without adding it to the graph.
 
+        A deferred pipeline is settled first. With the option ``verify``, the variant is compared with the
+        original.
+
         folds: make loops of recorded iterations; if False, record loops unrolled.
         is_called: True for a call that missed. If the graph has variants, the original's statements may
             then be traced.
