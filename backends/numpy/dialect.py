@@ -64,8 +64,8 @@ def compute_dtype(op: str, dtype: str) -> str | None:
 class NumpyRows(Rows):
     """Table of rows that casts half-precision operands to float32, and the results back.
 
-    Operations that compute no elements run in half precision. So do operations that round only once, unless
-    an operand is a Python number.
+    Operations that compute no elements, or whose results depend on the precision, run in half precision.
+    So do operations that round only once, unless an operand is a Python number.
     """
 
     def expression(

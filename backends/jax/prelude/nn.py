@@ -65,8 +65,8 @@ def scaled_dot_product_attention(
 ) -> jax.Array:
     """Compute ``softmax(query @ key.T * scale + mask) @ value``. Fully masked rows are 0.
 
-    A boolean ``mask`` selects keys, any other one is added. ``is_causal`` removes the keys after the
-    position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
+    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
+    keys after the position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
     """
     weights = attention_weights(query, key, mask, is_causal=is_causal, scale=scale)
     return jnp.matmul(weights.astype(value.dtype), value)
@@ -82,8 +82,8 @@ def attention_weights(
 ) -> jax.Array:
     """Compute ``softmax(query @ key.T * scale + mask)`` in at least float32. Fully masked rows are 0.
 
-    A boolean ``mask`` selects keys, any other one is added. ``is_causal`` removes the keys after the
-    position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
+    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
+    keys after the position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
 
     The mask is added instead of selected by ``where``, so that XLA fuses product, sum and softmax into one
     loop.
@@ -172,10 +172,10 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> jax.Array:
-    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1, or 0 without a batch.
+    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
-    The loss is 0 for targets equal to ``ignore_index``. ``reduction`` is "none", "sum" or "mean", which is
-    weighted by ``weight[target]``.
+    Without a batch, classes are on axis 0. The loss is 0 for targets equal to ``ignore_index``. ``reduction``
+    is "none", "sum" or "mean", which is weighted by ``weight[target]``.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.

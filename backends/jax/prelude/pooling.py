@@ -24,7 +24,7 @@ from .statistics import power_of
 
 
 def least_of(dtype: np.dtype) -> np.ndarray:
-    """Return the smallest value of ``dtype``; -inf for floats."""
+    """Return the smallest value of ``dtype``, which is -inf for floats."""
     return np.array(-np.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min, dtype)
 
 

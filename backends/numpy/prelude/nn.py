@@ -105,8 +105,8 @@ def scaled_dot_product_attention(
 ) -> np.ndarray:
     """Compute ``softmax(query @ key.T * scale + mask) @ value``. Fully masked rows are 0.
 
-    A boolean ``mask`` selects keys, any other one is added. ``is_causal`` removes the keys after the
-    position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
+    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
+    keys after the position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
     """
     return attention_weights(query, key, mask, is_causal=is_causal, scale=scale) @ value
 
@@ -121,8 +121,8 @@ def attention_weights(
 ) -> np.ndarray:
     """Compute ``softmax(query @ key.T * scale + mask)``. Fully masked rows are 0.
 
-    A boolean ``mask`` selects keys, any other one is added. ``is_causal`` removes the keys after the
-    position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
+    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
+    keys after the position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
     """
     scores = query * (query.shape[-1] ** -0.5 if scale is None else scale) @ key.mT
     if is_causal:
@@ -188,10 +188,11 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> np.ndarray:
-    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1, or 0 without a batch.
+    """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
-    The loss is 0 for targets equal to ``ignore_index``. ``reduction`` is "none", "sum" or "mean", which is
-    weighted by ``weight[target]``. Raise ``IndexError`` for other targets that are no class.
+    Without a batch, classes are on axis 0. The loss is 0 for targets equal to ``ignore_index``. ``reduction``
+    is "none", "sum" or "mean", which is weighted by ``weight[target]``. Raise ``IndexError`` for other
+    targets that are no class.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.

@@ -19,7 +19,7 @@ from ...common.positions import (
 
 
 def least_of(dtype: np.dtype) -> float | int:
-    """Return the smallest value of ``dtype``; -inf for floats."""
+    """Return the smallest value of ``dtype``, which is -inf for floats."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
