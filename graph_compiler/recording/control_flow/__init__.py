@@ -2,8 +2,8 @@
 
 The source of a function is rewritten (:mod:`.conversion`), so that each ``if``, ``while`` and ``for``
 calls :mod:`.statements` with its blocks as functions. Outside a recording, and on values that Python
-knows, these run as in Python. On arrays of an open recording the frontend (:class:`.regions.Regions`)
-records both branches, or one iteration of a loop.
+knows, these statements run as in Python. On arrays of an open recording, the frontend
+(:class:`.regions.Regions`) records both branches, or one iteration of a loop.
 """
 
 from .recorded_regions import RecordedRegions as RecordedRegions

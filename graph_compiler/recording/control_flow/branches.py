@@ -25,11 +25,11 @@ from .variables import UNDEFINED, ClosureCells, VariableContents, VariableLeaf, 
 
 @dataclass(frozen=True)
 class OuterCopies:
-    """Copies of outer arrays that the blocks of one node write to, as further results of the node.
+    """Rewriting of the blocks of a node that write to outer arrays, so that they write to copies of these.
 
-    Each block writes to its copy and returns it, so that the node itself changes no array.
+    The copies become further results of the node, which itself changes no array.
 
-    written: the values of these arrays.
+    written: the values of the outer arrays.
     origin: the line of the user's code.
     copy: name of the call that copies an array.
     record: call record of the copies.
@@ -109,9 +109,9 @@ class OuterCopies:
 
 
 class Raised(Signal):
-    """The user's code raised ``problem`` in a trial run of a block.
+    """Raised if the user's code raises ``problem`` in a trial run of a block.
 
-    For a branch, the recording then assumes the condition that leads elsewhere.
+    For an ``if``, the recording then guards the value of its condition instead of recording both blocks.
     """
 
     def __init__(self, problem: Exception) -> None:
@@ -125,9 +125,9 @@ class Trials:
     place: file and line of the statement.
     what: description of the block for messages.
     functions: the blocks.
-    cells: the closure cells that they assign.
+    cells: the closure cells of the variables that the blocks assign.
 
-    Raise ``TracingError`` if a variable of the blocks is an iterator.
+    The constructor raises ``TracingError`` if a variable of the blocks is or contains an iterator.
     """
 
     def __init__(
@@ -143,11 +143,11 @@ class Trials:
                 )
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, ArrayKind]] = ()) -> None:
-        """Call ``function`` on arrays like those in ``given``, and undo all its changes.
+        """Call ``function`` on arrays like those in ``given``, and undo its changes of objects.
 
         Raise ``TracingError`` with the line if it cannot be recorded for all values, for example because
-        it changes outside objects. Raise ``Raised`` if the user's code has raised an exception in it. A
-        bug of this package is raised unchanged.
+        it changes outside objects. Raise ``Raised`` if a ``raise`` or ``assert`` statement of the user ended
+        it. Errors and bugs of this package are raised unchanged.
         """
         before, world = (
             self.cells.read(),
@@ -234,7 +234,8 @@ VALUE = "the value"
 class _Variable:
     """Result of both branches for one variable.
 
-    like: its contents after one branch, for the form and the leaves that are the same after both.
+    like: contents of the variable after one branch, with its form and the leaves that are the same after
+        both.
     kinds: kind of each leaf that is a result of the node; None for leaves that are the same.
     """
 
@@ -243,9 +244,10 @@ class _Variable:
 
 
 class BranchRecorder:
-    """Records one condition on values; ``functions`` are the blocks of its two branches.
+    """Recorder of one condition on values, with both of its branches.
 
-    ``guarded`` are variables of which nothing reads the value after a branch that does not assign them.
+    functions: the blocks of the branches.
+    guarded: variables that may be unassigned after a branch, because nothing reads them then.
     """
 
     def __init__(
@@ -260,7 +262,11 @@ class BranchRecorder:
         self.trials = Trials(regions, place, what, functions)
 
     def run(self, truth: Any, then: Side, otherwise: Side) -> dict[str, Any]:
-        """Record both branches and return the value of each variable after them; extend lists in place."""
+        """Record both branches and return the value of each variable after them.
+
+        Lists that a branch appends to are extended in place. Raise ``TracingError`` if the branches leave
+        a variable with different forms, shapes or dtypes.
+        """
         # A branch returns what it appends to a list, because appending itself would happen once for all
         # values.
         lists = self.trials.cells.lists()
@@ -313,7 +319,7 @@ class BranchRecorder:
     def _blank(self, kind: ArrayKind) -> Any:
         return self.regions.blank(kind, self.trials.cells.arrays(self.regions))
 
-    # ------------------------------------------------------------------------------ what both sides give
+    # ------------------------------------------------------------------------------ results of both branches
     def _variable(self, name: str, then: VariableContents, otherwise: VariableContents) -> _Variable:
         for one, other in ((then, otherwise), (otherwise, then)):
             if one.is_undefined and not other.is_undefined:
@@ -326,9 +332,9 @@ class BranchRecorder:
         )
 
     def _of_one(self, name: str, given: VariableContents) -> _Variable:
-        """Return the result for a variable that only one branch assigns; the other one gives zeros.
+        """Return the result for a variable that only one branch assigns; in the other branch, it is zeros.
 
-        Raise ``TracingError`` if the missing value may be read, or if its sizes are unknown.
+        Raise ``TracingError`` if the missing value may be read, or if the sizes of the zeros are unknown.
         """
         kinds = tuple(leaf.kind for leaf in given.leaves)
         is_unread = name.startswith(PREFIX) or name in self.guarded
@@ -374,7 +380,7 @@ def _added_to(name: str) -> str:
 
 
 def _with_added(side: Side, lists: dict[str, list[Any]]) -> Side:
-    """Return a side that removes what it appends to ``lists`` and returns it with the variables."""
+    """Return a function that runs ``side`` and moves the items that it appends to ``lists`` to its result."""
 
     def run() -> dict[str, Any]:
         lengths = {name: len(items) for name, items in lists.items()}

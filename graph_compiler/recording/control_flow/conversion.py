@@ -1,10 +1,8 @@
-"""Rewriting of a function's source.
+"""Rewriting of a function's source (``convert_function``).
 
-Statements become calls of :class:`.statements.Statements` with their blocks as functions.
-
-The variables that a block shares with the code around it are closure cells, which the functions of all
-blocks have in common. All lines keep their numbers and file, so that errors and origins name the user's
-own.
+Statements become calls of :class:`.statements.Statements` with their blocks as functions. The variables
+that a block shares with the code around it are closure cells, which the functions of all blocks have in
+common. All lines keep their numbers and file, so that errors and origins name the user's own lines.
 """
 
 from __future__ import annotations
@@ -51,8 +49,9 @@ def convert_function(function: types.FunctionType, statements: Any) -> types.Fun
     """Return ``function`` with its statements rewritten to call ``statements``.
 
     The result has the globals, closure, defaults and attributes of ``function``. A function that was
-    converted already is returned unchanged. The closure cells are added to ``statements.outside``. Raise
-    ``NotCompilable`` if there is no source, or for generators and coroutines.
+    converted already is returned unchanged. The closure cells of ``function`` are added to
+    ``statements.outside``. Raise ``NotCompilable`` if its source is not found, or if it is a generator or a
+    coroutine.
     """
     code = function.__code__
     if is_converted(function):
@@ -107,10 +106,10 @@ def _function_of(found: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
 
 
 def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> types.CodeType:
-    """Return the module code that defines the rewritten function inside another function.
+    """Return the code of a module that defines the rewritten function inside an outer function.
 
-    The outer function, inside the class ``owner`` if that is not empty, has the free variables of ``code``
-    and the one that holds ``statements`` as parameters.
+    The parameters of the outer function are the free variables of ``code`` and the variable with the
+    ``Statements``. It is defined in a class ``owner`` if that is not empty. ``function`` is changed in place.
     """
     # Inside the function, its name must refer to the variable outside.
     function.name = f"{PREFIX}function"
@@ -173,7 +172,7 @@ def _code_in(whole: types.CodeType, title: str) -> types.CodeType:
 
 # ------------------------------------------------------------------------------------- one function
 class _Conversion(ast.NodeTransformer):
-    """Rewrites one function, and the functions that it defines."""
+    """Rewriter of one function and of the functions that it defines, in place."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.own = function
@@ -327,7 +326,7 @@ class _Conversion(ast.NodeTransformer):
         shared: frozenset[str],
         place: ast.AST,
     ) -> ast.FunctionDef:
-        """Return a block as the definition of a function, to which the variables ``shared`` are nonlocal."""
+        """Return a block as the definition of a function in which the variables ``shared`` are nonlocal."""
         own = self._block(body) or [at(ast.Pass(), place)]
         declared: list[ast.stmt] = []
         if shared:
@@ -348,7 +347,7 @@ class _Conversion(ast.NodeTransformer):
         return at(ast.Expr(_asked(method, *args)), place)
 
     def _source(self, node: ast.expr) -> ast.expr:
-        """Return the iterable of a loop, with ``range`` and the like accepting arrays and sizes."""
+        """Rewrite the iterable of a loop so that ``range`` and the like accept arrays and sizes."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SOURCES:
             args = [self._source(arg) if node.func.id != "range" else self.visit(arg) for arg in node.args]
             made = ast.Call(
@@ -397,8 +396,8 @@ class _Conversion(ast.NodeTransformer):
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, method: str, *args: ast.expr) -> Any:
         """Rewrite a comprehension as a call of ``method`` that receives its item as a function.
 
-        Only a comprehension of one ``for`` without conditions is rewritten, and only if its item has no
-        lambda, generator expression or ``:=``. In any other one, only the parts are rewritten.
+        Only a comprehension of one ``for`` without conditions is rewritten so, and only if its item has no
+        lambda, generator expression or ``:=``. In any other comprehension, only the parts are rewritten.
         """
         one = node.generators[0]
         is_plain = len(node.generators) == 1 and not one.ifs and not one.is_async
@@ -458,7 +457,7 @@ class _Conversion(ast.NodeTransformer):
 
 
 class _AsSizes(ast.NodeTransformer):
-    """Rewrites comparisons in the condition of a ``while`` to calls of ``compared``, which defer sizes."""
+    """Rewriter of comparisons in the condition of a ``while`` to ``compared``, which defers sizes."""
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)

@@ -1,10 +1,8 @@
-"""Rewriting of ``return``, ``break`` and ``continue`` inside statements to flags.
+"""Rewriting of ``return``, ``break`` and ``continue`` to flags, and analysis of the variables of blocks.
 
-The statements after them test these flags. The module also finds the variables that blocks read and write.
-
-The result is structured: each block runs from its first statement to its last. ``if c: return a`` followed
-by statements becomes an ``if`` with these in its other branch, so that no flag is tested where a branch
-always leaves.
+Statements that follow a jump test its flag, so each rewritten block runs from its first statement to its
+last. ``if c: return a`` followed by statements becomes an ``if`` with these in its other branch, so that no
+flag is tested after a branch that always leaves. See :func:`lower_jumps` and :class:`Liveness`.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ class LoopFlags:
 
 
 def lower_jumps(body: Statements) -> Statements:
-    """Return the body of a function without jumps inside its statements.
+    """Return the body of a function with the jumps inside its statements rewritten to flags.
 
     Nodes are changed in place. A single ``return`` at the end of the body stays.
 
@@ -99,7 +97,7 @@ class _Lowering:
 
     # ------------------------------------------------------------------------------ blocks
     def block(self, body: Sequence[ast.stmt]) -> tuple[Statements, Flags]:
-        """Return the rewritten statements of a block, and the flags that statements which leave it set."""
+        """Return the rewritten statements of a block, and the flags that jumps out of it set."""
         made, flags = Statements(), _NONE
         for place, statement in enumerate(body):
             rest = body[place + 1 :]
@@ -174,9 +172,9 @@ class _Lowering:
 
 
 def _asked_in_steps(loop: ast.While, own: LoopFlags, body: Statements, exits: Sequence[str]) -> Statements:
-    """Move a condition that assigns variables out of the test of a ``while``.
+    """Move a condition that assigns variables out of the test of a ``while``, in place.
 
-    It is evaluated by the returned statements, before the loop, and by statements appended to ``body``.
+    Statements that evaluate it are appended to ``body``, and returned for the place before the loop.
     """
     again = assign(own.goes_on, copy.deepcopy(loop.test), loop.test)
     body.append(at(ast.If(none_of(exits), [again], []), loop.test) if exits else again)
@@ -185,7 +183,7 @@ def _asked_in_steps(loop: ast.While, own: LoopFlags, body: Statements, exits: Se
 
 
 def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
-    """Return ``statement`` with ``rest`` moved to the end of the branch that does not always leave.
+    """Return a copy of ``statement`` with ``rest`` at the end of the branch that does not always leave.
 
     Return None if no branch always leaves.
     """
@@ -197,9 +195,10 @@ def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
 
 
 def always_leaves(body: Sequence[ast.stmt]) -> bool:
-    """Return True if a block surely ends with ``return``, ``break`` or ``continue``, or never ends.
+    """Return True if a block certainly ends with ``return``, ``break`` or ``continue``, or never ends.
 
-    An infinite loop is ``while`` with a true constant and no ``break``. A ``raise`` does not count.
+    Only ``while`` with a true constant and without ``break`` counts as a loop that never ends. A ``raise``
+    does not count.
     """
     last = body[-1] if body else None
     if isinstance(last, ast.If):
@@ -233,11 +232,11 @@ def _in_all(blocks: Sequence[Sequence[ast.stmt]]) -> tuple[str, ...]:
     return tuple(sorted(set.intersection(*found)))
 
 
-# ------------------------------------------------------------------------------------- syntax
+# ------------------------------------------------------------------------------------- nodes and variables
 def blocks_of(statement: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """Yield the blocks directly inside ``statement``, as pairs of a node and its attribute with the block.
 
-    The node of a block of ``except`` or ``case`` is that clause. Functions and classes yield none.
+    For ``except`` and ``case``, the node is that clause. Functions and classes have no such blocks.
     """
     if isinstance(statement, _FUNCTIONS):
         return
@@ -288,7 +287,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def reads(*nodes: ast.AST | None) -> Names:
-    """Return the variables that ``nodes`` and functions inside read, with targets such as in ``x += 1``."""
+    """Return the variables that ``nodes`` and functions inside read, including ``x`` in ``x += 1``."""
     inside = (inner for node in nodes if node is not None for inner in ast.walk(node))
     return frozenset(
         inner.id for inner in inside if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)
@@ -348,9 +347,10 @@ class VariableUses:
 
 
 class Liveness:
-    """Live-variable analysis of one function.
+    """Live-variable analysis of the body of a function.
 
-    It sets the attribute ``uses`` of each branch and loop to a :class:`VariableUses`.
+    The constructor sets the attribute ``uses`` of each ``if``, ``while`` and ``for`` to a
+    :class:`VariableUses`.
 
     always: variables that functions inside read or assign, which count as live everywhere.
     """
@@ -367,8 +367,8 @@ class Liveness:
     def statement(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
         """Return the variables that are live before ``statement``.
 
-        ``behind`` are those live after it, ``besides`` those live at any point, because a handler may
-        follow.
+        ``behind`` are the variables live after it, ``besides`` those live at any point of it, because an
+        exception handler may follow.
         """
         if isinstance(statement, ast.If):
             start = self.block(statement.body, behind, besides) | self.block(

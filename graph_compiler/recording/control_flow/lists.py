@@ -1,6 +1,7 @@
-"""Lists that iterations of a recorded loop append to, whose length is a size afterwards.
+"""Lists that iterations of a recorded loop append to, whose length is a size after the loop.
 
-Any other function receives the items one by one.
+Some functions, such as ``len``, ``sum`` and the framework's ``stack``, accept them with any length. All
+other functions receive plain lists, under guards on the lengths.
 """
 
 from __future__ import annotations
@@ -32,9 +33,7 @@ from .variables import (
     plain,
 )
 
-# ------------------------------------------------------------------------------------------------------ grown
-# Lists that iterations of a loop have appended to, whose length is a size.
-#
+# ------------------------------------------------------------------------------------------------ grown lists
 # A recorded loop returns what its iterations append as arrays with one row per item, and the variable then
 # holds such a list. Uses that work for any length use these arrays. Any other use reads the items one by one,
 # which adds a guard on their number.
@@ -42,7 +41,7 @@ from .variables import (
 
 @dataclass(frozen=True, eq=False)
 class StackedItems:
-    """Consecutive items of a list, stacked. All have the same form.
+    """Consecutive items of a list that have the same form, stacked.
 
     form: form of an item.
     arrays: for each leaf of the form, an array with one row per item.
@@ -71,10 +70,11 @@ class StackedItems:
 
 
 def join_items(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
-    """Return all items of ``parts``, items and ``StackedItems``, as one ``StackedItems``.
+    """Return the items of a list as one ``StackedItems``; ``parts`` are items and ``StackedItems``.
 
     Return None if their forms, shapes or dtypes differ, if a leaf is neither an array nor a number, or if
-    there are no items. If the framework needs a row, a guard decides whether a stacked part is empty.
+    there are no items. If the axes of items are unknown without an item, each stacked part is guarded to be
+    empty or not.
     """
     # The arrays themselves are returned, so that writes to items reach the list.
     if len(parts) == 1 and isinstance(parts[0], StackedItems):
@@ -108,10 +108,10 @@ def _is_there(regions: Regions, part: Any) -> bool:
 def stacked_item(
     regions: Regions, item: VariableContents, kinds: Sequence[ArrayKind] | None = None
 ) -> StackedItems | None:
-    """Return ``item`` as ``StackedItems`` of length 1, each leaf as an array of its kind in ``kinds``.
+    """Return ``item`` as ``StackedItems`` of length 1, with each leaf as an array of its kind in ``kinds``.
 
-    By default, leaves keep their own kinds. Return None if ``item`` has no leaves, or a leaf that is
-    neither an array nor a number.
+    If ``kinds`` is None, leaves keep their own kinds. Return None if ``item`` has no leaves, or a leaf that
+    is neither an array nor a number.
     """
     own = [leaf.kind for leaf in item.leaves if leaf.kind is not None]
     if not own or len(own) < len(item.leaves):
@@ -128,8 +128,8 @@ def length_of(parts: Iterable[Any]) -> Any:
 class GrownList(AppendableList):
     """List that iterations of a loop have appended to, after that loop.
 
-    Its parts are items and ``StackedItems``. What works for any length uses these; :meth:`plain` reads the
-    items one by one, under a guard on their number.
+    Its parts are items and ``StackedItems``. Operations that work for any length use these. :meth:`plain`
+    replaces the parts by single items, under a guard on their number.
     """
 
     @property
@@ -163,8 +163,7 @@ class GrownList(AppendableList):
     def whole(self, is_kept: bool = False) -> StackedItems | None:
         """Return all items as one ``StackedItems``, or None if :func:`join_items` does.
 
-        With ``is_kept``, also return None if a write to an item of the result would not be seen in this
-        list.
+        If ``is_kept``, also return None if a write to an item of the result would not reach this list.
         """
         is_copy = not (len(self.parts) == 1 and isinstance(self.parts[0], StackedItems))
         found = join_items(self.regions, self.parts)
@@ -241,14 +240,12 @@ def finish_lists(result: Any, *given: Any) -> Any:
     return plain((result, given))[0]
 
 
-# ---------------------------------------------------------------------------------------------------- growing
-# Lists that iterations of a recorded loop append to.
-#
+# ---------------------------------------------------------------------------------------------- growing lists
 # What each iteration appends is an output of the body.
 
 
 class IterationState(Protocol):
-    """Loop that a growing list belongs to, with the state of the current iteration.
+    """Loop whose iterations append to a list, with the state of the current iteration.
 
     values: form and leaves of each variable before the loop.
     current: leaves of each variable in the current iteration.
@@ -265,10 +262,12 @@ class IterationState(Protocol):
 
 
 class ListInIteration(GrowingView):
-    """A growing list as seen in an iteration. ``parts`` are what this iteration has appended.
+    """A growing list as the code of an iteration sees it.
 
-    Only its length, its last item and, if an item is certain, whether it is empty can be read. Anything
-    else raises ``TracingError``.
+    The code can read its length, its last item and, if it certainly has an item, its truth value. Any other
+    use raises ``TracingError``.
+
+    parts: the items that this iteration has appended.
     """
 
     def __init__(self, of: GrowingList) -> None:
@@ -328,9 +327,9 @@ class GrowingList:
     """List in one variable that iterations of a loop append to.
 
     before: the list before the loop.
-    inside: what the body sees instead of it.
-    plan: what each iteration appends, as far as trial runs have shown.
-    is_planned: True if a trial run has shown it.
+    inside: the list that the body sees instead.
+    plan: what each iteration appends, as found by trial iterations.
+    is_planned: True after the first trial iteration.
     """
 
     def __init__(self, regions: Regions, name: str, before: Any, loop: IterationState) -> None:
@@ -341,7 +340,7 @@ class GrowingList:
         self.inside = ListInIteration(self)
         self._asks_last = False
 
-    # ------------------------------------------------------------------------------ inside of a step
+    # ------------------------------------------------------------------------------ reads in an iteration
     @property
     def before_step(self) -> Any:
         return self.loop.done * self.regions.number_of(
@@ -349,7 +348,7 @@ class GrowingList:
         )
 
     def last(self) -> Any:
-        """Return the last item before this iteration. After the first call, it becomes part of the carry.
+        """Return the last item before this iteration, and request that it becomes part of the carry.
 
         Raise ``ContentsDiffer`` if the list is empty before the loop.
         """
@@ -367,9 +366,9 @@ class GrowingList:
         if self._asks_last:
             self.loop.values.setdefault(self.last_name, (ContainerForm(), [self.before[-1]]))
 
-    # ------------------------------------------------------------------------------ what a step appends
+    # ------------------------------------------------------------------------------ appended items
     def learn(self) -> bool:
-        """Update the plan with what a trial iteration appended, and return True if the plan changed.
+        """Set the plan to what a trial iteration appended, and return True if the plan changed.
 
         The appended items are removed. Also return True if the last item was read and is not carried yet.
         Raise ``TracingError`` if other variables refer to an appended list or dict, or if items have
@@ -396,9 +395,10 @@ class GrowingList:
         return _AppendedPart(found.form, found.kinds, found.length, found is not item)
 
     def _alike(self, parts: Sequence[_AppendedPart]) -> Iterator[_AppendedPart]:
-        """Yield the parts with common kinds: a number becomes an array if another part has one in its place.
+        """Return the parts with common kinds.
 
-        Raise ``TracingError`` if forms, dtypes or shapes differ.
+        A number becomes an array if another part has an array as the same leaf. Raise ``TracingError`` if
+        forms, dtypes or shapes differ.
         """
         types = [(part.form, [(kind.dtype, kind.shape) for kind in part.kinds]) for part in parts]
         if any(one != types[0] for one in types):
@@ -436,12 +436,12 @@ class GrowingList:
         ]
         return list(map(regions.concatenated, zip(*rows))) if rows else list(map(regions.no_rows, part.kinds))
 
-    # ------------------------------------------------------------------------------ behind the loop
+    # ------------------------------------------------------------------------------ after the loop
     def behind(self, arrays: Iterator[Any], length: Any) -> Any:
-        """Return the list after ``length`` iterations; ``arrays`` hold what all iterations have appended.
+        """Return the list after ``length`` iterations, which appended the rows of ``arrays``.
 
-        An ``AppendableList`` is extended in place; a plain list stays, and a ``GrownList`` replaces it. If
-        nothing is appended, return the list before the loop.
+        An ``AppendableList`` is extended in place. A plain list stays unchanged, and a new ``GrownList`` is
+        returned. If nothing is appended, return the list before the loop.
         """
         if not self.plan:
             return self.before
@@ -461,19 +461,20 @@ class GrowingList:
         return self.regions.merged(items[0] if len(items) == 1 else self.regions.beside(items))
 
 
-# ------------------------------------------------------------------------------------------------------ lists
+# ----------------------------------------------------------------------------------------- functions of lists
 class LoopStatements(Protocol):
-    """Protocol of the runtime of rewritten statements, as far as functions of lists run loops by it."""
+    """Object that runs the loops of rewritten code, for functions that iterate over a list."""
 
     def for_(self, items: Any, body: Any, exits: Any, guarded: Sequence[str], position: Position) -> None: ...
 
 
 def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, called: Any) -> Any:
-    """Return a function to call for ``called`` that accepts lists which a loop has appended to.
+    """Return a function to call instead of ``called`` that accepts lists which a loop has appended to.
 
-    ``called`` is the traced form of ``function``. The result applies ``function`` to a list of any length
-    if it can, and otherwise passes plain lists, under guards on their lengths. Return ``called`` itself if
-    it is a traced function or a method of such a list.
+    ``called`` is what the recording calls instead of ``function``. If the only such list is the first
+    argument, the result applies ``function`` to a list of any length if it can. Otherwise it passes plain
+    lists, under guards on their lengths. Return ``called`` itself if it is a traced function, or if
+    ``function`` is a method of such a list.
     """
     inner = getattr(called, "__func__", called)
     if (
@@ -500,7 +501,7 @@ def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, 
 
 
 def with_plain_lists(function: Any) -> Any:
-    """Return a function to call for ``function`` that receives plain lists, while Python runs unrecorded.
+    """Return a function to call instead of ``function`` with plain lists, while Python runs unrecorded.
 
     Return ``function`` itself if it is a method of a list that loops append to.
     """
@@ -576,7 +577,7 @@ def _strong(found: Regions, array: Any, kind: ArrayKind) -> Any:
 def _rows_of(found: Regions, form: ContainerForm, arrays: Iterator[Any]) -> Any:
     """Stack the arrays of leaves to rows with the shape of an item, as ``array`` does for nested lists.
 
-    Return None for other forms than lists and tuples of equal shapes, which have no such rows.
+    Return None for a form that is not nested lists and tuples of equal shapes.
     """
     if form.cls is None:
         return next(arrays)
@@ -594,7 +595,7 @@ def _takes(use: Callable[..., Any], first: int, others: Any, kwargs: Any) -> boo
     return True
 
 
-# ------------------------------------------------------------------------------------- Python's own
+# ------------------------------------------------------------------------------------- Python builtins
 def _length(statements: LoopStatements, found: Regions, items: AppendableList) -> Any:
     return items.symbolic_length()
 
@@ -648,7 +649,7 @@ _BUILTINS: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------- of frameworks
+# ------------------------------------------------------------------------------------- framework functions
 def _array(found: Regions, function: Any, rows: Any, whole: StackedItems, dtype: Any = None) -> Any:
     return found.cast(found.own(rows), dtype)
 

@@ -1,7 +1,8 @@
-"""Recording of a loop as ``scan`` or ``while_loop``, and of its carry.
+"""Recording of a loop as ``scan`` or ``while_loop`` (``LoopRecorder``), with its carry.
 
-A variable that no iteration changes stays outside. One that an iteration changes is carried, as an array
-of the same kind before and after. Python numbers take the kind that the iteration gives them.
+A variable that no iteration changes stays outside the node. A variable that an iteration changes is
+carried, as arrays with the same kinds before and after the iteration. A Python number takes the kind of
+the array that the iteration replaces it by.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
 
 @contextmanager
 def recomputing_iterations(checkpoint: bool) -> Iterator[None]:
-    """Make :func:`is_recomputed` return ``checkpoint`` inside the block.
+    """Make :func:`is_recomputed` return ``checkpoint`` inside the ``with`` block, in this context.
 
     If it is True, loops that are recorded there recompute their iterations in the backward pass.
     """
@@ -63,10 +64,10 @@ class Source(Protocol):
         """Return the arrays whose rows make up the items."""
 
     def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
-        """Return the item at index ``place()``; ``rows`` are the rows of the arrays there."""
+        """Return the item at index ``place()``; ``rows`` are the rows of :meth:`arrays` at that index."""
 
     def steps(self, loops: Any) -> MarkedItems | None:
-        """Return the iterable in the form that ``loops`` marks; None if it has none."""
+        """Return the iterable in the form that ``loops`` can mark, or None if it has no such form."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class RowsSource:
 
 @dataclass(frozen=True)
 class StackedSource:
-    """The items of a list that a loop has appended to."""
+    """Iterable over the items of a list that a loop has appended to."""
 
     regions: Regions
     grown: GrownList
@@ -160,7 +161,7 @@ class EnumerateSource:
 
 @dataclass(frozen=True)
 class ZipSource:
-    """``zip(*sources)`` of sources of the same length."""
+    """Iterable ``zip(*sources)`` over sources of the same length."""
 
     sources: tuple[Source, ...]
 
@@ -184,7 +185,7 @@ class ZipSource:
 
 
 def source_of(regions: Regions, item: Any) -> Source | None:
-    """Return ``item`` as the iterable of a recorded loop; None if Python iterates over it by itself."""
+    """Return ``item`` as the iterable of a recorded loop, or None if only Python can iterate over it."""
     if isinstance(item, (RangeSource, RowsSource, StackedSource, EnumerateSource, ZipSource)):
         return item
     if isinstance(item, GrownList):
@@ -204,7 +205,7 @@ def _range(regions: Regions, *args: Any) -> Any:
 
 
 def _is_step(regions: Regions, step: Any) -> bool:
-    """Return True if a range may have this step, which is guarded not to be 0 if it is symbolic."""
+    """Return True if a range may have this step. If it is symbolic or an array, guard that it is not 0."""
     if regions.is_open(step):
         regions.expect(regions.truth(step != 0))
         return True
@@ -260,10 +261,10 @@ _MADE: dict[Any, Callable[..., Any]] = {
 
 
 def source_maker(regions: Regions, function: Any) -> Any:
-    """Return a function to call instead of ``range``, ``enumerate``, ``zip`` and ``reversed``.
+    """Return a function to call instead of ``range``, ``enumerate``, ``zip`` or ``reversed``.
 
-    It returns a ``Source`` if it can, and otherwise calls ``function``. Any other function is returned
-    unchanged.
+    It returns a ``Source`` if the arguments allow it, and otherwise calls ``function``. Any other
+    ``function`` is returned unchanged.
     """
     # A recording may have a shim under the name of the builtin.
     make = next(
@@ -293,7 +294,7 @@ def plain_items(item: Any) -> Any:
 
 
 def in_python(source: Any) -> Any:
-    """Return a source as an iterable of Python, whose length then becomes a guard."""
+    """Return ``source`` as a plain Python iterable, whose iteration guards its length."""
     if isinstance(source, RangeSource):
         return range(source.start, source.stop, source.step)
     if isinstance(source, EnumerateSource):
@@ -310,11 +311,11 @@ CarryKey = tuple[str, int]
 
 @dataclass
 class _Carried:
-    """One part of the carry.
+    """A leaf of a variable that is part of the carry.
 
     place: variable and index of the leaf.
-    first: its value before the first iteration.
-    kind: its kind.
+    first: value of the leaf before the first iteration.
+    kind: kind of the leaf in all iterations.
     """
 
     place: CarryKey
@@ -325,11 +326,11 @@ class _Carried:
 class LoopRecorder:
     """Recorder of one loop at ``place`` in the user's file.
 
-    goes_on(): returns the condition of the loop, as an array or a Python truth value.
+    goes_on(): the condition of the loop, as an array or a Python truth value.
     guarded: variables that are read after the loop only if an iteration has assigned them.
     before: values of the variables before the loop.
     values: form and leaves of each variable before the loop.
-    carried: the carry, as far as trial runs have shown.
+    carried: the carry, as found by trial iterations.
     growing: lists that iterations append to, by variable.
     is_counted: True if an iteration has read the loop index.
     """
@@ -359,7 +360,8 @@ class LoopRecorder:
     def let_grow(self, outside: Container[int]) -> None:
         """Let iterations append to lists that nothing else refers to, unless the attempt unrolls such loops.
 
-        ``outside`` holds the ids of the cells that are not the function's own.
+        ``outside`` contains the ids of closure cells that traced functions were defined with; lists in these
+        are excluded.
         """
         found = self.trials.cells.growing(outside)
         for name, before in found.items() if found and self.regions.lists_grow and lists.wanted() else ():
@@ -367,7 +369,7 @@ class LoopRecorder:
             self.growing[name] = grown = GrowingList(self.regions, name, before, self)
             self.before[name], self.values[name] = before, (ContainerForm(), [grown.inside])
 
-    # ------------------------------------------------------------------------------ the nodes
+    # ------------------------------------------------------------------------------ loop nodes
     def while_loop(self, step: Callable[[], None], probe: Callable[[], Any] | None = None) -> None:
         """Record iterations of ``step`` while ``goes_on`` returns True, and set the variables after the loop.
 
@@ -433,7 +435,7 @@ class LoopRecorder:
 
     @contextmanager
     def _put_back(self) -> Iterator[None]:
-        """Restore the variables after an error, and note the user's own exception in ``regions.escaped``."""
+        """After an exception, restore the variables, and note the user's exception in ``regions.escaped``."""
         try:
             yield
         except BaseException as problem:
@@ -445,9 +447,9 @@ class LoopRecorder:
         if not isinstance(problem, GraphCompilerError):
             self.regions.escaped = f"{self.place}: {type(problem).__name__} is raised out of a loop on values"
 
-    # ------------------------------------------------------------------------------ values
+    # ------------------------------------------------------------------------------ values of variables
     def _enter(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
-        """Set the carried variables to ``arrays`` and the others to their values before the loop."""
+        """Set the carried leaves to ``arrays``, and all other variables to their values before the loop."""
         self.current = {name: list(leaves) for name, (_, leaves) in self.values.items()}
         for one, array in zip(carried, arrays):
             self.current[one.place[0]][one.place[1]] = array
@@ -481,7 +483,7 @@ class LoopRecorder:
         return [self.regions.made(one.first, one.kind) for one in carried]
 
     def _give(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
-        """Set the carried variables to ``arrays``, their values after the loop; the others stay."""
+        """Set the carried variables to ``arrays``, their values after the loop, and restore all others."""
         self._enter(carried, arrays)
         kept = {
             name: value
@@ -490,11 +492,11 @@ class LoopRecorder:
         }
         self.trials.cells.write(kept)
 
-    # ------------------------------------------------------------------------------ what is carried
+    # ------------------------------------------------------------------------------ carry
     def _settle(self, step: Callable[..., None], rows: Sequence[Any]) -> None:
-        """Find the carry by trial iterations, until one changes nothing else.
+        """Find the carry by trial iterations, until an iteration changes no further variable.
 
-        Raise ``ContentsDiffer`` if eight do not suffice.
+        Raise ``ContentsDiffer`` if eight iterations do not suffice.
         """
         for _ in range(_MOST_TRIALS):
             changed: list[GrowingList] = []
@@ -536,7 +538,7 @@ class LoopRecorder:
         return found
 
     def _learn(self, found: dict[str, tuple[VariableContents, Sequence[Any]]]) -> bool:
-        """Update the carry with the result of a trial iteration. Return True if that changed it."""
+        """Update the carry with the result of a trial iteration, and return True if the carry changed."""
         more = False
         for name, (after, given) in found.items():
             if self._begins(name, after):
@@ -557,9 +559,9 @@ class LoopRecorder:
         return len(before) == 1 and before[0] is UNDEFINED and not after.is_undefined
 
     def _begin(self, name: str, after: VariableContents) -> None:
-        """Add a variable that is first assigned in an iteration, with zeros before the loop.
+        """Add a variable that is first assigned in an iteration to the carry, with zeros before the loop.
 
-        Raise ``ContentsDiffer`` if the zeros could be read, or if the sizes of an array are unknown.
+        Raise ``ContentsDiffer`` if the zeros could be read, or if their sizes are unknown.
         """
         is_unread = name == f"{PREFIX}result" or name in self.guarded
         kinds = [leaf.kind for leaf in after.leaves if leaf.kind is not None]

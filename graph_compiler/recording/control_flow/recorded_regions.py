@@ -23,11 +23,11 @@ from .variables import flatten_containers
 
 
 class TiedArrays:
-    """Owners of memory that may or may not be the same array, depending on which block ran.
+    """Record of arrays that may or may not share memory, depending on which block ran.
 
     A node returns new arrays. If Python has two names for one array, a write through one of them would be
-    seen through the other, so such a write is an error while both are alive. A frozen owner may never be
-    written to.
+    seen through the other, so such a write is an error while both are alive. A frozen array may never be
+    written to. Arrays are stored as the values that own their memory.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -55,7 +55,7 @@ class TiedArrays:
             self._others.setdefault(value, set()).update(group - {value})
 
     def with_tied(self, owners: Iterable[Value]) -> set[Value]:
-        """Return ``owners`` and all owners that may be the same array as one of them, transitively."""
+        """Return ``owners`` and all owners that may share memory with one of them, transitively."""
         found, left = set(), set(owners)
         while left:
             found |= left
@@ -63,9 +63,9 @@ class TiedArrays:
         return found
 
     def refuse(self, base: Value, origin: Origin) -> None:
-        """Raise ``TracingError`` if ``base`` is frozen, or may be the same as another array that is alive.
+        """Raise ``TracingError`` if ``base`` is frozen, or may share memory with another array that is alive.
 
-        It is called before ``base`` is written to.
+        Call this before ``base`` is written to.
         """
         others = self._others.get(base, ())
         # Arrays in reference cycles count as alive until they are collected.
@@ -84,7 +84,7 @@ class TiedArrays:
 
 
 class OpenRecording(Protocol):
-    """The open recording of a frontend."""
+    """Open recording of a frontend: its recorder, and the user's current line."""
 
     @property
     def recorder(self) -> Recorder: ...
@@ -97,8 +97,8 @@ class MemoryOwner:
     """Owner of the memory of a block's output.
 
     value: the owner.
-    is_new: True if no other name refers to that memory.
-    is_fixed: True if nothing writes to that memory.
+    is_new: True if the block made the memory, and no array from outside may share it.
+    is_fixed: True if nothing can write to the memory.
     """
 
     value: Value
@@ -108,11 +108,11 @@ class MemoryOwner:
 
 @dataclass(frozen=True)
 class RecordedBlock:
-    """A recorded block.
+    """A recorded block, with the owners of its outputs.
 
-    body: its nodes, inputs and outputs.
-    outside: owners of its outputs that were made outside of it.
-    owners: owners of all its outputs.
+    body: nodes, inputs and outputs of the block.
+    outside: owners of outputs that were made outside the block.
+    owners: owners of all outputs.
     """
 
     body: Body
@@ -127,8 +127,8 @@ class RecordedRegions(Regions, Generic[B]):
     """Regions of a frontend that records calls one by one.
 
     recording: the open recording.
-    tied: owners of memory that may be the same array.
-    copy: what messages tell the user to call for copying an array.
+    tied: arrays that may share memory.
+    copy: the call that messages advise for copying an array.
     """
 
     copy: str
@@ -156,10 +156,10 @@ class RecordedRegions(Regions, Generic[B]):
     def loops(self) -> Any:
         return self.recorder.loops
 
-    # ------------------------------------------------------------------------------ what the framework does
+    # ------------------------------------------------------------------------------ members of subclasses
     @abstractmethod
     def value_of(self, item: Any) -> Value:
-        """Return the value of an array; an array that is new to the recording gets one."""
+        """Return the value of the array ``item``. If it is new to the recording, add a value for it."""
 
     @abstractmethod
     def block(self, name: str, function: Block, given: Inputs) -> B:
@@ -177,8 +177,8 @@ class RecordedRegions(Regions, Generic[B]):
     ) -> Arrays:
         """Add the node that runs ``blocks`` and return its results.
 
-        While recording, they have the elements of the arrays that ``steps()`` returns. ``names`` are the
-        names of the results.
+        While recording, the results have the elements of the arrays that ``steps()`` returns. ``names`` are
+        names for the values of the results.
         """
 
     @abstractmethod
@@ -214,7 +214,7 @@ class RecordedRegions(Regions, Generic[B]):
     def entered(self, arrays: Arrays, given: Inputs) -> Arrays:
         return arrays
 
-    # ------------------------------------------------------------------------------ the nodes
+    # ------------------------------------------------------------------------------ nodes with regions
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
         # Region 0 is the one for False.
         sides = [self.block("otherwise", otherwise, ()), self.block("then", then, ())]
@@ -293,12 +293,12 @@ class RecordedRegions(Regions, Generic[B]):
         self._tie_kept(found, last.owners, count)
         return found
 
-    # ------------------------------------------------------------------ rows, of lists that loops make longer
+    # ------------------------------------------------------------------------------ rows of grown lists
     def element(self, row: Any, kind: ArrayKind) -> Any:
         return self.entered([self.made(row, kind)], [(row, kind)])[0]
 
     def owners(self, values: Sequence[Value], kinds: Sequence[ArrayKind]) -> list[MemoryOwner]:
-        """Return the owners of ``values``, outputs of the innermost open block with these ``kinds``."""
+        """Return the memory owners of ``values``, outputs of the innermost open block of these ``kinds``."""
         mine = (self.recorder.base_of(value) for value in values)
         return [
             MemoryOwner(owner, self._is_new(owner), not self.may_write(kind))
@@ -323,7 +323,7 @@ class RecordedRegions(Regions, Generic[B]):
         return found
 
     def _refuse_kept(self, block: B, count: int) -> None:
-        """Raise ``TracingError`` if an iteration may write to an array that another one appends to a list.
+        """Raise ``TracingError`` if an iteration may write to an array that another appends to a list.
 
         ``count`` is the number of carried outputs of ``block``; the other outputs are appended.
         """
@@ -346,7 +346,7 @@ class RecordedRegions(Regions, Generic[B]):
             if not owner.is_new and not owner.is_fixed:
                 self.tied.freeze(values[place])
 
-    # ------------------------------------------------------------------------------ arrays that may be one
+    # ------------------------------------------------------------------------------ shared memory
     def not_made(self, values: Sequence[Value]) -> list[Value]:
         owners = self.tied.with_tied(self.recorder.base_of(value) for value in values if value.ndim)
         return [owner for owner in owners if not self.recorder.is_made_here(owner)]
@@ -354,9 +354,9 @@ class RecordedRegions(Regions, Generic[B]):
     def _tie(
         self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value], count: int = 0
     ) -> None:
-        """Tie results of a node that may be arrays from outside.
+        """Tie results of a node to the outer arrays that they may be.
 
-        A block may return such an array unchanged, and a loop without an iteration returns its carry
+        A block may return an outer array unchanged, and a loop without an iteration returns its carry
         unchanged. ``count`` is the number of carried results.
         """
         outputs = [self.value_of(array) for array in arrays]
@@ -367,9 +367,9 @@ class RecordedRegions(Regions, Generic[B]):
                 self.tied.tie((value, operand))
 
     def _refuse_written(self, body: Body, given: Inputs, operands: Sequence[Value]) -> None:
-        """Raise ``TracingError`` if an iteration writes to a carry whose first array others may refer to.
+        """Raise ``TracingError`` if an iteration writes to an input whose first array has other references.
 
-        The first iteration would write to that array.
+        The first iteration would write to that array, and the change would be seen elsewhere.
         """
         recorder = self.recorder
         written = {recorder.base_of(value) for node in body.nodes for value in node.writes}
@@ -401,7 +401,7 @@ class RecordedRegions(Regions, Generic[B]):
 
     @contextmanager
     def as_python(self) -> Iterator[None]:
-        """Run the block as plain Python: what it records is dropped, and its guards are removed."""
+        """Run the ``with`` block as plain Python: drop the calls that it records, and its guards."""
         since = self.recorder.savepoint()
         with unrecorded_in(self), self.recorder.block(()):
             yield

@@ -46,17 +46,17 @@ Inputs = Sequence[tuple[Any, ArrayKind | None]]
 
 
 class RowsWritten(TracingError):
-    """Iterations write to an array whose rows they iterate over, so rows must be read by index."""
+    """Raised if iterations write to an array whose rows they iterate over, so rows must be read by index."""
 
 
 class Regions(ABC):
-    """One open recording: how its framework records functions as the regions of an operation.
+    """One open recording, which records functions as the regions of an operation of its framework.
 
-    A function of a region is called once or several times, on proxies of its inputs. Arrays from outside
-    that it reads are found in its closure.
+    A function of a region is called once or several times, on proxies of its inputs. Outer arrays that it
+    reads are found in its closure.
 
-    symbolic(size): the size as the user's code may use it.
-    decided(size): the number that a size has in this recording, under a guard.
+    symbolic(size): the symbolic number of a size for the user's code.
+    decided(size): the number that a size has in this recording, which becomes a guard.
     numbers: values of inputs that are Python numbers.
     module: the framework's namespace, with ``logical_and`` and ``logical_not``.
     arrays: classes of arrays.
@@ -83,10 +83,10 @@ class Regions(ABC):
     def loops(self) -> Any:
         return None
 
-    # ------------------------------------------------------------------------------ what things are
+    # ------------------------------------------------------------------------------ arrays and sizes
     @abstractmethod
     def is_open(self, item: Any) -> bool:
-        """Return True for an array of the recording whose elements may differ between calls."""
+        """Return True if ``item`` is an array of the recording whose elements may differ between calls."""
 
     def is_array(self, item: Any) -> bool:
         return isinstance(item, self.arrays)
@@ -101,7 +101,7 @@ class Regions(ABC):
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Count the framework as recording a block inside the context, so that :attr:`is_inside` is True."""
+        """Make :attr:`is_inside` True inside the context, because the framework records a block there."""
         self.depth += 1
         try:
             yield
@@ -109,9 +109,9 @@ class Regions(ABC):
             self.depth -= 1
 
     def is_size(self, length: Any) -> bool:
-        """Return True if a length is an int, or an expression of sizes and number inputs only.
+        """Return True if ``length`` is an int, or an expression of sizes and number inputs only.
 
-        Such a length is known before the graph runs.
+        Such a length is known before the graph runs. One that depends on elements of arrays is not.
         """
         is_known = isinstance(length, Size) and all(
             item.kind == "size" or item.source in self.numbers for item in length.symbols()
@@ -121,10 +121,10 @@ class Regions(ABC):
     def number_of(self, length: Any) -> Any:
         return self.symbolic(length) if isinstance(length, Size) else length
 
-    # ------------------------------------------------------------------------------ small calls
+    # ------------------------------------------------------------------------------ elementary operations
     @abstractmethod
     def made(self, item: Any, kind: ArrayKind) -> Any:
-        """Return a number or an array as an array of ``kind``."""
+        """Return the number or array ``item`` as an array of ``kind``."""
 
     def returned(self, array: Any) -> Any:
         return array
@@ -133,10 +133,10 @@ class Regions(ABC):
         return result
 
     def blank(self, kind: ArrayKind, arrays: Sequence[Any]) -> Any:
-        """Return zeros of ``kind``, with the shape of one of ``arrays``.
+        """Return zeros of ``kind``, with the shape of the first of ``arrays`` that is of that kind.
 
-        Return None if ``kind`` has axes and none of ``arrays`` is of that kind, as the sizes are unknown
-        then.
+        If ``kind`` has no axes, no such array is needed. Otherwise return None if there is none, because
+        the sizes are unknown then.
         """
         if not kind.shape:
             return self.made(0, kind)
@@ -160,7 +160,7 @@ class Regions(ABC):
     def length(self, array: Any) -> Any:
         return array.shape[0]
 
-    # ------------------------------------------------------------------ rows, of lists that loops make longer
+    # ------------------------------------------------------------------------------ rows of grown lists
     def may_write(self, kind: ArrayKind) -> bool:
         return False
 
@@ -214,12 +214,12 @@ class Regions(ABC):
 
     @abstractmethod
     def expect(self, truth: Any) -> None:
-        """Guard that ``truth`` is True; inside a block, by a check in it."""
+        """Add a guard that ``truth`` is True, or a check if a block is open."""
 
     # ------------------------------------------------------------------------------ blocks
     @abstractmethod
     def trial(self, function: Block, given: Inputs) -> None:
-        """Call ``function`` on arrays like those in ``given``, and remove everything that it recorded."""
+        """Call ``function`` on arrays like those in ``given``, and drop everything that it recorded."""
 
     @abstractmethod
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
@@ -250,10 +250,11 @@ class Regions(ABC):
 
 
 class ListGrowth(threading.local):
-    """State of this thread's recording that decides if loops may append to lists in the graph.
+    """State of this thread's attempt to record: whether recorded loops may append to lists.
 
     may_grow: True if they may.
-    did_grow: True if a loop did. If the attempt then fails, the next one unrolls such loops.
+    did_grow: True if a loop has recorded such a list. If the attempt fails then, the next attempt unrolls
+        such loops.
     """
 
     may_grow, did_grow = True, False
@@ -293,9 +294,9 @@ def suspended_regions() -> Regions | None:
 
 @contextmanager
 def unrecorded_in(found: Regions) -> Iterator[None]:
-    """Run statements inside the block as plain Python during the recording ``found``.
+    """Run traced statements inside the ``with`` block as plain Python during the recording ``found``.
 
-    After it, lists that loops append to get back their parts.
+    After the block, the parts of lists that loops append to are restored.
     """
     before, lists = _open.behind, [(each, [*each.parts]) for each in found.lists.values()]
     _open.behind = found
@@ -310,10 +311,9 @@ def unrecorded_in(found: Regions) -> Iterator[None]:
 
 @contextmanager
 def open_regions(found: Regions | None) -> Iterator[None]:
-    """Record statements on values inside the block in ``found``; None records nothing.
+    """Record traced statements on values inside the ``with`` block in ``found``; None records nothing.
 
-    Raise ``TracingError`` at the end if an exception left a recorded loop and was caught by the user's
-    code.
+    Raise ``TracingError`` at the end if an exception of the user left a recorded loop and was caught.
     """
     before, _open.regions = _open.regions, found
     try:

@@ -1,6 +1,6 @@
-"""Runtime that the rewritten statements of a traced function call, and the decorator ``trace``.
+"""Functions that the rewritten statements of a traced function call, and the decorator ``trace``.
 
-It runs them as Python does if the values are known, and records regions otherwise.
+They run a statement as Python does if its values are known, and record regions otherwise.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from .loops import LoopRecorder, Source, in_python, plain_items, source_maker, s
 from .regions import ArrayKind, Regions, RowsWritten, regions, regions_of, suspended_regions
 from .variables import ClosureCells, ContentsDiffer, plain
 
-# ----------------------------------------------------------------------------------------------- element uses
-# ``max``, ``min``, ``int`` and ``float`` of arrays whose elements are not known while recording.
+# ------------------------------------------------------------------------------------- builtins of elements
+# ``max``, ``min``, ``int`` and ``float`` of arrays whose elements are unknown while recording.
 
 
 def _extreme(symbol: str) -> Callable[..., Any]:
@@ -86,7 +86,7 @@ _Block = Callable[..., Any]
 
 
 class SizeCondition:
-    """A comparison of sizes in a ``while`` condition that adds a guard only when its truth value is read."""
+    """Comparison of sizes in a ``while`` condition, which adds a guard only when its truth value is read."""
 
     def __init__(self, compare: Callable[[], Any]) -> None:
         self._compare = compare
@@ -96,7 +96,7 @@ class SizeCondition:
 
 
 class Statements:
-    """What the rewritten statements of traced functions call.
+    """Runtime of traced functions: each of their rewritten statements calls a method of it.
 
     checkpoint: True recomputes each iteration of a loop in the backward pass.
     outside: closure cells that traced functions were defined with, by id.
@@ -114,8 +114,9 @@ class Statements:
     ) -> None:
         """Run an ``if``: one block if ``test`` is known, otherwise record both as a branch.
 
-        ``given`` are the variables that are read after it; those in ``guarded`` only if the enclosing loop
-        was left. If the user's code raises an exception in a block, guard the value of ``test`` instead.
+        ``given`` are the assigned variables that are read after it; those in ``guarded`` are read only if
+        the enclosing loop was left. If the user's code raises an exception in a block, guard the value of
+        ``test`` and run the block that it selects.
         """
         found = regions_of(test)
         if found is None:
@@ -165,7 +166,7 @@ class Statements:
         return self.choice(left, lambda: left, right)
 
     def truth(self, item: Any) -> Any:
-        """Return what a condition needs of one of its parts: a symbolic truth value, an array or a bool."""
+        """Return the truth value of an operand of ``and`` or ``or``: an array, symbolic number or bool."""
         found = regions_of(item)
         if found is not None:
             return found.truth(item)
@@ -191,7 +192,10 @@ class Statements:
         return answer
 
     def compared(self, symbol: str, left: Any, right: Any) -> Any:
-        """Run a comparison in the condition of a ``while``; defer it if it is probed and compares sizes."""
+        """Run a comparison in the condition of a ``while``.
+
+        Return a ``SizeCondition`` instead if the condition is only probed and the comparison is of sizes.
+        """
         compare = getattr(operator, symbol)
         if (
             self._is_probing
@@ -203,7 +207,7 @@ class Statements:
         return compare(left, right)
 
     def assert_(self, test: Any, message: Any) -> None:
-        """Run ``assert test, message()``; on an array of the recording, guard that it is True."""
+        """Run ``assert test, message()``. If ``test`` is an array of the recording, guard that it is True."""
         found = regions_of(test)
         if found is not None:
             found.expect(found.truth(test))
@@ -212,11 +216,11 @@ class Statements:
 
     # ------------------------------------------------------------------------------ loops
     def while_(self, test: Any, body: Any, exits: Any, guarded: Sequence[str]) -> None:
-        """Run a ``while``: in Python as long as its condition is known, otherwise as a recorded loop.
+        """Run a ``while``: in Python as long as its condition is known, and then as a recorded loop.
 
-        ``exits`` returns flags that end it, besides ``test``; it is None if there are none. ``guarded``
-        are variables that are read only if one of the flags is set. If the loop cannot be recorded, and
-        its condition compares sizes only and is False now, the loop is skipped.
+        ``exits()`` returns flags that end it, besides ``test``; ``exits`` is None if there are no flags.
+        ``guarded`` are variables that are read after it only if one of the flags is set. If the loop cannot
+        be recorded, and its condition compares sizes only and is False now, the loop is skipped.
         """
         while True:
             found = regions()
@@ -244,7 +248,7 @@ class Statements:
         return type(answer) is SizeCondition or regions_of(answer) is not None
 
     def _probed(self, test: Any) -> Any:
-        """Return the value of a ``while`` condition; comparisons of sizes stay undecided."""
+        """Return the value of a ``while`` condition, with comparisons of sizes left undecided."""
         before, self._is_probing = self._is_probing, True
         try:
             return test()
@@ -258,7 +262,7 @@ class Statements:
         return self.and_(_none(found, flags), lambda: self.truth(test())) if flags else test()
 
     def for_(self, items: Any, body: Any, exits: Any, guarded: Sequence[str], position: Position) -> None:
-        """Run a ``for``: in Python, as marked iterations, or as a recorded loop.
+        """Run a ``for``: in Python, with marked iterations (inside a marked loop), or as a recorded loop.
 
         ``body(item)`` runs one iteration; ``position`` is the location of the loop in the file. ``exits``
         and ``guarded`` are as in :meth:`while_`.
@@ -295,7 +299,7 @@ class Statements:
         return (function(item) for item in plain_items(items))
 
     def _in_python(self, items: Iterator[Any], body: Any, exits: Any) -> None:
-        """Run a loop in Python. Raise ``TracingError`` if values decide whether it was left."""
+        """Run a loop over ``items`` in Python. Raise ``TracingError`` if values decide whether it ends."""
         for item in items:
             flags, is_left = _flags(exits)
             if is_left:
@@ -310,7 +314,7 @@ class Statements:
     def _until_open(self, source: Source, length: int, body: Any, exits: Any) -> int:
         """Run iterations in Python until values decide whether the loop was left.
 
-        Return the number of iterations that have run; ``length`` if the loop has ended.
+        Return the number of iterations that have run, or ``length`` if the loop has ended.
         """
         for place, item in enumerate(in_python(source)):
             flags, is_left = _flags(exits)
@@ -332,10 +336,11 @@ class Statements:
         guarded: Sequence[str],
         position: Position,
     ) -> None:
-        """Record the iterations from number ``first`` on as an operation.
+        """Record the iterations from index ``first`` on as an operation.
 
         If they cannot be recorded and the length is a size, unroll them under a guard on the length. Raise
-        the error if the length depends on values, or if a flag may end the loop and iterations are left.
+        the error instead if the length depends on values, or if a flag may end the loop and iterations are
+        left. If variables have no kind before the loop, run a first iteration in Python.
         """
         place, is_size = _place(), found.is_size(length)
 
@@ -405,10 +410,10 @@ class Statements:
         return result if found is None else found.given_back(result)
 
     def call(self, function: Any, is_nested: bool = False) -> Any:
-        """Return what to call instead of ``function``: a function of the user is traced too.
+        """Return what to call instead of ``function``, such as the traced form of a function of the user.
 
-        Raise ``TracingError`` for ``print`` inside a recorded block. ``is_nested`` tells that other calls
-        compute its arguments, which may return lists that loops have appended to.
+        Raise ``TracingError`` for ``print`` inside a recorded block. ``is_nested`` is True if other calls
+        compute the arguments, because these may return lists that loops have appended to.
         """
         found = regions()
         if found is None:
@@ -442,7 +447,7 @@ class Statements:
         return function
 
     def converted(self, function: types.FunctionType) -> Any:
-        """Return the traced function, or the function itself if it has no source."""
+        """Return the traced form of ``function``, or ``function`` if it cannot be converted (cached)."""
         # Functions that one ``def`` makes share their code and differ in their closures.
         key = function.__code__, id(function)
         if key not in self._functions:
@@ -455,10 +460,9 @@ class Statements:
 
 
 def _failed(region: Callable[[bool], None]) -> TracingError | None:
-    """Record a loop as an operation and return None; return the error if that is impossible.
+    """Record a loop by ``region(has_rows)`` and return None, or return the error if that is impossible.
 
-    In case of an error nothing is recorded. If the loop writes to the array that it iterates over, it is
-    recorded again with rows read by index.
+    If the loop writes to the array that it iterates over, it is recorded again with rows read by index.
     """
     for has_rows in (True, False):
         try:
@@ -472,7 +476,7 @@ def _failed(region: Callable[[bool], None]) -> TracingError | None:
 
 
 def _flags(exits: Any) -> tuple[list[Any], bool]:
-    """Return the flags of a loop whose values are unknown, and True if any known flag is True."""
+    """Return the flags of ``exits()`` whose values are unknown, and True if any other flag is True."""
     flags = () if exits is None else exits()
     return [flag for flag in flags if regions_of(flag) is not None], any(
         flag for flag in flags if regions_of(flag) is None
@@ -506,30 +510,34 @@ def _user_frame() -> FrameType | None:
     return frame
 
 
-# -------------------------------------------------------------------------------------------------- decorator
-# ``graph_compiler.trace``, which records statements on values with all their branches.
+# -------------------------------------------------------------------------------------------- trace decorator
 
 
 def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | str = False) -> Any:
     """Mark a function whose ``if``, ``while`` and ``for`` on values are recorded as operations of the graph.
 
-    Conditions become ``branch`` with both sides recorded; loops become ``while_loop`` or ``scan``. ``and``,
+    An ``if`` becomes a ``branch`` with both sides recorded, and a loop a ``while_loop`` or ``scan``. ``and``,
     ``or``, ``not``, ``assert``, conditional expressions, ``break``, ``continue``, early ``return``, ``for ...
-    else`` and your own functions that it calls are included. One variant serves all values and trip counts,
-    also inside ``jax.jit``, ``tf.function`` and ``torch.compile``. Statements on values that Python knows run
-    as Python's own. Called without ``compile``, the function does what it did.
+    else`` and your own functions that it calls are recorded, too. One variant serves all values and trip
+    counts, also inside ``jax.jit``, ``tf.function`` and ``torch.compile``. Statements whose values are known
+    while recording run as in Python. Called without ``compile``, the function returns what it returned
+    before.
 
     Args:
         function: Function or method in NumPy, torch, JAX or eager TensorFlow, with its source in a file.
-            Without it a decorator is returned.
-        checkpointing: True stores only the carry of each iteration of a ``scan`` for the backward pass, and
+            If it is left out, a decorator is returned.
+        checkpointing: True stores only the carry of each iteration of a ``scan`` for the backward pass, which
             computes the iteration again.
 
+    Returns:
+        The function, rewritten for recording; a function that is traced already, unchanged.
+
     Raises:
-        NotCompilable: The object is not a Python function or has no source, or is a generator.
+        NotCompilable: ``function`` is not a Python function or method, its source is not found, or it is a
+            generator or a coroutine.
         InvalidOption: ``checkpointing`` is not True or False.
-        TracingError: When it is recorded, if a variable changes its shape or dtype between iterations or
-            branches, or an object outside the function would be changed. Names your line.
+        TracingError: Raised when the function is recorded, with your line: a variable changes its shape or
+            dtype between iterations or branches, or an object outside the function would be changed.
 
     >>> import numpy as np, graph_compiler
     >>> @graph_compiler.trace

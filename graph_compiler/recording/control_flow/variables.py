@@ -100,9 +100,10 @@ for _name in _BY_ITEMS:
 
 
 def plain(item: Any, depth: int = 0) -> Any:
-    """Return ``item`` with lists that loops have appended to as plain lists, inside containers too.
+    """Return ``item`` with each ``AppendableList`` replaced by a plain list, inside containers too.
 
-    Plain tuples, lists and dicts are searched four levels deep; lists and dicts are changed in place.
+    Plain tuples, lists and dicts are searched four levels deep. Lists and dicts are changed in place, and a
+    tuple is copied if it has to change.
     """
     if isinstance(item, AppendableList):
         return item.plain()
@@ -125,7 +126,7 @@ _ORDER = ("b", "u", "i", "f", "c")
 
 
 class _Undefined:
-    """Class of :data:`UNDEFINED`, the content of a variable without a value."""
+    """Class of :data:`UNDEFINED`, which represents the value of an unassigned variable."""
 
     def __repr__(self) -> str:
         return "no value"
@@ -135,13 +136,13 @@ UNDEFINED = _Undefined()
 
 
 class ContentsDiffer(TracingError):
-    """Values that blocks return, or that an iteration changes, have no common form and kind."""
+    """Raised if values that blocks return, or that an iteration changes, have no common form and kind."""
 
 
 class ClosureCells:
-    """The closure cells of the variables that some blocks assign.
+    """Access to the variables that some blocks assign, which are closure cells of the blocks.
 
-    cells: the cells by variable.
+    cells: the cells of assigned variables, by name.
     """
 
     def __init__(self, *functions: types.FunctionType) -> None:
@@ -187,9 +188,10 @@ class ClosureCells:
         return {name: item for name, item in found.items() if type(item) is list}
 
     def growing(self, outside: Container[int]) -> dict[str, Any]:
-        """Return the lists that the blocks append to, by variable, if nothing else refers to them.
+        """Return the lists that the blocks append to, by variable.
 
-        Variables that the blocks assign, and cells whose ids are in ``outside``, are left out.
+        Plain lists that something else refers to, variables that the blocks assign, and cells whose ids are
+        in ``outside`` are left out.
         """
         found = {}
         for name in self._appended - self.cells.keys():
@@ -223,7 +225,7 @@ _HOLDERS = 3
 
 
 def is_shared(items: Any) -> bool:
-    """Return True if something else refers to a list or dict inside a tuple, list or dict."""
+    """Return True if a list or dict at any depth of the container ``items`` has other references."""
     for key in items if type(items) is dict else range(len(items)):
         item = items[key]
         if (
@@ -266,7 +268,7 @@ def appended_in(code: types.CodeType) -> frozenset[str]:
     return frozenset(own).union(*inner) & frozenset(code.co_freevars)
 
 
-# ------------------------------------------------------------------------------------- containers
+# -------------------------------------------------------------------------------- forms of containers
 @dataclass(frozen=True)
 class ContainerForm:
     """Structure of nested tuples, lists and dicts without their leaves.
@@ -294,9 +296,9 @@ class ContainerForm:
 
 
 def flatten_containers(item: Any) -> tuple[ContainerForm, list[Any]]:
-    """Return the form of ``item`` and its leaves; anything but a tuple, list or dict is a single leaf.
+    """Return the form of ``item`` and its leaves; an object other than a tuple, list or dict is one leaf.
 
-    Subclasses are leaves too, except for named tuples.
+    An instance of a subclass is a leaf, too, except for a named tuple.
     """
     is_named = isinstance(item, tuple) and hasattr(type(item), "_fields")
     if type(item) not in (tuple, list, dict) and not is_named:
@@ -308,7 +310,7 @@ def flatten_containers(item: Any) -> tuple[ContainerForm, list[Any]]:
     ]
 
 
-# ------------------------------------------------------------------------------------- leaves
+# -------------------------------------------------------------------------------- leaves of variables
 @dataclass(frozen=True, eq=False)
 class VariableLeaf:
     """A leaf of a variable after a block has run.
@@ -325,7 +327,7 @@ class VariableLeaf:
         return type(self.item) in NUMBERS or self.kind is None
 
     def is_same(self, other: VariableLeaf) -> bool:
-        """Return True if both are the same object, or equal numbers or strings of the same type.
+        """Return True if both leaves are the same object, or equal numbers or strings of the same type.
 
         NaN equals NaN, and 0.0 differs from -0.0.
         """
@@ -376,10 +378,11 @@ def _kind(regions: Regions, item: Any) -> ArrayKind | None:
 
 
 def common_kind(one: ArrayKind, other: ArrayKind) -> ArrayKind | None:
-    """Return the common kind of two leaves, or None.
+    """Return the kind that two leaves can be converted to, or None.
 
-    Arrays must have the same dtype and shape. Of two numbers it is the wider kind. A number and an array
-    of rank 0 have the array's kind if its dtype can represent the number's.
+    Two arrays have one only if their dtypes and shapes are equal. For two numbers, it is the kind of the
+    wider type. For a number and a 0-d array, it is the array's kind if its dtype is of the number's
+    category (bool, integer, float, complex) or a higher one. A number that no dtype can hold has none.
     """
     # No array dtype can hold the number.
     if "object" in (one.dtype, other.dtype):

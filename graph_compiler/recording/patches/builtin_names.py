@@ -35,10 +35,10 @@ class _Use(NamedTuple):
     """One use of a builtin's name in a file.
 
     name: the name.
-    inside: first lines of the enclosing functions whose bodies contain it.
-    is_called: it is the function of a call.
-    is_harmless: a shim may be used there instead of the builtin.
-    is_argument: it is a parameter of that name.
+    inside: first lines of the enclosing functions whose bodies contain the use, outermost first.
+    is_called: True if it is the function of a call.
+    is_harmless: True if a shim works there, too.
+    is_argument: True for a parameter with the name.
     """
 
     name: str
@@ -49,10 +49,10 @@ class _Use(NamedTuple):
 
 
 def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
-    """Return those of ``names`` that the file calls and that its functions use in no other way.
+    """Return those of ``names`` that ``file`` calls and that its functions use in no other way.
 
-    A parameter of the same name is another use. Uses where a shim works as well (``isinstance``, ``map``,
-    a sort key, unevaluated annotations) and uses at module level do not count. Return an empty set if the
+    A parameter of the same name is another use. Uses where a shim works, too (``isinstance``, ``map``, a
+    sort key, unevaluated annotations), and uses at module level do not count. Return an empty set if the
     source cannot be read.
     """
     uses = [use for use in _uses(file) if use.name in names]
@@ -63,14 +63,14 @@ def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
 
 
 def passed_as_value(file: str, name: str) -> frozenset[int]:
-    """Return the first lines of the functions that pass ``name`` on as a value, and of those around them."""
+    """Return the first lines of the functions that pass ``name`` as a value, and of enclosing functions."""
     uses = (use for use in _uses(file) if use.name == name and not use.is_harmless and not use.is_argument)
     return frozenset(line for use in uses for line in use.inside)
 
 
 @functools.lru_cache(maxsize=256)
 def _uses(file: str) -> tuple[_Use, ...]:
-    """Return the uses of builtins in a file; an empty tuple if its source is not available."""
+    """Return the uses of names of builtins in ``file``, or an empty tuple if its source cannot be read."""
     try:
         return tuple(_uses_in(ast.parse("".join(linecache.getlines(file)))))
     except (SyntaxError, ValueError):
@@ -141,7 +141,7 @@ def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
 
 
 def _of_call(call: ast.Call) -> Iterator[ast.AST]:
-    """Yield the nodes of a call where any callable or class works in place of a builtin class."""
+    """Yield the nodes of a call where a shim works instead of a builtin."""
     yield call.func
     name = call.func.id if isinstance(call.func, ast.Name) else ""
     if name == "map":
@@ -181,10 +181,11 @@ def alias_of(name: str) -> str:
 
 
 def with_aliases(code: types.CodeType, names: Iterable[str]) -> types.CodeType:
-    """Return ``code`` in which calls of the globals ``names`` look up their aliases, in nested functions too.
+    """Return a copy of ``code`` in which calls of the globals ``names`` look up their aliases instead.
 
-    Return ``code`` itself if there are no such calls, and always on Python 3.10. Calls that would need an
-    extended argument keep the builtin. Offsets, lines and number of the instructions stay the same.
+    Functions inside ``code`` are included. Return ``code`` itself if there are no such calls, and always on
+    Python 3.10. Calls that would need an extended argument are not changed. The offsets and lines of the
+    instructions stay the same.
 
     >>> def whole(x): return x.astype(int) + int(x)
     >>> with_aliases(whole.__code__, ["int"]).co_names
@@ -226,7 +227,7 @@ _BUILT_IN = {type.__name__: type}
 
 
 class ClassShim:
-    """Proxy of a class, or of ``len``, that behaves like it, except that calling it calls ``call``.
+    """Proxy of a class, or of ``len``, that behaves like the original, except that a call calls ``call``.
 
     >>> asked = ClassShim(type, type)
     >>> asked(1), isinstance(int, asked), asked("Made", (), {}).__name__
@@ -277,10 +278,10 @@ def _converting(cls: Any, symbols: Symbols) -> ClassShim:
 
 
 def _recorded_as(cls: Any, item: Any, symbols: Symbols) -> Any:
-    """Return ``item``, a number that is recorded as an array, as ``cls``, which is int or float.
+    """Convert ``item``, a number that is recorded as an array, to ``cls``, which is int or float.
 
-    An item of that class is returned unchanged. Conversions between int and float are recorded if the
-    frontend can; otherwise the result is a plain number.
+    An item of that class is returned unchanged. A conversion between int and float is recorded if the
+    frontend can record it; otherwise the result is a plain number.
     """
     if item.__class__ is cls:
         return item
@@ -311,7 +312,7 @@ def _counting(symbols: Symbols) -> ClassShim:
 
 
 def builtin_lookups(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
-    """Yield a row for each of ``int``, ``float``, ``complex`` and ``len`` that the code of a function reads.
+    """Yield a ``LookedUp`` for each of ``int``, ``float``, ``complex`` and ``len`` that a function reads.
 
     >>> def length(x): return len(x)
     >>> [name for _, name, *_ in builtin_lookups([length])]
@@ -325,11 +326,11 @@ def builtin_lookups(functions: Iterable[types.FunctionType]) -> Iterator[LookedU
 
 
 def conversion_replacements(places: Iterable[LookedUp], symbols: Symbols) -> list[Replacement]:
-    """Return the patches for ``int``, ``float``, ``complex`` and ``len``.
+    """Return the patches for ``int``, ``float``, ``complex`` and ``len`` in the namespaces of ``places``.
 
-    Modules that only call a name, or use it in ``isinstance``, get its shim under that name. Other modules
-    get the shim under its alias, and their functions get rewritten code. A module that defines the name
-    itself is left alone.
+    A module that only calls a name (:func:`only_called`) gets the shim under that name. Any other module
+    gets the shim under its alias, and the functions in ``places`` get rewritten code. A module that defines
+    the name itself is not patched.
     """
     spaces: dict[tuple[int, str], dict[str, Any]] = {}
     files: dict[tuple[int, str], set[str]] = {}
@@ -378,9 +379,9 @@ def type_replacements(
     stands: Callable[[Any], bool],
     class_of: Callable[[Any], type] = lambda item: item.__class__,
 ) -> list[Replacement]:
-    """Return the patches that replace ``type`` by a shim, under whatever name ``places`` hold it.
+    """Return the patches that replace ``type`` by a shim where ``places`` (namespaces and names) refer to it.
 
-    The shim returns ``class_of(item)`` for an item for which ``stands`` is True.
+    The shim returns ``class_of(item)`` if it is called with an item for which ``stands(item)`` is True.
     """
 
     def ask(*args: Any, **kwargs: Any) -> Any:

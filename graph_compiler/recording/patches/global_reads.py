@@ -1,6 +1,6 @@
 """Tracking of globals that the user's code reads by string (``globals()[name]``, ``eval(text)``).
 
-Which ones it reads is known only while it runs.
+The names that it reads are known only while it runs.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _ANY = compile("name", "<globals>", "eval")
 
 
 class GlobalReads:
-    """The globals that code looks up by string, in the thread that made this object.
+    """Record of the globals that code looks up by string, in the thread that created this object.
 
-    The shims in :meth:`places` note the lookups.
+    The shims in :meth:`places` note the lookups while they are installed.
 
     >>> from .patch import replaced
     >>> def read(name): return globals()[name]
@@ -65,7 +65,7 @@ class GlobalReads:
         self._functions[code.co_names, code.co_code, id(space)] = types.FunctionType(code, space)
 
     def functions(self) -> list[types.FunctionType]:
-        """Return functions that read the same globals, so that a search of references finds them."""
+        """Return functions that read the noted globals, so that a search of references finds these."""
         for space in self._whole.values():
             for name in names_in(space):
                 self.note(space, name)
@@ -78,8 +78,8 @@ class GlobalReads:
 def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
     """Return guards on all globals of those ``functions`` whose code may read globals by string.
 
-    They cover the names of the globals, the identities of their values, and the items of lists, sets and
-    dicts. They serve code that has not run yet, whose reads are unknown.
+    The guards compare the names of the globals, and the identities of their values and of the items of
+    lists, sets and dicts. They are for code that has not run yet, so that its reads are unknown.
     """
     spaces = {
         id(one.__globals__): one.__globals__
@@ -116,7 +116,7 @@ def _identities(space: dict[str, Any], name: str) -> tuple[int, ...]:
 class _Noted(dict[str, Any]):
     """Dict that ``globals()`` returns to recorded code.
 
-    It notes lookups, and forwards lookups and writes to the dict of the module.
+    It notes lookups in ``GlobalReads``, and forwards lookups and writes to the dict of the module.
     """
 
     def __init__(self, reads: GlobalReads, space: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
-"""Patches of ``math`` and ``cmath`` for symbolic numbers and elements of arrays.
+"""Patches of ``math`` and ``cmath`` (``MATH``) for symbolic numbers and elements of arrays.
 
-The functions return symbolic numbers or record calls.
+The patched functions return symbolic numbers or record calls.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Symbols(NamedTuple):
     """Callbacks of a frontend for its symbolic numbers.
 
     is_symbolic(item): True for a symbolic number.
-    opened(args): the expressions of the arguments; None if the function must receive plain numbers.
+    opened(args): the expressions of the arguments, or None if the function must receive plain numbers.
     made(function, operands): the symbolic number for a function of expressions.
     number_of(item): the number in an array of one element; any other item unchanged.
     length_of(item): the size that ``len`` of an array returns; None for anything else.
@@ -44,7 +44,7 @@ class Symbols(NamedTuple):
 
 
 def _numbers(symbols: Symbols, args: Iterable[Any]) -> list[Any]:
-    """Return the arguments, and the items of sequences among them, with arrays of one element as numbers."""
+    """Return ``args``, and the items of sequences in them, with arrays of one element replaced by numbers."""
     # An iterator can be read only once.
     given = [list(item) if isinstance(item, Iterator) else item for item in args]
     nested = [_numbers(symbols, item) if isinstance(item, (list, tuple)) else item for item in given]
@@ -73,7 +73,7 @@ def _expressed(by_count: dict[int, str], symbols: Symbols, args: list[Any]) -> A
 
 
 def called(symbols: Symbols, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Record a call of ``original``, and return its result.
+    """Record a call of ``original`` with ``args``, and return its result.
 
     Return NotImplemented if no argument is a recorded number, or if the frontend cannot record the call.
     """
@@ -92,10 +92,12 @@ def _called(
     *args: Any,
     **kwargs: Any,
 ) -> Any:
-    """Return the result of a recorded call, or a symbolic number.
+    """Call ``original`` for a patch: return the result of a recorded call, or a symbolic number, if possible.
 
-    If neither is possible, call ``compose``, which builds the function from operators, for recorded or
-    symbolic arguments. Without ``compose`` or such arguments, call ``original``.
+    Otherwise, if an argument is recorded or symbolic, call ``compose``, which computes the function by
+    operators. If ``compose`` is None, or no argument is recorded or symbolic, call ``original``.
+
+    by_count: names of the function in ``FUNCTIONS`` of ``sizes``, by number of arguments.
     """
     symbols = session.symbols
     # These accept arrays as sequences of numbers.
@@ -120,7 +122,7 @@ def _called(
     return compose(*numbers, **kwargs) if compose is not None and is_open else original(*numbers, **kwargs)
 
 
-# ----------------------------------------------------------------- functions as operators and other functions
+# ----------------------------------------------------------------------------------------- composed functions
 def _hypot(*numbers: Any) -> Any:
     return (
         functools.reduce(math.hypot, numbers[2:], math.hypot(*numbers[:2]))

@@ -57,7 +57,7 @@ def restore_host_state(states: tuple[Any, Any]) -> None:
 def host_state_kept() -> Iterator[None]:
     """Restore the states of Python's and NumPy's global generators after the block.
 
-    It surrounds imports of frameworks, which draw numbers when they are loaded for the first time.
+    This is needed around imports of frameworks, which draw numbers when they are first loaded.
     """
     before = host_state()
     try:
@@ -79,10 +79,9 @@ def same_host_state(left: tuple[Any, Any], right: tuple[Any, Any]) -> bool:
     return bool(left[0] == right[0] and left[1][2:] == right[1][2:] and (left[1][1] == right[1][1]).all())
 
 
-# -------------------------------------------------------------------------------------------------- new names
-# Identifiers that are new at each call (``uuid.uuid4``).
-#
-# A recorded function may make them, if nothing that it computes depends on them.
+# -------------------------------------------------------------------------------------------- new identifiers
+# A recorded function may make identifiers that are new at each call (``uuid.uuid4``) if nothing that it
+# computes depends on them.
 
 _here = threading.local()
 _numbers = itertools.count(1)
@@ -94,10 +93,10 @@ _PATTERNS = (0x0, 0xFFFFFFFFFFFFFFFFFFFF)
 
 
 class _IdentifierWatch:
-    """Identifiers that one recording makes.
+    """State of one recording that makes identifiers.
 
-    pattern: the bits that they begin with; None for random ones.
-    origin: the function and line that made the first; empty if none was made.
+    pattern: the bits that the identifiers begin with; None for real, random identifiers.
+    origin: the function and line that made the first identifier; empty if none was made.
     """
 
     def __init__(self, pattern: int | None = None) -> None:
@@ -106,9 +105,9 @@ class _IdentifierWatch:
 
 @contextmanager
 def watching_names(pattern: int | None = None) -> Iterator[_IdentifierWatch]:
-    """Watch the UUIDs that user code makes in this thread inside the block.
+    """Watch the UUIDs that user code makes in this thread inside the block, and yield the watch.
 
-    They begin with the bits of ``pattern``; if it is None, they are those of the original function.
+    The UUIDs begin with the bits of ``pattern``. If it is None, they are those of the original function.
     """
     before, _here.watch = getattr(_here, "watch", None), _IdentifierWatch(pattern)
     try:
@@ -122,7 +121,7 @@ def patterns() -> tuple[int, ...]:
 
 
 class NewUUID(uuid.UUID):
-    """A UUID whose string may be used, and whose number may not."""
+    """UUID whose string can be read, while its number raises ``TracingError``."""
 
     __slots__ = ()
 
@@ -162,9 +161,9 @@ def _name(number: Any) -> NewUUID:
 
 
 def new_identifier(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Make a shim that returns a :class:`NewUUID` to user code inside :func:`watching_names`.
+    """Return a shim that returns a :class:`NewUUID` to user code inside :func:`watching_names`.
 
-    The watch notes where the first one was made. Other code gets the result of the original.
+    The watch notes where the first identifier was made. Other code gets the result of the original.
     """
 
     @forwards
@@ -180,8 +179,8 @@ def new_identifier(probe: Patch, probes: PatchSet, original: Any) -> Any:
         # The first recording uses real identifiers.
         if watch.pattern is None:
             return _name(original(*args, **kwargs).int)
-        # Names of two recordings are never equal, as those of two calls.
-        # They have version 4, as those of ``uuid4``.
+        # The count makes identifiers of two recordings differ, as those of two calls do. The last operation
+        # sets version 4, as ``uuid4`` does.
         number = (watch.pattern << 48 | next(_numbers)) & ~(0xF << 76) | 4 << 76
         return _name(number)
 

@@ -24,7 +24,9 @@ NOTHING = object()
 
 @contextmanager
 def replaced(places: Iterable[Replacement]) -> Iterator[None]:
-    """Set names to the items in ``places`` inside the block; after it, restore or delete them.
+    """Set names to the items in ``places`` inside the block; after it, restore the old items.
+
+    A name that did not exist is deleted.
 
     >>> space = {"len": len}
     >>> with replaced([(space, "len", 1), (space, "abs", 2)]):
@@ -103,9 +105,9 @@ Kind = Callable[["Patch", "PatchSet", Any], Any]
 class Patch(NamedTuple):
     """A function or attribute that is patched during a recording.
 
-    owner: the module, class or object that has it.
-    name: its name there.
-    kind: makes the shim, such as :data:`assume_result`.
+    owner: the module, class or object that has the function or attribute.
+    name: name of the function or attribute in ``owner``.
+    kind: function that makes the shim, such as :func:`assume_result`.
     on_read: callback of the shim; ``kind`` determines its arguments.
     """
 
@@ -116,9 +118,9 @@ class Patch(NamedTuple):
 
 
 class Session:
-    """One recording as seen by shims, with what they noted.
+    """One recording as seen by shims, with what they have noted.
 
-    trace: the frontend's object for its own rows.
+    trace: the frontend's object for its own patches.
     symbols: callbacks for symbolic numbers; None if there are none.
     outside(): context in which the framework computes immediately and records nothing.
     concrete(array): an array with elements for a proxy.
@@ -159,7 +161,10 @@ class Session:
         self._asked[key] = name, ask
 
     def facts(self) -> list[EnvironmentGuard]:
-        """Return a guard for each noted call of :func:`assume_result`: its result must stay the same."""
+        """Return a guard for each call that a shim of :func:`assume_result` noted.
+
+        The guard requires the result that the function returns now, when it is called again.
+        """
         return [
             EnvironmentGuard("{}() == {}", (ask, ask()), f"what {name} gives")
             for name, ask in self._asked.values()
@@ -175,7 +180,7 @@ _open = threading.local()
 def paused() -> Iterator[None]:
     """Hide the open sessions of this thread from shims inside the block.
 
-    Sessions opened inside are not hidden.
+    Sessions that are opened inside the block are not hidden.
     """
     before, _paused.is_so = getattr(_paused, "is_so", False), True
     try:
@@ -188,7 +193,7 @@ def paused() -> Iterator[None]:
 def _resumed(session: Session) -> Iterator[None]:
     """Open ``session`` in this thread inside the block, and resume shims if they are paused.
 
-    Sessions that are paused stay hidden.
+    Sessions that were paused before stay hidden.
     """
     before, paused_before = getattr(_open, "sessions", _NO_SESSIONS), getattr(_paused, "is_so", False)
     # Shims must not report to paused sessions what happens in this one.
@@ -205,7 +210,7 @@ def sessions_here() -> tuple[Session, ...]:
 
 
 class PatchSet:
-    """Patches whose shims are installed while a session is open in any thread.
+    """Patches whose shims are installed while a session of the set is open in any thread.
 
     The shims report to the sessions of the thread that calls them.
     """
@@ -231,7 +236,7 @@ class PatchSet:
     def opened(self, session: Session) -> Iterator[None]:
         """Open ``session`` for this thread inside the block.
 
-        The shims are installed as long as any session is open.
+        The first open session of all threads installs the shims, and the last one to end removes them.
         """
         with self._lock:
             if not self._open:
@@ -251,7 +256,7 @@ class PatchSet:
                     set_all(self._before)
 
     def _make_shims(self) -> None:
-        """Make the shims, unless those of the last session replace the same originals."""
+        """Make the shims, unless the originals are those for which shims were made before."""
         found = [space.get(row.name, NOTHING) for row, space in zip(self._rows, self._spaces)]
         # The originals are the same as last time, and so are their shims.
         if found == self._originals:
@@ -272,9 +277,9 @@ class PatchSet:
         return group_by_owner((row.owner, row.name, item) for row, item in zip(self._rows, items))
 
     def shims_in(self, spaces: Iterable[dict[str, Any]]) -> Iterator[Replacement]:
-        """Yield patches for names in ``spaces`` that hold an original.
+        """Yield patches that replace originals by their shims under the names that ``spaces`` have for them.
 
-        Shims exist only once a session has been opened; before, nothing is yielded.
+        Yield nothing before a first session has been opened, because there are no shims yet.
         """
         known = self._by_original
         for space in spaces:
@@ -293,7 +298,7 @@ def patching(
 ) -> Iterator[Session]:
     """Report calls by this thread to ``session`` inside the block, even under names imported into ``spaces``.
 
-    ``places`` are replaced too. All names are restored after the block.
+    The further replacements ``places`` are made, too. All names are restored after the block.
 
     >>> import os
     >>> from .patch import assume_result
@@ -311,11 +316,10 @@ def patching(
 
 
 def assume_result(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Make a shim that calls the original, and adds a guard that its result stays the same.
+    """Return a shim that calls the original and adds a guard that its result stays the same.
 
     The guard compares what ``on_read(original, *args)`` returns, or the class of the exception that it
-    raises. Calls that libraries make for their own use are not guarded, as they affect only how a library
-    computes.
+    raises. Calls that a framework, or a module such as ``logging``, makes for its own use are not guarded.
     """
 
     def again(*args: Any, **kwargs: Any) -> Any:
@@ -339,10 +343,11 @@ def assume_result(probe: Patch, probes: PatchSet, original: Any) -> Any:
 
 
 def refuse_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Make a shim that raises ``TracingError`` with the line of the user's call.
+    """Return a shim that raises ``TracingError`` with the line of the call in user or library code.
 
-    It is for functions whose result differs each time, so that no guard could compare it. It calls the
-    original if nothing is recorded, if no user code made the call, or if ``on_read(*args)`` is True.
+    It is for functions whose result differs each time, so that no guard could compare it. The shim calls
+    the original if nothing is recorded, if other code made the call (:func:`user_of`), or if
+    ``on_read(*args)`` is True.
     """
 
     @forwards
@@ -359,7 +364,7 @@ def refuse_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
 
 
 def note_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Make a shim that calls ``on_read(session, *args)`` for each session of its thread, and the original."""
+    """Return a shim that calls ``on_read(session, *args)`` for each session, then ``original``."""
 
     @forwards
     def noted(*args: Any, **kwargs: Any) -> Any:
@@ -371,7 +376,7 @@ def note_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
 
 
 def replace_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Make a shim that calls ``on_read(session, original, *args)`` in place of ``original``.
+    """Return a shim that calls ``on_read(session, original, *args)`` instead of ``original``.
 
     The session is the innermost open one of the calling thread. If none is open, the shim calls
     ``original``.
@@ -388,10 +393,10 @@ def replace_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
 
 
 def replace_call_anywhere(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Make a shim like :data:`replace_call` that also serves threads without a session, by another thread's.
+    """Return a shim like that of :func:`replace_call` that also works in threads without a session.
 
-    It is for values that come from outside a function, such as random numbers, which all threads draw from
-    the same source.
+    There it uses the newest session of any thread. It is for values from a source that all threads share,
+    such as random numbers.
     """
 
     @forwards

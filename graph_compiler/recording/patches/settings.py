@@ -26,14 +26,14 @@ from ...forwarding import forwards
 from .host_random import NAMES
 from .patch import Patch, PatchSet, assume_result, paused, refuse_call
 
-# ---------------------------------------------------------------------------------------------------- imports
-# Patches of imports: what the top level of a module does during its first import is not recorded.
+# -------------------------------------------------------------------------------------------------- imports
+# The first import of a module runs code at its top level, which is not recorded.
 
 
 def run_outside(probe: Patch, probes: PatchSet, original: Any) -> Any:
-    """Make a shim that pauses all recordings of this thread while the original runs.
+    """Return a shim that pauses all recordings of this thread while the original runs.
 
-    If ``on_read(*args)`` is True, it calls the original as usual.
+    If ``on_read(*args)`` is True, it does not pause them.
     """
 
     @forwards
@@ -55,7 +55,7 @@ def run_outside(probe: Patch, probes: PatchSet, original: Any) -> Any:
 def _is_statement_loaded(
     name: str, globals: Any = None, locals: Any = None, fromlist: Sequence[str] | None = (), level: int = 0
 ) -> bool:
-    """Return True if an import statement finds its module, and the names it takes from it, loaded."""
+    """Return True if the module of an import statement, and all names in ``fromlist``, are loaded already."""
     package = (globals or {}).get("__package__") if level else None
     if level and not package:
         return False
@@ -84,9 +84,10 @@ _stat = os.stat
 
 
 def _of_file(_: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return the contents of a file; of a large one, its time of writing, size and inode.
+    """Return the bytes of a regular file of at most 64 KiB that is named by a path.
 
-    Return None for a missing file, and if the arguments name no file.
+    For any other file, or a directory, return its time of modification, size and inode. Return None if it
+    does not exist, or if the arguments name no file.
     """
     file: Any = args[0] if args else next((kwargs[name] for name in _NAMES if name in kwargs), None)
     try:
