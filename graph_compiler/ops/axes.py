@@ -96,7 +96,7 @@ def _index(params: Params, x: ArraySpec, order: Order) -> Moved | None:
 
 
 def _reshape(params: Params, x: ArraySpec, order: Order) -> Moved | None:
-    """Rule of ``reshape``, which may join, split or drop spatial axes of channels-last arrays.
+    """Apply the rule of ``reshape``, which may join, split or drop spatial axes of channels-last arrays.
 
     Return None for any other order, if the first two sizes (batch and channels) change, or if all spatial
     axes are dropped and one of them does not have size 1.
@@ -116,7 +116,7 @@ def _reshape(params: Params, x: ArraySpec, order: Order) -> Moved | None:
 
 
 def _set_layout(params: Params, x: ArraySpec, order: Order) -> Moved | None:
-    """Rule of operations with a parameter ``layout``, which becomes channels last.
+    """Apply the rule of operations with a parameter ``layout``, which becomes channels last.
 
     Return None if it is channels last already, for any other order, or if the array has other axes than
     batch, channels and the spatial ones.

@@ -1,1 +1,1 @@
-"""Loops: made of recorded iterations, and optimized (scan operands, invariant code, trip counts, checks)."""
+"""Passes that make loops of recorded iterations, and passes that optimize loops."""

@@ -137,7 +137,7 @@ class _RangeProver:
         return (step,) if length is None else (step, not_cut_off(length) - 1 - step)
 
     def _with_first(self, facts: Facts) -> Facts:
-        """Return ``facts``, and those that decrease with the innermost loop index once more for index 0."""
+        """Return ``facts``, and those that decrease with the innermost loop index also for index 0."""
         step = self._step()
         found = ((fact, *self._innermost(fact)) for fact in facts)
         return (

@@ -205,7 +205,10 @@ class PaddedBuilder:
         return own == span or (own.low == span.low and self.are_equal(own.size, span.size))
 
     def _moved(self, item: PaddedArray, axis: int, own: Span, span: Span) -> PaddedArray:
-        """Shift the elements of an axis from the span ``own`` to ``span``, with zeros in the padding."""
+        """Shift the elements of an axis from the span ``own`` to ``span``, with zeros in the padding.
+
+        Raise ``CannotPad`` if the spans differ in width.
+        """
         if not self.are_equal(own.width, span.width):
             raise CannotPad
         build, full = self.build, self.fill_padding(item, 0)
