@@ -20,7 +20,7 @@ _Specs = tuple[ArraySpec, ...]
 
 
 class RegionSpec(Protocol):
-    """Protocol of a region for shape and dtype rules."""
+    """Protocol of a region, as the shape and dtype rules of this section read it."""
 
     name: str
 

@@ -144,7 +144,10 @@ def triu_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySp
 
 
 def _lower_count(n_rows: Any, n_cols: Any, k: Any) -> Any:
-    """Return the number of elements on and below diagonal ``k``."""
+    """Return the number of elements on and below diagonal ``k``.
+
+    Symbolic sizes give ``Unknown``, except for the diagonals 0 and -1 of square matrices.
+    """
     if not any(isinstance(number, Size) for number in (n_rows, n_cols, k)):
         return sum(min(max(row + k + 1, 0), n_cols) for row in range(n_rows))
     # For other diagonals, no single formula fits all sizes.
@@ -361,7 +364,8 @@ inside the axis, and ``start <= stop``: lifting has clamped them if the source f
 def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
     """Return the shape of what ``key`` selects from an array of this ``shape``.
 
-    Raise ``InvalidGraph`` if the key has too many items, or if a known bound lies outside of its axis.
+    Raise ``InvalidGraph`` if the key has too many items, or if an index or the start of a slice is known to
+    lie outside of its axis. The stop of a slice is not checked.
 
     >>> keyed_shape((5, 6, 7), (0, (1, -1, 1), None))
     (4, 1, 7)
@@ -388,9 +392,9 @@ def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
 
 
 def _inside(first: Any, size: Any, count: Any) -> bool:
-    """Return False if a selection of ``count`` elements begins outside of an axis of ``size`` or is negative.
+    """Return False if ``first`` lies outside of an axis of ``size``, or ``count`` is negative.
 
-    Return True if one of the numbers is symbolic.
+    Return True if one of the three is symbolic. With ``count`` 0, ``first`` may be beyond the axis.
     """
     if not (isinstance(first, int) and isinstance(size, int) and isinstance(count, int)):
         return True

@@ -359,7 +359,7 @@ def cross_entropy(
 ) -> ArraySpec:
     """Compute the cross entropy of ``softmax(logits)`` and class indices; options as in ``nll_loss``.
 
-    ``label_smoothing`` is the share that is distributed equally over all classes.
+    ``label_smoothing`` is the share of the target probability that is distributed equally over all classes.
     """
     return _by_reduction(target.shape, dtype_of(logits, weight), reduction)
 

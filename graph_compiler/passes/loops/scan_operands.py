@@ -34,7 +34,7 @@ def _always(node: Node, axes: Axes) -> bool:
 
 
 def _over_other_axes(node: Node, axes: Axes) -> bool:
-    """Return True if ``node`` works along other axes of its operands than ``axes``, their axes of rows."""
+    """Return True if ``node`` works along no axis of rows. ``axes`` has that axis for operands with rows."""
     carriers = [item for item in node.inputs if isinstance(item, Value)]
     return all(
         axes.get(item) not in normalise_axes(node.params["axis"], item.ndim)

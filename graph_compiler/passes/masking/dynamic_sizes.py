@@ -210,7 +210,7 @@ class _SelectedRows:
         return _finds(node) and node.inputs[-1] is self.mask
 
     def unified(self, condition: Any) -> Any:
-        """Return ``condition`` with all counts replaced by the first one."""
+        """Return ``condition`` with the equal sizes in ``sizes`` replaced by the first of them."""
         if not isinstance(condition, Size):
             return condition
         return substitute(
@@ -479,7 +479,7 @@ class _SizeBounder(Rewriter):
 
     @staticmethod
     def _finite(build: Builder, rows: _PaddedRows, value: Value) -> Value:
-        """Return ``value``; if it is real or complex floating-point, with ones if no row was selected.
+        """Return ``value``, or ones if its dtype is floating-point or complex and no row was selected.
 
         The original computes nothing in that case, so an infinite derivative must not meet the zero
         gradient.

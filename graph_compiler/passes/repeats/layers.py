@@ -220,7 +220,10 @@ class _LayerBoundaries:
         return len({number for number in self.numbers[begin : begin + self.period] if number is not None})
 
     def strides(self, first: int, count: int) -> int:
-        """Return how many different increments the weights' number has between neighbouring layers."""
+        """Return the number of different increments of the weights' number from layer to layer.
+
+        It is read at the first node of a layer with such a number; where there is none, it counts as 0.
+        """
         begin = first - self.run.first
         place = next(place for place in range(begin, begin + self.period) if self.numbers[place] is not None)
         numbers = [self.numbers[place + layer * self.period] or 0 for layer in range(count)]

@@ -66,7 +66,10 @@ def _inline(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
 
 
 def _in_module(node: Node, path: list[str]) -> Node:
-    """Return ``node`` with each ``*`` of its module path (``layer.*.norm``) replaced from ``path``."""
+    """Return ``node`` with each ``*`` in its module path (``layer.*.norm``) replaced from ``path``.
+
+    The replacement is the part of ``path`` at the same index; without one, ``*`` stays.
+    """
     own = node.origin.module.split(".")
     module = ".".join(
         path[place] if part == "*" and place < len(path) else part for place, part in enumerate(own)
