@@ -368,13 +368,19 @@ def _tridiagonal_solve(b: Any, lower: Any, diagonal: Any, upper: Any, x2: Any) -
 
 @declare(_LINALG)
 def cholesky_solve(x1: ArraySpec, x2: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
-    """Solve ``A @ x == x2``, given the Cholesky factor ``x1`` of A; leading axes broadcast."""
+    """Solve ``A @ x == x2``, given the Cholesky factor ``x1`` of A; leading axes broadcast.
+
+    The factor is lower triangular, or upper triangular with ``upper``.
+    """
     return ArraySpec(broadcast(x1.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(x1, x2))
 
 
 @declare(_LINALG)
 def cholesky_inverse(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
-    """Compute the inverse of the matrix whose Cholesky factor is ``x``."""
+    """Compute the inverse of the matrix whose Cholesky factor is ``x``.
+
+    The factor is lower triangular, or upper triangular with ``upper``.
+    """
     return x
 
 
