@@ -1,9 +1,8 @@
 """How each kind of container is read, changed and restored, and which of its parts a graph reads.
 
-Kinds are lists, dicts, sets, closure cells, globals, classes and objects.
-
-:func:`kind_of` is for what a function finds outside its arguments; it bypasses overridden methods.
-:func:`given_kind` is for arguments, which are read through the methods of their class as the caller does.
+Kinds are lists, dicts, sets, closure cells, globals, classes and objects. :func:`kind_of` is for containers
+that a function finds outside its arguments; it bypasses overridden methods. :func:`given_kind` is for
+arguments, which are read through the methods of their class, as the caller does.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from .references import NamespacePart, module_of
 
 
 def registered_with(cls: abc.ABCMeta) -> frozenset[Any]:
-    """Return weak references to the classes registered with an abstract class, or with a subclass of it.
+    """Return weak references to the classes registered with ``cls``, or with subclasses of it.
 
     >>> class Scaled(abc.ABC): ...
     >>> before = registered_with(Scaled)
@@ -72,9 +71,9 @@ def is_holding(cls: type) -> bool:
 
 
 def reads_itself(cls: type) -> bool:
-    """Return True if the methods of a class as in :func:`is_holding` read what its instances contain.
+    """Return True if methods of the standard library read what instances of ``cls`` contain.
 
-    Return False for any other class.
+    This is so for some of the classes for which :func:`is_holding` is True, and for their subclasses.
 
     >>> import queue, types
     >>> reads_itself(queue.Queue), reads_itself(types.SimpleNamespace)
@@ -84,11 +83,11 @@ def reads_itself(cls: type) -> bool:
 
 
 class GuardedAnswers(NamedTuple):
-    """Objects of the standard library that are guarded by what they return, instead of by their attributes.
+    """Row for a class whose objects are guarded by what their methods return, instead of by their attributes.
 
-    cls: their class.
-    names: code that reads one of these gets the guard.
-    read: returns what is compared.
+    cls: the class, of the standard library.
+    names: code that reads one of these attributes gets the guard.
+    read: function of an object that returns what is compared.
     what: description for messages.
     """
 
@@ -117,7 +116,7 @@ def is_asked(item: Any) -> bool:
 
 
 def answers_of(item: Any, names: Collection[str]) -> list[GuardedAnswers]:
-    """Return the rows whose guards code that reads ``names`` needs for ``item``; mostly an empty list.
+    """Return the rows with which code that reads ``names`` guards ``item``; mostly an empty list.
 
     >>> logger = logging.getLogger("graph_compiler.doctest")
     >>> [row.what for row in answers_of(logger, {"isEnabledFor"})], answers_of(logger, {"info"})
@@ -160,11 +159,12 @@ MISSING = _Missing()
 class ContainerKind:
     """How a kind of container is read and changed.
 
-    pairs: returns its parts by key.
-    put: sets a part, or removes it if the value is ``MISSING``.
-    refilled: replaces all parts; None if it is enough to set those that differ.
+    pairs(container): a new dict of its parts by key.
+    put(container, key, value): sets a part, or removes it if ``value`` is ``MISSING``.
+    refilled(container, parts): replaces all parts; None if it is enough to set those that differ.
     dotted: True if the parts are attributes.
-    is_surely: fast check that a container still holds exactly these parts. False may also mean unknown.
+    is_surely(container, parts): fast check that a container still has exactly these parts. False may also
+        mean unknown.
     """
 
     pairs: Callable[[Any], dict[Any, Any]]
@@ -186,7 +186,7 @@ class ContainerKind:
 def _dict_behind(held: Any) -> tuple[Any, Any]:
     """Return the underlying dict of a dict or proxy, and the class whose methods bypass overrides.
 
-    The class is ``OrderedDict`` or ``dict``. Proxies are those that TensorFlow uses for tracking.
+    The class is ``OrderedDict`` or ``dict``. TensorFlow's proxies for tracking are unwrapped.
     """
     while not issubclass(type(held), dict):
         held = held.__wrapped__
@@ -250,7 +250,7 @@ _slots: dict[int, tuple[weakref.ref[type], list[str]]] = {}
 
 
 def slots_of(item: Any) -> list[str]:
-    """Return the names of the attributes that an object has in slots; dunder names are left out."""
+    """Return the names of the slots of ``item``, without dunder names and names that a subclass hides."""
     cls = type(item)
     found = _slots.get(id(cls))
     if found is None or found[0]() is not cls:
@@ -384,9 +384,9 @@ _KINDS: tuple[tuple[Any, ContainerKind], ...] = (
 
 
 class Field(str):
-    """The name of an attribute as a key.
+    """Name of an attribute as a key of a part.
 
-    It equals the same string as a key of a dict; only its class tells them apart.
+    It equals the same string as a key of a dict, so only its class shows that it is an attribute.
     """
 
     __slots__ = ()
@@ -407,10 +407,10 @@ _APPENDED = ContainerKind(lambda held: _numbered(held.added), lambda held, key, 
 
 
 def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
-    """Return how a container among arguments is read and changed.
+    """Return how the container ``item`` in an argument is read and changed.
 
-    Tuples, lists, deques, mappings and objects with a ``__dict__`` are containers. Return None for
-    anything else, and for classes, modules and, unless ``always``, callables.
+    Tuples, lists, deques, mappings and objects with a ``__dict__`` are containers. Return None for any other
+    object, and for classes, modules and, unless ``always``, callables.
 
     >>> from collections import UserDict
     >>> given_kind(UserDict(a=1)).pairs(UserDict(a=1)), given_kind(len)
@@ -428,11 +428,11 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
 
 
 def kind_of(item: Any, always: bool = False) -> ContainerKind | None:
-    """Return how a container that a function finds outside its arguments is read and changed.
+    """Return how ``item``, a container that a function finds outside its arguments, is read and changed.
 
-    Writable NumPy arrays and other buffers are containers. Return None for anything else: tuples, other
-    arrays, plain values, functions, modules, classes that are not the user's and, unless ``always``,
-    objects of classes that hold nothing of the user's.
+    Besides the kinds of this module, writable NumPy arrays and other buffers are containers. Return None for
+    any other object: tuples, other arrays, plain values, functions, modules, classes that are not the user's
+    and, unless ``always``, objects of classes that contain nothing of the user's.
     """
     for cls, kind in _KINDS:
         if isinstance(item, cls):
@@ -478,16 +478,16 @@ def is_whole(item: Any) -> bool:
 
 
 # ------------------------------------------------------------------------------------------------- free parts
-# Parts of containers that a graph reads at each call, so that no guard compares them.
+# A graph reads some parts of containers at each call, so that no guard compares them.
 
 _ALL = (None,)
 
 
 @dataclass(frozen=True)
 class FreeParts:
-    """Predicate ``free(item, key)``: True if a part of a container is free.
+    """Predicate ``free(item, key)``: True if a part of a container is free, so that no guard compares it.
 
-    keys_of: returns the keys of an object's free parts; the key None stands for all of them.
+    keys_of(item): keys of the free parts of a container; the key None stands for all parts.
 
     >>> free = FreeParts(lambda item: ["step"])
     >>> free({}, "step"), free({}, "rate"), free({}, None), free.without({}, frozenset({"step", "rate"}))
@@ -501,7 +501,7 @@ class FreeParts:
         return None in keys or key in keys
 
     def without(self, item: Any, keys: frozenset[Any]) -> frozenset[Any]:
-        """Return those of ``keys`` that are not free in ``item``; ``keys`` itself if none is free."""
+        """Return those of ``keys`` that are not free in ``item``."""
         free = self.keys_of(item)
         if None in free:
             return frozenset()
@@ -515,8 +515,8 @@ def free_parts(
 ) -> FreeParts:
     """Return the :class:`FreeParts` of ``parts``, pairs of a container's id and a key.
 
-    All parts of containers for which ``is_whole`` is True are free, too. ``container_of`` returns the
-    container of an object's attributes.
+    All parts of containers for which ``is_whole`` is True are free, too. ``container_of`` maps the object
+    that is asked about to its container, such as an object to its attributes.
     """
     keys: dict[int, set[Any]] = {}
     for container, key in parts:

@@ -1,7 +1,4 @@
-"""Library code that the user's code may run, and the framework that a callable is written in.
-
-Modules of the standard library and of frameworks are not searched otherwise.
-"""
+"""Library code that the user's code may run, guards on it, and the framework of a callable."""
 
 from __future__ import annotations
 
@@ -41,18 +38,18 @@ _NO_CODE = (str, bytes, int, float, complex, type(None), types.CodeType)
 
 
 class LibraryCode(NamedTuple):
-    """Functions of libraries, and the namespaces of the modules that their code names."""
+    """Functions of libraries, and the namespaces of these functions and of the modules that code names."""
 
     functions: list[types.FunctionType]
     spaces: list[dict[str, Any]]
 
 
 def library_code(roots: Iterable[Any], opened: Collection[str] = ()) -> LibraryCode:
-    """Return the library code that functions, classes and objects among ``roots`` may run.
+    """Return the code of installed libraries that functions, classes and objects in ``roots`` may run.
 
-    The walk goes from a function to what its own code names, so its length does not depend on the size of
-    the packages. It does not enter frameworks and the standard library, except for packages in ``opened``.
-    It passes through the user's functions, which are not in the result.
+    The search goes from a function to the objects that its code names, so its length does not depend on the
+    size of packages. It does not enter frameworks and the standard library, except for packages in
+    ``opened``. It passes through the user's functions, which are not in the result.
     """
     return _Walk(roots, opened).found()
 
@@ -155,11 +152,11 @@ class _CodeReads(NamedTuple):
 def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
     """Yield guards on the attributes that ``functions`` read from modules outside the user's code.
 
-    These are modules of the standard library, frameworks and installed packages. A guard covers a number,
-    string, list, set or dict, or an attribute of an object if the code names it too. Anything else, such
-    as a function or class, is assumed constant. In a dict of more than 100 items, such as ``sys.modules``,
-    only keys that are string constants in the code are compared. The ``decimal`` context is guarded if the
-    code refers to ``decimal``.
+    These are modules of the standard library, frameworks and installed packages. A guard covers a number, a
+    string, the items of a list, set or dict, the level of a logger, or an attribute of an object if the code
+    names it, too. Any other object, such as a function or class, is assumed constant. In a dict of more than
+    100 items, such as ``sys.modules``, only the values at keys that are string constants in the code are
+    compared. The ``decimal`` context is guarded if the code refers to ``decimal``.
 
     >>> import types, warnings
     >>> [fact.what for fact in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
@@ -224,9 +221,9 @@ def _part(
 
 
 def _snapshot(items: Any, texts: frozenset[str]) -> list[Any]:
-    """Return the contents of a list, set or dict; of a dict with over 100 items, the values at ``texts``.
+    """Return the contents of a list, set or dict; for a dict of over 100 items, the values at ``texts``.
 
-    Return an empty list for anything else.
+    Return an empty list for any other object.
     """
     if isinstance(items, dict):
         return (
@@ -239,20 +236,18 @@ def _holds(own: dict[str, Any], name: str, texts: frozenset[str], before: list[A
     return same_items(_snapshot(own.get(name), texts), before)
 
 
-# -------------------------------------------------------------------------------------------------- framework
-# Detection of the framework that a callable is written in.
-#
-# Its class, its arguments and what its code refers to decide.
+# ---------------------------------------------------------------------------------------- framework detection
+# The class of a callable, its arguments and the objects that its code refers to decide.
 
 _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 
 def is_self_contained(function: Any) -> bool:
-    """Return True for a function whose code refers only to functions in modules of frameworks.
+    """Return True if ``function`` is a function whose code refers only to functions in modules of frameworks.
 
-    It has no defaults, closure or attributes, and its code has no nested functions, imports, handlers or
-    writes to names. A name after a dot may be an attribute of an argument (``x.T``), but no constant or
-    class of such a module.
+    It has no defaults, closure or attributes, and its code has no nested functions, imports, exception
+    handlers or writes to names. A name after a dot may be an attribute of an argument (``x.T``), but no
+    constant or class of such a module.
 
     >>> import numpy as np
     >>> scale = 2
@@ -310,13 +305,13 @@ def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]
 def framework_of(
     obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None = None, arrays: bool = True
 ) -> str | None:
-    """Return the framework that ``obj`` is written in; None if it is unknown or has no frontend.
+    """Return the framework that ``obj`` is written in, or None if it is unknown or has no frontend.
 
-    It is the framework that the class and the code refer to. If they refer to several or none, it is that
-    of the arguments in ``call``, ``(args, kwargs)``: a torch function may be called, and so recorded, with
-    JAX arrays. NumPy is chosen last, and only with a call, because a function that uses it may well
-    compute with tensors. Unless ``arrays``, arrays that the code names are ignored. Frontends of other
-    packages are loaded only if none of this package fits.
+    It is the framework that the class and the code refer to. If they refer to several or none, it is the
+    framework of the arguments in ``call``, ``(args, kwargs)``: a torch function may be called, and so
+    recorded, with JAX arrays. NumPy is chosen last, and only with a call, because a function that uses it
+    may well compute with tensors. Unless ``arrays``, arrays that the code names are ignored. Frontends of
+    other packages are looked up only if no frontend of this package fits.
 
     >>> import numpy as np
     >>> framework_of(lambda x: x + np.pi), framework_of(lambda x: x + np.pi, ((1.0,), {}))
@@ -336,8 +331,8 @@ def framework_of(
 def _told(named: Iterable[str], given: Iterable[str], entries: Mapping[str, FrontendEntry]) -> list[str]:
     """Return the frameworks of the packages in ``named`` (by the code) and ``given`` (by the arguments).
 
-    Those of ``given`` come first, unless the code names exactly one framework, not counting those with
-    ``is_everywhere``. Packages without a frontend are left out.
+    The frameworks of ``given`` come first, unless the code names exactly one framework, not counting those
+    with ``is_everywhere``. Packages without a frontend are left out.
     """
     table = frameworks_by_package(entries.values())
     by_code, by_arrays = (
@@ -362,8 +357,8 @@ def _is_unknown(package: str) -> bool:
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
     """Raise ``SourceNotFound`` for a ``TypeError`` inside the block if the chosen framework is wrong.
 
-    That is so if ``obj`` is recorded as ``written_in`` one framework but refers only to another. Otherwise
-    the ``TypeError`` is raised unchanged.
+    It is wrong if ``obj`` does not refer to ``written_in``, the framework that it is recorded as, but to
+    another one. Otherwise the ``TypeError`` is raised unchanged.
     """
     try:
         yield
@@ -393,7 +388,7 @@ def is_of_framework(cls: type) -> bool:
 def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
     """Yield the packages that a callable belongs or refers to, first those of its class.
 
-    A package may be yielded several times. For a partial, those of its arguments count too.
+    A package may be yielded several times. For a partial, the packages of its arguments come first.
     """
     if is_self_contained(obj):
         yield from packages_named(obj)
@@ -444,8 +439,8 @@ def _called(obj: Any) -> Iterable[types.FunctionType]:
 def _packages_referenced(obj: Any, arrays: bool) -> Iterator[str]:
     """Yield the packages of the objects that the code of ``obj``, or of functions it calls, refers to.
 
-    Each object contributes the package of its module and those of its class's MRO. Unless ``arrays``,
-    objects that have a ``shape`` and a ``dtype`` are skipped.
+    Each object contributes the package of its module and those of its class's MRO; a class contributes its
+    own MRO. Unless ``arrays``, objects that have a ``shape`` and a ``dtype`` are skipped.
     """
     for item in (item for function in _called(obj) for item in named_objects(function)):
         item = item.func if isinstance(item, functools.partial) else item

@@ -1,6 +1,7 @@
-"""Namespaces in which recorded code finds its globals, and an index of the names that it has not read.
+"""Namespaces in which recorded code finds its globals, and an index of attributes by name.
 
-They belong to all functions that may run, which are found by the names in their code.
+``spaces_of`` finds the namespaces of all functions that may run, by the names in their code. ``NameIndex``
+stores attributes until code reads their names.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ from ..code.ownership import is_internal
 from .references import function_layers, named_objects
 
 # ------------------------------------------------------------------------------------------------- name index
-# Index from names to the attributes that no code has read so far, so that each attribute is visited once.
+# The index stores attributes that no code has read so far, so that each attribute is visited once.
 
 
 class _Entry(NamedTuple):
     """An attribute whose name no code has read so far.
 
-    number: its index in the order in which attributes were added.
-    item: its value.
-    in_module: True if its owner is a module.
-    is_setter: True if it is a data descriptor of a class, which setting an attribute of an instance calls.
+    number: position in the order in which attributes were added.
+    item: value of the attribute.
+    in_module: True if the owner of the attribute is a module.
+    is_setter: True if the attribute is a data descriptor of a class, which setting an attribute of an
+        instance calls.
     """
 
     number: int
@@ -36,13 +38,13 @@ class _Entry(NamedTuple):
 
 
 class NameIndex:
-    """Names that code uses, and the attributes that wait for their names to be used.
+    """Index of attributes by name, which releases each attribute once code uses its name.
+
+    :meth:`released` returns the attributes whose names were used since its last call.
 
     reads: names that code reads.
     sets: names of attributes that code sets.
     fragments: parts of names that code composes. The empty fragment is a part of every name.
-
-    :meth:`released` returns the attributes whose names were used since its last call.
 
     >>> index = NameIndex(["scale"])
     >>> index.add("scale", 1), index.add("shift", 2), index.add("shift_0", 3)
@@ -87,8 +89,8 @@ class NameIndex:
     def is_used(self, name: str, in_module: bool = False, is_setter: bool = False) -> bool:
         """Return True if code may use an attribute of this name.
 
-        A name counts if code reads it, if it contains a fragment, or, for a setter, if code sets it. The
-        empty fragment counts for attributes of objects and classes, not of modules.
+        It may if it reads the name, if the name contains a fragment, or, for a setter, if it sets the name.
+        The empty fragment counts for attributes of objects and classes, but not of modules.
         """
         if (
             name in self.reads
@@ -105,7 +107,7 @@ class NameIndex:
         return False
 
     def add(self, name: str, item: Any, in_module: bool = False, is_setter: bool = False) -> bool:
-        """Return True if code may use the attribute. Otherwise store ``item`` until its name is used."""
+        """Return True if code may use the attribute. Otherwise store ``item`` until ``name`` is used."""
         if self.is_used(name, in_module, is_setter):
             return True
         self._added += 1
@@ -134,11 +136,11 @@ _CODE = (types.FunctionType, types.MethodType, functools.partial, staticmethod, 
 class ModuleNamespace:
     """The globals of a module.
 
-    held: the namespace.
-    names: names that code is known to look up there.
-    unread: those names that code from another file looks up (``exec``).
-    functions: the functions whose code looks up the names.
-    is_own: True if any other name may be looked up, too.
+    held: the dict of the module.
+    names: names that the code of the functions reads.
+    unread: globals that code from another file reads (``exec``).
+    functions: the functions that have these globals.
+    is_own: True if other names may be looked up, too.
     """
 
     held: dict[str, Any]
@@ -164,7 +166,7 @@ class ModuleNamespace:
         return str(self.held.get("__file__", ""))
 
     def files_with(self, name: str) -> set[str]:
-        """Return the files of the functions that look up ``name``; the module's file if none does."""
+        """Return the files of the functions that read ``name``, or the module's file if no function does."""
         found = {
             function.__code__.co_filename
             for function in self.functions
@@ -177,7 +179,7 @@ class ModuleNamespace:
 
 
 def spaces_of(entries: Iterable[Entry]) -> list[ModuleNamespace]:
-    """Return the namespaces of the functions in ``entries`` and of all that these name, transitively.
+    """Return the namespaces of the functions in ``entries`` and of all that they may call, transitively.
 
     Functions of frameworks, the standard library and this package are left out.
 
@@ -213,7 +215,7 @@ def _is_closed(function: types.FunctionType) -> bool:
 
 
 def _called(function: types.FunctionType, owner: type) -> Iterator[Entry]:
-    """Yield what code may call: functions that it names, and members of ``owner`` whose names it reads."""
+    """Yield the entries that code may call: functions that it names, members of ``owner`` that it reads."""
     yield from ((item, type(item)) for item in named_objects(function) if isinstance(item, _CODE))
     # A class has few of the names that code reads, so only those are looked up.
     held = {name for one in (owner, type(owner)) for cls in one.__mro__ for name in vars(cls)}

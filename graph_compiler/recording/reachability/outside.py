@@ -1,4 +1,4 @@
-"""Guards that what a function refers to, or looked up in vain, is the same as when it was recorded."""
+"""Guards (``facts_outside``) on the objects that a function refers to, and on names that it did not find."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .libraries import library_guards
 from .references import STOOD_IN, cell_is_filled, names_in, names_of_builtins
 from .walk import MOST_ITEMS, Reached
 
-# ----------------------------------------------------------------------------------------------------- absent
-# Guards on names that code looked up without success: an object of that name would be found later.
+# ----------------------------------------------------------------------------------------------- absent names
+# Code looked up these names without success, and would find an object that gets such a name later.
 
 _PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
 
@@ -34,9 +34,10 @@ _ASKED_BY_PYTHON = frozenset(
 
 
 def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield guards on names that functions look up in their module, and that are builtins or do not exist.
+    """Yield guards that names which functions look up in their module, and which it lacks, stay absent.
 
-    Builtins that a recording replaces (``STOOD_IN``) and names that are ``free`` are left out.
+    Such names are builtins, or exist nowhere; the latter must stay absent in ``builtins``, too. Builtins that
+    a recording replaces (``STOOD_IN``) and names that are ``free`` are left out.
     """
     spaces = {id(function.__globals__): function.__globals__ for function in reach.functions}
     looked_up: dict[int, set[str]] = {key: set() for key in spaces}
@@ -66,7 +67,7 @@ class MissingNames:
     They are names read by code that handles exceptions, and strings that may be names of attributes.
     Results are cached by class, because a large package has thousands of objects.
 
-    names: those names.
+    names: the names.
     all: True if code reads all attributes, or reads them by unknown strings.
     """
 
@@ -79,7 +80,7 @@ class MissingNames:
         self._read_of: dict[int, list[str]] = {}
 
     def missing(self, owner: Any) -> frozenset[str]:
-        """Return the names that neither ``owner`` nor its class has. No property is evaluated."""
+        """Return the names that neither ``owner`` nor its class has, without evaluating properties."""
         cls = type(owner)
         if cls not in self._not_in:
             self._not_in[cls] = self.names.difference(*(vars(base) for base in cls.__mro__))
@@ -107,8 +108,8 @@ def absent_attributes(
     """Yield guards on attributes that code may look up on ``owner`` without success.
 
     Code does so by string (``hasattr``, ``getattr`` with a default), or where it handles exceptions. If it
-    reads all attributes, a guard covers the names of all. ``own`` is the dict of ``owner``: nothing is
-    yielded for an owner without one.
+    reads all attributes, a guard covers the names of all of them. ``own`` is the ``__dict__`` of ``owner``;
+    yield nothing if that is no dict.
     """
     if not isinstance(own, dict):
         return
@@ -149,8 +150,8 @@ def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
 def hidden_by_class(sought: MissingNames, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
     """Yield guards that ``cls`` gets no attribute of a name that it does not define and code may look up.
 
-    Such an attribute would hide that of a base in ``watched`` (ids of classes), or would be found by
-    Python itself (``__bool__``) or by code that looks for it.
+    Such an attribute would hide the attribute of a base in ``watched`` (ids of classes), or would be found
+    by Python itself (``__bool__``) or by code that looks for it.
     """
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     names = _ASKED_BY_PYTHON.union(*map(sought.read_of, above)).difference(vars(cls))
@@ -163,7 +164,7 @@ def hidden_by_class(sought: MissingNames, cls: type, watched: set[int]) -> Itera
         yield EnvironmentGuard("{}.intersection({}.keys()) == {}", (names, vars(cls), found), what, held)
 
 
-# ---------------------------------------------------------------------------------------------------- outside
+# ---------------------------------------------------------------------------------------------- outer objects
 _PLAIN_TYPES = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -217,8 +218,8 @@ def facts_outside(
     """Return guards that everything within reach is the same object as now.
 
     Numbers and strings need only be equal. ``facts_of`` returns further guards on one object. ``contents``
-    returns a copy of a buffer (NumPy array, bytes) to compare, as nothing counts writes to it, and None
-    for other objects. Parts that are ``free`` are not compared.
+    returns a copy of a buffer (NumPy array, bytearray) to compare, because nothing counts writes to it, and
+    None for other objects. Parts that are ``free`` are not compared.
 
     >>> from graph_compiler.recording import EnvironmentGuards
     >>> settings = {"scale": 2}
@@ -419,10 +420,11 @@ def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
 
 
 def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on the items of lists, sets and dicts; of more than 1,000 items, only on their number.
+    """Yield guards on the items of lists and sets, and on the values of dicts.
 
-    If some items are free, each other item gets a guard of its own. Nothing is yielded for containers that
-    are free as a whole. ``known_as`` maps ids of containers to their descriptions in messages.
+    Of a list or dict of more than 1,000 items, only the number is guarded. If some items are free, each other
+    item gets a guard of its own. Containers that are free as a whole are skipped. ``known_as`` maps ids of
+    containers to their descriptions in messages.
     """
     for items in reach.containers:
         # Tuples and frozensets cannot change.
@@ -453,7 +455,11 @@ def _described(items: Any) -> str:
 
 
 def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
-    """Return an expression that a container still holds its current items, and the objects for its braces."""
+    """Return an expression that a container still has its current items, and the objects for its braces.
+
+    The expression does not compare the keys of a dict, and compares only the length of a list or dict of
+    more than 1,000 items.
+    """
     if not items:
         return "not {}", (items,)
     if isinstance(items, set):

@@ -1,4 +1,4 @@
-"""References of one function besides its arguments.
+"""Objects that one function refers to besides its arguments.
 
 These are its closure, the globals that its code names, its defaults, and modules.
 """
@@ -23,14 +23,16 @@ from ..code.names import fragments_read, globals_read, imports_of, names_read
 from ..code.ownership import is_internal, is_users
 
 _OWN = f"{__name__.partition('.')[0]}.runtime."
-# Classes whose objects do nothing but call a function, and the attribute that holds it.
+# Classes whose objects only call a function, and the attribute with that function.
 _HELD = {("numpy", "vectorize"): "pyfunc"}
 PLAIN = frozenset({bool, int, float, str, type(None), tuple, list, set, dict, OrderedDict})
 _KNOWN = (_OWN, *(module for module, _ in _HELD))
 
 
 def module_of(cls: type) -> str:
-    """Return the name of the module of a class; empty if a compiled extension has a descriptor there.
+    """Return the name of the module of ``cls``, or an empty string if ``__module__`` is no string.
+
+    That is so in some compiled extensions.
 
     >>> module_of(dict)
     'builtins'
@@ -40,9 +42,9 @@ def module_of(cls: type) -> str:
 
 
 def original_of(item: Any) -> Any:
-    """Return the function that a graph or ``numpy.vectorize`` was made of.
+    """Return the function that a graph or ``numpy.vectorize`` object was made from.
 
-    Other objects, and graphs from files, are returned unchanged.
+    Other objects, and graphs that have no original, such as those from files, are returned unchanged.
 
     >>> original_of(len) is len
     True
@@ -93,7 +95,7 @@ WRAPPERS = tuple(
 
 
 def wrapped_by(item: Any) -> tuple[Any, ...]:
-    """Return what a wrapper refers to; an empty tuple for anything else.
+    """Return the objects that a wrapper refers to, or an empty tuple for any other object.
 
     Wrappers are bound methods, partials, views and proxies of dicts, and weak references. Of bound builtin
     methods, only those of mutable containers and iterators count.
@@ -150,7 +152,7 @@ def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]
 
 
 def names_of_builtins(function: types.FunctionType) -> list[str]:
-    """Return the names that a function finds in ``builtins`` and that are no functions or classes there.
+    """Return the names that ``function`` finds in ``builtins`` and that are no builtin functions or classes.
 
     They are mostly names that somebody has added.
 
@@ -182,7 +184,7 @@ def names_in(space: dict[str, Any]) -> list[str]:
 
 
 def values_in(space: dict[str, Any]) -> dict[str, Any]:
-    """Return the items of a namespace without functions, classes, modules and dunder names.
+    """Return the items of a namespace without callables, modules and dunder names.
 
     >>> values_in({"scale": 2, "sin": len, "__name__": "users"})
     {'scale': 2}
@@ -194,8 +196,8 @@ def values_in(space: dict[str, Any]) -> dict[str, Any]:
 class NamespacePart:
     """The items of a namespace under given names, as a container.
 
-    The names are the globals that a function refers to, or what it takes from a module. Names that the
-    namespace lacks are left out.
+    The names are globals that a function refers to, or attributes that it reads of a module. Names that are
+    not in the namespace are left out.
 
     >>> NamespacePart({"a": 1, "b": 2, "c": 3}, ("a", "d")).pairs()
     {'a': 1}
@@ -209,9 +211,9 @@ class NamespacePart:
 
 
 class WholeNamespace(NamespacePart):
-    """All values in a namespace, without functions, classes and modules, as a container.
+    """All values in a namespace, without callables, modules and dunder names, as a container.
 
-    It is used for code that may read any of them by string.
+    It is for code that may read any of them by string.
 
     >>> WholeNamespace({"a": 1, "sin": len}).pairs()
     {'a': 1}
@@ -284,7 +286,7 @@ def closure_values(function: types.FunctionType) -> list[Any]:
 
 
 def named_objects(function: types.FunctionType) -> list[Any]:
-    """Return the objects that code names: globals, members of modules, and closure variables.
+    """Return the objects that the code of ``function`` names: globals, members of modules, closure variables.
 
     Modules of frameworks and the standard library are in the result, but their members are not.
 
@@ -315,9 +317,10 @@ def cell_is_filled(cell: types.CellType) -> bool:
 def functions_of(item: Any) -> Iterator[types.FunctionType]:
     """Yield the Python functions that may run when a callable is called.
 
-    For a class, these are all of its own functions and the user's among those that it inherits; for a
-    class of a framework or the standard library, only the user's, which somebody has set on it. For an
-    object or bound method, they include those of its class.
+    For a class, these are all of its own functions, and the user's among those that it inherits. For a class
+    of a framework or the standard library, they are only functions of the user, which somebody has set on
+    it. For an object or a bound method, they include those of its class, and for a partial, those of its
+    callable arguments.
     """
     item = original_of(item)
     if isinstance(item, functools.partial):
@@ -357,9 +360,9 @@ def _members(cls: type) -> list[Any]:
 
 
 def function_layers(item: Any) -> Iterator[types.FunctionType]:
-    """Yield the function of a callable or class member, and the functions it wraps, outermost first.
+    """Yield the Python function of a callable or class member, and the functions it wraps, outermost first.
 
-    A property yields the layers of its getter, setter and deleter. Nothing is yielded for builtins.
+    For a property, yield the layers of its getter, setter and deleter. Yield nothing for builtins.
 
     >>> wrapper = functools.wraps(cell_is_filled)(lambda cell: cell_is_filled(cell))
     >>> [function is wrapper for function in function_layers(property(wrapper))], [*function_layers(len)]

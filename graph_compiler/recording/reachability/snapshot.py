@@ -1,4 +1,4 @@
-"""Snapshot of the Python objects that a function can reach, and the changes since it was taken."""
+"""Snapshot of the Python objects that a function can reach (``ObjectSnapshot``), and changes since then."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ ORDER = object()
 class TrackedContainer:
     """A container in a snapshot. The fields never change, even if the container does.
 
-    name: how a reader would write it.
+    name: the expression for the container in messages.
     item: the container.
-    kind: how it is read and changed.
-    before: its parts when the snapshot was taken, by key.
+    kind: how the container is read and changed.
+    before: parts of the container when the snapshot was taken, by key.
     """
 
     __slots__ = ("before", "item", "kind", "name")
@@ -52,7 +52,7 @@ class TrackedContainer:
         return self.item.space if isinstance(self.item, NamespacePart) else self.item
 
     def is_untouched(self) -> bool:
-        """Return True if the container has the same objects, keys and order as before."""
+        """Return True if the container has the same objects, keys and order as in the snapshot."""
         item, before = self.item, self.before
         # Most containers are unchanged, and this check copies nothing.
         if self.kind.is_surely(item, before):
@@ -66,7 +66,7 @@ class TrackedContainer:
         )
 
     def name_of(self, key: Any) -> str:
-        """Return how a reader would write the part at ``key``."""
+        """Return the expression for the part at ``key`` in messages."""
         if isinstance(self.item, types.CellType):
             return self.name
         if isinstance(self.item, NamespacePart) or self.kind.dotted:
@@ -104,12 +104,12 @@ _SCALARS = frozenset({bool, int, float, str, type(None)})
 class ObjectSnapshot:
     """Snapshot of the containers that can be reached from ``roots`` and from the callables ``called``.
 
-    Containers are lists, dicts, sets, closure cells, globals and objects. Functions of the user are
-    searched wherever they are found. Parts with a name in ``closed`` are noted but not searched. Objects
-    in ``own`` are searched whatever their class.
+    Containers are lists, dicts, sets, closure cells, globals and objects. The search goes eight levels deep
+    from each function of the user that it finds. Parts with a name in ``closed`` are noted but not searched.
+    Objects in ``own`` are searched whatever their class.
 
     held: the containers.
-    caches: functions in ``functools.lru_cache``.
+    caches: functions that ``functools.lru_cache`` decorates.
     elsewhere: ids of objects that are also reachable through tuples, wrappers or functions.
 
     >>> history = {"seen": [1]}
@@ -155,7 +155,7 @@ class ObjectSnapshot:
                 waiting[place].append((name, item))
 
     def _asked(self, called: Any) -> Iterator[tuple[str, Any]]:
-        """Yield what a callable refers to, with names; for a class method, also its class."""
+        """Yield the objects that a callable refers to, with names; for a class method, also its class."""
         if isinstance(owner := getattr(called, "__self__", None), type):
             yield owner.__name__, owner
         for function in functions_of(called):
@@ -227,9 +227,9 @@ class ObjectSnapshot:
         return kind
 
     def _around(self, name: str, item: Any, depth: int) -> Iterator[tuple[str, Any, int]]:
-        """Yield what an item refers to besides its own parts, with names and depths.
+        """Yield the objects that ``item`` refers to besides its own parts, with names and depths.
 
-        Items of tuples and targets of wrappers are added to ``elsewhere``, caches to ``caches``.
+        Add items of tuples and targets of wrappers to ``elsewhere``, and ``item`` to ``caches`` if it is one.
         """
         if isinstance(item, tuple) and depth <= _DEEPEST:
             self.elsewhere.update(map(id, item))
@@ -260,9 +260,9 @@ class ObjectSnapshot:
 
     @functools.cached_property
     def parts(self) -> list[tuple[TrackedContainer, Any, Any]]:
-        """Triples of a container, a key and the part there.
+        """Triples of a container, a key and the part at the key.
 
-        Plain containers, strings, bools and None are left out.
+        Parts that are plain containers, strings, bools or None are left out.
         """
         return [
             (held, key, item)
@@ -272,7 +272,10 @@ class ObjectSnapshot:
         ]
 
     def changes(self) -> Iterator[Change]:
-        """Yield the parts that differ from the snapshot, and dicts whose other items changed their order."""
+        """Yield the parts that differ from the snapshot, and dicts whose other items changed their order.
+
+        Numbers and strings differ if they are unequal, and other objects if they are not identical.
+        """
         for held in self._touched():
             now = held.kind.pairs(held.item)
             for key in {**held.before, **now}:

@@ -1,6 +1,6 @@
-"""Search of what a callable refers to outside its arguments, by the names in its code.
+"""Search for the objects that a callable refers to outside its arguments, by the names in its code.
 
-It finds functions, closures, globals, objects and containers.
+``Reached`` finds functions, closures, globals, objects and containers.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def is_constant(item: Any) -> bool:
 
 @dataclass(frozen=True)
 class WalkPolicy:
-    """How a frontend's walk treats the objects it reaches.
+    """How the search of a frontend treats the objects that it reaches.
 
     is_leaf(item): True for objects not to enter, such as arrays.
     parts(item): objects to visit besides the attributes that code names, such as a model's ``__call__``.
@@ -73,15 +73,15 @@ class WalkPolicy:
 
 
 class Reached:
-    """Everything within reach of ``roots``.
+    """The objects that ``roots`` refer to, found by the names in their code.
 
-    An attribute counts if some code within reach uses its name. Code of installed libraries contributes
+    An attribute is followed if any code that is found uses its name. Code of installed libraries contributes
     names, but its globals are assumed constant. Frameworks and the standard library are not searched.
 
     functions: functions of the user.
-    cells: their closure cells, by variable.
-    containers: lists, tuples, sets and dicts.
-    owners: objects, classes and modules, which have attributes.
+    cells: the closure cells of these functions, with the names of the variables.
+    containers: lists, tuples, sets, deques and dicts.
+    owners: objects, and classes and modules of the user, whose attributes are followed.
     variables: context variables.
     references: weak references.
     partials: ``functools.partial`` objects.
@@ -133,10 +133,11 @@ class Reached:
         return self._attributes(owner, lambda name, item, *kind: self._index.is_used(name, *kind))
 
     def _attributes(self, owner: Any, is_used: Callable[[str, Any, bool, bool], bool]) -> dict[str, Any]:
-        """Return the attributes of an owner for which ``is_used`` is True, and those that always count.
+        """Return the attributes of ``owner`` for which ``is_used`` is True, and those that always count.
 
-        These are functions with dunder names of a class, and all attributes of modules that are read as a
-        whole and of classes that wrap objects.
+        The latter are functions with dunder names in a class, all names of a module that is read as a whole,
+        and all attributes of an object whose class reads them itself. ``hidden`` ones of the policy are left
+        out otherwise.
         """
         held = attributes_of(owner)
         if self.is_whole(owner):
@@ -172,7 +173,7 @@ class Reached:
     def globals_of(self, function: types.FunctionType) -> list[str]:
         return [name for name in names_read(function.__code__) if name in function.__globals__]
 
-    # ------------------------------------------------------------------------------ the walk
+    # ------------------------------------------------------------------------------ search
     def _walk(self) -> None:
         while True:
             while self._waiting:
@@ -197,11 +198,12 @@ class Reached:
         return self._object(item)
 
     def _function(self, function: types.FunctionType) -> None:
-        """Visit a function: register its names, and wait for what it refers to.
+        """Visit a function: register its names, and queue the objects that it refers to.
 
         Only the user's functions are entered completely. A library's function contributes names, functions
-        of its own module, and the user's functions that it wraps. One of a framework or the standard
-        library contributes only what it wraps and, if it is an entry method, names.
+        of its own module, and the user's functions that it wraps. A function of a framework, the standard
+        library or this package contributes only the function that it wraps and, if it is an entry method,
+        names.
         """
         owner = owner_of(function)
         if owner in INTERNAL:
@@ -346,7 +348,7 @@ _KINDS: tuple[tuple[Any, Callable[[Reached, Any], None]], ...] = (
 
 
 def attributes_of(owner: Any) -> dict[str, Any]:
-    """Return the attributes that an object has itself, in its ``__dict__`` or in slots, by name."""
+    """Return the attributes in the ``__dict__`` or the slots of ``owner``, by name."""
     held = dict(vars(owner)) if hasattr(owner, "__dict__") else {}
     if not isinstance(owner, (type, types.ModuleType)):
         held.update((name, getattr(owner, name)) for name in slots_of(owner) if hasattr(owner, name))
@@ -408,9 +410,9 @@ def _put(partial: Any, place: int, item: Any) -> None:
 
 @contextmanager
 def replacing_parts(places: Iterable[ReplaceablePart], replacements: Mapping[int, Any]) -> Iterator[None]:
-    """Replace objects at ``places`` inside the block; ``replacements`` maps ids of objects to new ones.
+    """Replace objects at ``places`` inside the block; ``replacements`` maps ids of objects to new objects.
 
-    The old objects are put back after it.
+    After the block, the old objects are set again.
     """
     with ExitStack() as undo:
         for _, item, put in places:
