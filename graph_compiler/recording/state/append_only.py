@@ -1,6 +1,7 @@
 """Lists that a function only appends to, such as a log of losses.
 
-A graph then depends neither on their items nor on their lengths.
+Its graph then depends neither on the items of such a list nor on its length. ``ListLengths`` guesses which
+lists these are, and ``ListShims`` replaces them during a recording.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from ..reachability.snapshot import ObjectSnapshot
 from .append_only_list import AppendOnlyList, ListRead
 from .places import StatePlace
 
-# A list that had this many lengths may be append-only.
+# A list that had this many different lengths may be append-only.
 _ENOUGH = 2
 
 
 class ListLengths:
-    """The lengths that lists at state places had in the recordings of a function.
+    """Record of the lengths that lists at state places had in the recordings of a function.
 
-    From them, recordings guess to which lists the function only appends.
+    A recording guesses from these lengths to which lists the function only appends.
     """
 
     def __init__(self) -> None:
@@ -31,7 +32,7 @@ class ListLengths:
         self._read: set[tuple[int, Any]] = set()
 
     def grown(self, places: Sequence[StatePlace]) -> frozenset[tuple[int, Any]]:
-        """Note the lengths of the lists at ``places``, and return the identities of places with several.
+        """Note the lengths of the lists at ``places``, and return the identities of those with several.
 
         Places whose list was read in an earlier recording are left out.
         """
@@ -47,14 +48,15 @@ class ListLengths:
         )
 
     def give_up(self, places: Iterable[tuple[int, Any]]) -> None:
-        """Stop treating the lists at these places as append-only, because they were read."""
+        """Stop treating lists at places with these identities as append-only, because they were read."""
         self._read.update(places)
 
 
 class ListShims:
-    """Replaces lists that a function can reach by :class:`AppendOnlyList` objects, and restores them.
+    """Replacement of lists that a function can reach by :class:`AppendOnlyList` objects.
 
-    No list is replaced if the code of a function names ``type``, because the shim's type is not ``list``.
+    No list is replaced if the code of one of ``functions`` names ``type``, because the type of the shim is
+    not ``list``.
     """
 
     def __init__(
@@ -94,10 +96,10 @@ class ListShims:
         return made
 
     def take_out(self) -> None:
-        """Restore the lists.
+        """Restore the lists, except where the function has stored another object.
 
-        Raise ``ListRead`` at the first shim that was read, even if the function caught that exception;
-        lists after it are not restored here.
+        Raise ``ListRead`` at the first shim that was read, even if the function caught that exception; that
+        list and those after it are not restored here.
         """
         for held, key, item, made in self._put:
             # The user's code may have caught the exception.

@@ -1,4 +1,4 @@
-"""The shim for an append-only list during a recording."""
+"""Shim for a list that a function only appends to, while the function is recorded."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from ...errors import Signal
 
 
 class ListRead(Signal):
-    """A function has read a list that it was expected only to append to."""
+    """Raised if a function reads a list that it was expected only to append to."""
 
 
 class AppendOnlyList(list):  # type: ignore[type-arg]
-    """A list that accepts new items, and raises :class:`ListRead` when its contents are read.
+    """List that accepts new items, and raises :class:`ListRead` for any other use.
 
     C code that reads the memory of the list directly finds one meaningless object.
+
+    added: the appended items.
+    was_read: True after another use.
 
     >>> losses = AppendOnlyList()
     >>> losses.append(2.5)

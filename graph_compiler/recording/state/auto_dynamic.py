@@ -1,7 +1,4 @@
-"""Detection of numbers and arrays that the user changes between calls.
-
-From the third recording on they are inputs.
-"""
+"""Detection of numbers and arrays that the user changes between calls, which then become inputs of graphs."""
 
 from __future__ import annotations
 
@@ -21,10 +18,13 @@ _ENOUGH = 2
 
 
 class AutoDynamic:
-    """Counts how often each array or number within reach of a function changed between its recordings.
+    """Counts of how often each array or number within reach of a function changed between its recordings.
 
-    Without it, a learning rate that decreases at every step would need one variant per step. Changes that
-    a call makes itself are detected elsewhere.
+    Without these, a learning rate that decreases at every step would need one variant per step. Changes
+    that a call makes itself are detected elsewhere.
+
+    is_new: True before the first recording.
+    lengths: the lengths of lists.
 
     >>> settings, auto_dynamic = {"rate": 1.0, "name": "a"}, AutoDynamic()
     >>> for rate in (0.5, 0.25, 0.125):
@@ -44,10 +44,10 @@ class AutoDynamic:
         self.lengths = ListLengths()
 
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
-        """Note the numbers in the arguments, and return the paths of those with more than two values so far.
+        """Note the numbers in the arguments, and return the paths that have had more than two values.
 
-        The structure ``tree`` is that of ``(args, kwargs)`` in the next recording. Items of lists and
-        tuples inside an argument are not counted.
+        ``tree`` is the structure of ``(args, kwargs)`` of the recording. Ints and floats count, but not the
+        items of lists and tuples inside an argument.
 
         >>> from ...trees import flatten
         >>> auto_dynamic = AutoDynamic()
@@ -76,9 +76,9 @@ class AutoDynamic:
     ) -> list[StatePlace]:
         """Note the arrays and numbers in ``world``, and return the places of those that changed repeatedly.
 
-        A place is returned after two changes. ``mark_of`` returns an object that compares unequal for
-        another array or other elements, and None for an object that is no array or is handled elsewhere.
-        Sets ``is_new`` to False.
+        A place is returned after two changes between calls of this method. ``mark_of`` returns an object
+        that compares unequal for another array or other elements, and None for an object that is no array or
+        is handled elsewhere. Set ``is_new`` to False.
         """
         self.is_new = False
         marks = {

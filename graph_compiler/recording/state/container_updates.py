@@ -1,7 +1,4 @@
-"""Changes that a call makes to containers in its arguments, how they are applied, and their JSON form.
-
-The JSON distinguishes attribute names from dict keys.
-"""
+"""Changes that a call makes to containers in its arguments: detection, application, and JSON form."""
 
 from __future__ import annotations
 
@@ -41,8 +38,9 @@ class OutsideObject:
 class ContainerUpdate:
     """New contents of the container at ``path`` of the arguments.
 
-    path: the path.
-    items: all items after the call, by key; if ``beside`` is True, only those that were appended.
+    path: path of the container in ``(args, kwargs)``, or in ``(args, kwargs, state)``.
+    items: pairs of a key and an item, for all items after the call; if ``beside`` is True, only for those
+        that were appended.
     beside: True for a list that is only appended to.
     """
 
@@ -54,12 +52,12 @@ class ContainerUpdate:
 class Containers:
     """Arguments of a recording, with the contents of each container in them before the call.
 
-    ``arguments`` is ``(args, kwargs)`` or ``(args, kwargs, state)``. The state is no copy but the
-    function's own objects. ``is_known(item)`` returns True for objects outside the arguments that may be
-    stored in them. Instances in ``opened`` are treated as containers even if they are callable.
+    ``arguments`` is ``(args, kwargs)`` or ``(args, kwargs, state)``, where the state consists of the
+    function's own objects, not of copies. ``is_known(item)`` returns True for objects outside the arguments
+    that may be stored in them. Instances in ``opened`` are treated as containers even if they are callable.
 
-    new: objects that were stored during the call and were not in the arguments before.
-    written: index in ``new`` -> path of the argument array that was written to.
+    new: objects that were stored during the call and were not in the arguments before, or were written to.
+    written: for arrays in ``new`` that were written to, by index, their path in the arguments.
     """
 
     def __init__(
@@ -104,7 +102,7 @@ class Containers:
         """Return an update for each container whose items differ from those before the call.
 
         Arrays whose ids are in ``rewritten`` were written to. They are treated as new objects, because the
-        target framework cannot write to an array.
+        target framework cannot write to arrays. New objects are appended to ``self.new``.
         """
         found: list[ContainerUpdate] = []
         for path, item, kind, before in self._before:
@@ -119,11 +117,11 @@ class Containers:
     def classify(
         self, child: Any, rewritten: frozenset[int] = frozenset()
     ) -> FromArguments | NewObject | OutsideObject:
-        """Classify an object that a container holds after the call.
+        """Return the origin of ``child``, an object that is in a container after the call.
 
-        Return ``FromArguments`` if it was in the arguments before and its id is not in ``rewritten``,
-        ``OutsideObject`` if it is a known outside object, and otherwise ``NewObject``. A new object is
-        appended to ``self.new``, unless it is there already.
+        It is ``FromArguments`` if the object was in the arguments before and its id is not in
+        ``rewritten``, ``OutsideObject`` if ``is_known`` returns True for it, and otherwise ``NewObject``. A
+        new object is appended to ``self.new``, unless it is already there.
         """
         if id(child) in self._paths and id(child) not in rewritten:
             return FromArguments(self._paths[id(child)])
@@ -143,10 +141,10 @@ def apply_updates(
     arguments: Any,
     chosen: Callable[[Path, FromArguments | NewObject | OutsideObject], Any] | None = None,
 ) -> None:
-    """Change the caller's containers as the original function would have done.
+    """Change the caller's containers in ``arguments`` as the original function would have done.
 
-    ``chosen(path, item)`` returns the object to store for an item of the container at ``path``; by
-    default, that of ``item_of``. All new items are looked up before the first container is changed.
+    ``chosen(path, item)`` returns the object to store for an item of the container at ``path``. If it is
+    None, ``item_of`` is used. All items are looked up before the first container is changed.
     """
     choose = chosen or (lambda path, item: item_of(arguments, item, new))
     # All new contents are read before the first container changes, because one update may take items from
@@ -189,9 +187,9 @@ def at(arguments: Any, path: Path) -> Any:
 
 
 def put(arguments: Any, path: Path, value: Any) -> bool:
-    """Store ``value`` at ``path`` inside a container of the arguments, and return True.
+    """Store ``value`` at ``path`` inside a container of ``arguments``, and return True.
 
-    Return False if that is impossible: the path leads to an argument itself or to an item of a tuple.
+    Return False if that is impossible because the path leads to an argument itself or to an item of a tuple.
 
     >>> cache = {"keys": [1, 2]}
     >>> put(((cache,), {}), (0, 0, "keys", 1), 5), cache, put(((1,), {}), (0, 0), 5)
@@ -226,7 +224,10 @@ Item = Callable[[Any], Any]
 
 
 def updates_to_json(updates: Iterable[ContainerUpdate] | None, item: Item) -> Any:
-    """Return the updates as JSON, or None for None. ``item`` converts keys and outside objects."""
+    """Return the updates as JSON, or None for None. ``item`` converts keys and outside objects.
+
+    The JSON distinguishes names of attributes from keys of dicts.
+    """
     if updates is None:
         return None
     return [
@@ -243,7 +244,8 @@ def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[ContainerUpdat
     """Return the updates that :func:`updates_to_json` wrote, or None for None.
 
     ``tree`` is the structure of the graph's output, a pair of the result and the new objects. Raise
-    ``InvalidFile`` if the data does not fit ``tree``, or if an update would change anything but arguments.
+    ``InvalidFile`` if ``data`` does not fit ``tree``, if an update would change an object outside the
+    arguments, or if it would set a dunder attribute.
     """
     if data is None:
         return None

@@ -1,6 +1,7 @@
-"""Objects that hold elements in a buffer, or a state that only their own methods return.
+"""Objects that store elements in a buffer, or a state that only their own methods return.
 
-They are compared and restored by their contents.
+They are compared and restored by their contents (``contents_of``). Iterators are refused, because their
+state cannot be restored.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Contents:
     """How the contents of a class of objects are read and restored.
 
     take(item): an immutable, hashable copy of the contents.
-    put(item, taken): restores them.
+    put(item, taken): restores the contents.
     """
 
     take: Callable[[Any], Any]
@@ -96,10 +97,10 @@ _ROWS: tuple[tuple[type, Contents], ...] = (
 
 
 def contents_of(item: Any) -> Contents | None:
-    """Return how the contents of ``item`` are read and restored.
+    """Return how the contents of ``item`` are read and restored, or None if it has no such contents.
 
-    The classes are ``array.array``, ``bytearray``, NumPy arrays, and random generators of NumPy and
-    Python. Return None for other objects, and for NumPy arrays that are read-only or hold objects.
+    Objects with contents are instances of ``array.array``, ``bytearray``, NumPy arrays, and random
+    generators of NumPy and Python, without NumPy arrays that are read-only or have the dtype ``object``.
 
     >>> buffer = bytearray(b"ab")
     >>> contents_of(buffer).take(buffer), contents_of([1])
@@ -113,7 +114,7 @@ def contents_of(item: Any) -> Contents | None:
 
 
 def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the iterators among ``items``, inside tuples and inside wrappers such as bound methods.
+    """Yield the iterators in ``items``, also those inside tuples and wrappers such as bound methods.
 
     Instances of classes whose ``__next__`` is written in Python are skipped, because their attributes hold
     their state.
@@ -132,9 +133,10 @@ def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def refuse_outside(items: Iterable[Any], name: str = "") -> None:
-    """Raise ``TracingError`` if an iterator is among ``items``, the objects that a function finds outside.
+    """Raise ``TracingError`` if :func:`iterators_in` finds an iterator in ``items``.
 
-    ``name`` is the name of the iterator in the message; by default, its class.
+    ``items`` are objects that a function finds outside its arguments. ``name`` is the name of the iterator
+    in the message; if it is empty, the class is used.
 
     >>> try:
     ...     refuse_outside([iter([1, 2])], "rows")
@@ -150,7 +152,7 @@ def refuse_outside(items: Iterable[Any], name: str = "") -> None:
 
 
 def refuse_iterators(value: Any) -> None:
-    """Raise ``TracingError`` if there is an iterator anywhere in ``value``, the arguments of a call.
+    """Raise ``TracingError`` if there is an iterator in ``value``, the nested arguments of a call.
 
     >>> refuse_iterators({"rows": [1, 2]})
     >>> try:
@@ -178,11 +180,11 @@ _COUNT, _LENGTH = (
 class Pieces:
     """Copy of memory, to detect writes to it.
 
-    All ``size`` bytes are copied if they are at most 16 KiB or if ``whole`` is True, otherwise 8 pieces of
-    512 bytes, so that a write between the pieces is missed.
+    All ``size`` bytes at ``address`` are copied if they are at most 16 KiB or if ``whole`` is True.
+    Otherwise 8 pieces of 512 bytes are copied, so that a write between the pieces is missed.
 
     now: views of the memory itself, which keep ``owner`` alive, so that its address is not reused.
-    before: copies of what it held.
+    before: copies of the memory when this object was created.
 
     >>> import array
     >>> numbers = array.array("d", [1.0, 2.0])

@@ -1,6 +1,6 @@
-"""Places outside the arguments where a function keeps state, and locks of their owners.
+"""Places outside the arguments where a function keeps state (``StatePlace``), and locks of their owners.
 
-They are read before each call of a graph and written after it.
+The places of a graph are read before each call of it and written after the call.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from .contents import contents_of
 
 
 def stateful_paths(arg_paths: Iterable[Any] | None, kwarg_paths: Iterable[Any] | None) -> tuple[Path, ...]:
-    """Return paths into ``(args, kwargs)`` for indices and names as users write them.
+    """Return paths into ``(args, kwargs)`` for the paths that users write.
 
-    A path that is no list or tuple stands for a path of one part. Return an empty tuple if both are None.
+    ``arg_paths`` start with the index of an argument, and ``kwarg_paths`` with a name. A path that is no list
+    or tuple is a path of one part. Return an empty tuple if both are None.
 
     >>> stateful_paths([[0], [1, 0]], ["cache"])
     ((0, 0), (0, 1, 0), (1, 'cache'))
@@ -43,10 +44,10 @@ def _path(path: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Stateful:
-    """Objects that the user announces as holding state.
+    """Objects of which the user has said that they hold state.
 
     objects: objects outside the calls.
-    paths: paths into ``(args, kwargs)``.
+    paths: paths of further objects in ``(args, kwargs)``.
     """
 
     objects: tuple[Any, ...] = ()
@@ -56,7 +57,7 @@ class Stateful:
         """Return the objects at ``paths`` in a call.
 
         Keyword arguments that were not passed, and objects without a ``__dict__``, are left out. Raise
-        ``CallMismatch`` if a path does not exist in the call.
+        ``CallMismatch`` if the call has no object at any other path.
         """
         if not self.paths:
             return []
@@ -82,8 +83,8 @@ class StatePlace:
     """One part of a container (an attribute, a dict entry, a closure variable), or the whole container.
 
     held: the container.
-    key: the part; None if ``whole`` is True.
-    whole: True for all of a list, deque, set or buffer, or of a dict whose keys change.
+    key: key of the part; None if ``whole`` is True.
+    whole: True for the whole of a list, deque, set or buffer, or of a dict whose keys change.
     """
 
     held: TrackedContainer
@@ -99,10 +100,10 @@ class StatePlace:
         return (id(self.held.owner), None if self.whole else self.key)
 
     def read(self) -> Any:
-        """Return the object at the place; ``MISSING`` if the part does not exist.
+        """Return the object at the place, or ``MISSING`` if the part does not exist.
 
-        Of a whole container it is the container itself, a set as a frozenset, and a buffer as its
-        elements, which become part of the signature.
+        For a whole container, return the container itself, except for a set, which is returned as a
+        frozenset, and a buffer, of which a copy of the elements is returned.
         """
         if self.whole:
             # The elements of a buffer belong to the signature of the graph.
@@ -122,16 +123,16 @@ class StatePlace:
             self.held.kind.refill(self.held.item, _parts(value))
 
     def saved(self) -> Any:
-        """Return the object at the place; of a whole container, a shallow copy to write back later."""
+        """Return the object at the place, or a shallow copy of a whole container, to be written back."""
         held = self.read()
         # The object itself would change with the place.
         return copy.copy(held) if self.whole and held is self.held.item else held
 
 
 def place_at(held: TrackedContainer, key: Any) -> StatePlace:
-    """Return the place of ``key`` in a container, or of the whole container.
+    """Return the place of ``key`` in a container, or the place of the whole container.
 
-    It is the whole one for lists, deques, sets and buffers, and for a change of order (``ORDER``).
+    The whole container is used for lists, deques, sets and buffers, and for a change of order (``ORDER``).
     Symbolic sizes in the key become numbers, because a later recording has other symbols.
     """
     if key is ORDER or is_whole(held.item):
@@ -152,9 +153,9 @@ def _parts(value: Any) -> dict[Any, Any]:
 
 
 def merge_places(known: Sequence[StatePlace], found: Iterable[StatePlace]) -> list[StatePlace]:
-    """Return the ``known`` places followed by those that were newly ``found``.
+    """Return the ``known`` places, followed by the places that were newly ``found``.
 
-    If both have entries of the same dict, one place for the whole dict replaces them, because each
+    If both have entries of the same dict, a place for the whole dict replaces these entries, because each
     recording may find another key in it.
 
     >>> from ..reachability.containers import kind_of
@@ -177,7 +178,7 @@ def merge_places(known: Sequence[StatePlace], found: Iterable[StatePlace]) -> li
 
 
 def outermost_places(places: Iterable[StatePlace], is_array: Callable[[Any], bool]) -> tuple[StatePlace, ...]:
-    """Return the distinct places, except those whose container is inside an object at another place."""
+    """Return the distinct places, without those whose container is inside an object at another place."""
     kept = list({place.identity: place for place in places}.values())
     for place in [*kept]:
         others = Containers(((), {}, tuple(other.read() for other in kept if other is not place)), is_array)
@@ -188,7 +189,7 @@ def outermost_places(places: Iterable[StatePlace], is_array: Callable[[Any], boo
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Random numbers that are drawn before each call. A draw is read like a place and never written.
+    """Random numbers that are drawn before each call. A draw is read like a place, and never written.
 
     name: name for messages.
     read(): draws the numbers.
@@ -202,8 +203,8 @@ class Draw:
 class ReplacedPlace:
     """A place that holds another object after the call.
 
-    number: index among the places that are no draws.
-    item: the object; ``MISSING`` if the part is deleted.
+    number: index of the place among the places that are no draws.
+    item: origin of the object, or a constant: the object itself, or ``MISSING`` if the part is deleted.
     """
 
     number: int
@@ -214,11 +215,11 @@ class ReplacedPlace:
 class ExternalState:
     """The state outside the arguments that a recorded graph reads before a call and changes after it.
 
-    places: what it reads; draws come last.
-    tree: the pytree structure of what the places hold before the call.
-    replaced: the places that hold another object after the call.
-    written: pairs of an index in the new objects and a path in ``(args, kwargs, state)``. The new object's
-        elements are copied into the array at that path.
+    places: the places that the graph reads; draws come last.
+    tree: the pytree structure of the objects at the places before the call.
+    replaced: the places that have another object after the call.
+    written: pairs of an index in the new objects and a path in ``(args, kwargs, state)``. The elements of
+        the new object are copied into the array at the path.
     """
 
     places: tuple[StatePlace | Draw, ...] = ()
@@ -242,16 +243,16 @@ class ExternalState:
         return [place for place in self.places if isinstance(place, StatePlace)]
 
     def name_of(self, number: int) -> str:
-        """Return the name of the place that holds the array with this number, counted over all places."""
+        """Return the name of the place of the array with this number, counted over all places."""
         children = self.tree.children if isinstance(self.tree, Branch) else ()
         return [place.name for tree, place in zip(children, self.places) for _ in range(count_leaves(tree))][
             number
         ]
 
     def named(self, arguments: Any, new: Sequence[Any]) -> dict[str, Any]:
-        """Return the objects that replaced places hold after the call, by place name.
+        """Return the objects at the replaced places after the call, by name of the place.
 
-        They come from ``arguments`` or from the ``new`` objects.
+        They come from ``arguments``, from the ``new`` objects, or are constants.
         """
         return {self.places[one.number].name: item_of(arguments, one.item, new) for one in self.replaced}
 
@@ -265,9 +266,7 @@ def planned_places(state: ExternalState, new: Sequence[Any], arguments: Any) -> 
     return [(place, item_of(arguments, item, new)) for place, item in replaced_places(state)]
 
 
-# ------------------------------------------------------------------------------------------------------ locks
-# Locks of the objects in which graphs keep state.
-#
+# ------------------------------------------------------------------------------------------------ state locks
 # Calls that use the same state run one after the other.
 #
 # A graph without state takes no lock. Graphs that share a model share its lock, because a lock belongs to the
@@ -277,7 +276,7 @@ def planned_places(state: ExternalState, new: Sequence[Any], arguments: Any) -> 
 
 
 class _Slot:
-    """An object that holds state, kept alive by this, and the lock for changing it."""
+    """An object that holds state, kept alive by the slot, and the lock for changing it."""
 
     __slots__ = ("__weakref__", "lock", "owner")
 
@@ -291,10 +290,9 @@ _assigning = threading.RLock()
 
 
 class StateLock:
-    """Context manager in which a call of a graph with state runs. It keeps ``owners`` alive.
+    """Context manager that holds the locks of all ``owners`` while a call of a graph with state runs.
 
-    It acquires the locks of all owners. Owners that have no lock yet share one: that of another owner, or
-    a new one.
+    It keeps the owners alive. Owners that have no lock yet share the lock of another owner, or a new lock.
 
     >>> model, other = [], []
     >>> with StateLock([model]), StateLock([model, other]):
@@ -325,7 +323,7 @@ class StateLock:
 
 
 class Reserved:
-    """All state locks, acquired when this is made and held until :meth:`release`.
+    """All state locks, acquired by the constructor and held until :meth:`release`.
 
     They are held while it is unknown which objects a recording will change and restore.
     """
@@ -339,7 +337,7 @@ class Reserved:
             _take(self._held)
 
     def only(self, is_changed: Callable[[Any], bool]) -> None:
-        """Release the locks that belong only to objects for which ``is_changed`` returns False."""
+        """Release the locks whose objects all have ``is_changed(owner)`` False."""
         if not self._held:
             return
         wanted = _distinct(slot for slot in self._slots if is_changed(slot.owner))
@@ -355,7 +353,7 @@ class Reserved:
 def reserved() -> Iterator[Reserved]:
     """Hold all state locks inside the block, so that no graph changes, or sees, what a recording works on.
 
-    The locks must be held before the objects are read. The caller must hold the recording lock.
+    Enter the block before the objects are read, and while holding the recording lock.
     """
     locks = Reserved()
     try:
@@ -369,7 +367,7 @@ def _distinct(slots: Iterable[_Slot]) -> list[Any]:
 
 
 def _take(locks: list[Any]) -> None:
-    """Acquire all locks. While waiting for one of them, hold none of the others."""
+    """Acquire all ``locks``. While waiting for one of them, hold none of the others."""
     waiting = list(locks)
     while waiting:
         taken: list[Any] = []
