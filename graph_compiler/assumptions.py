@@ -133,12 +133,12 @@ def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
     # Arrays that own contiguous memory, each passed once, cannot overlap. This is the common case.
     if all(map(_is_apart, arrays)) and len(set(map(id, arrays))) == len(arrays):
         return False
-    places = [_place(array) for array in arrays]
+    ranges = [_address_range(array) for array in arrays]
     return any(map(_repeats, (arrays[index] for index in written))) or any(
         a[0] < b[1] and b[0] < a[1] and lie_together(arrays[index], arrays[other])
         for index in written
-        if (a := places[index])
-        for other, b in enumerate(places)
+        if (a := ranges[index])
+        for other, b in enumerate(ranges)
         if other != index and b
     )
 
@@ -193,20 +193,23 @@ def _repeats(array: Any) -> bool:
     return False
 
 
-def _place(array: Any) -> tuple[int, int] | None:
-    """Return the address range of an array with nonnegative strides.
+def _address_range(array: Any) -> tuple[int, int] | None:
+    """Return the lowest address of an array's elements and the address after the highest.
 
     Return None if the array is empty or has no address.
     """
     if hasattr(array, "strides") and not hasattr(array, "data_ptr"):
-        start = array.__array_interface__["data"][0]
-        reach = sum((size - 1) * step for size, step in zip(array.shape, array.strides)) + array.itemsize
-        return (start, start + reach) if array.size else None
-    if not hasattr(array, "data_ptr") or not array.numel():
+        start, steps, size = array.__array_interface__["data"][0], array.strides, array.itemsize
+    elif hasattr(array, "data_ptr"):
+        size = array.element_size()
+        start, steps = array.data_ptr(), [step * size for step in array.stride()]
+    else:
         return None
-    start = array.data_ptr()
-    reach = sum((size - 1) * step for size, step in zip(array.shape, array.stride())) + 1
-    return start, start + reach * array.element_size()
+    if 0 in array.shape:
+        return None
+    # The address is that of the first element, and elements with a negative stride lie before it.
+    reach = [(length - 1) * step for length, step in zip(array.shape, steps)]
+    return start + sum(min(0, step) for step in reach), start + sum(max(0, step) for step in reach) + size
 
 
 @dataclass(frozen=True, slots=True)

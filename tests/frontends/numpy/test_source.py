@@ -828,14 +828,40 @@ def test_calls_without_a_row(function: Any, message: str) -> None:
         graph_compiler.transpile(function, source="numpy", to="jax", args=(X,))
 
 
-def test_memory_that_is_shared() -> None:
+@pytest.mark.parametrize(
+    "views",
+    [
+        lambda base: (base[:4], base[2:]),
+        lambda base: (base[::-1], base[:2]),
+        lambda base: (base[:2], base[::-1]),
+        lambda base: (base[:2], base[:, ::-1]),
+    ],
+    ids=["later elements", "reversed and written", "reversed and read", "one axis reversed"],
+)
+def test_memory_that_is_shared(views: Any) -> None:
     def function(x: Any, y: Any) -> Any:
-        x += y
-        return x
+        x *= 2
+        return x.sum() + y.sum()
 
-    base = np.ones(6)
+    shared = views(np.ones((6, 2)))
     with pytest.raises(TracingError, match="shares memory"):
-        graph_compiler.compile(function, source="numpy", args=(base[:4], base[2:]))
+        graph_compiler.compile(function, source="numpy", args=shared)
+    graph = graph_compiler.compile(function, source="numpy", args=tuple(map(np.copy, shared)))
+    with pytest.raises(TracingError, match="shares memory"):
+        graph(*shared)
+
+
+def test_reversed_halves_share_no_memory() -> None:
+    def function(x: Any, y: Any) -> Any:
+        x *= 2
+        return x.sum() + y.sum()
+
+    def halves() -> tuple[Any, Any]:
+        base = np.arange(6.0)
+        return base[2::-1], base[:2:-1]
+
+    graph = graph_compiler.compile(function, source="numpy", args=halves())
+    assert graph(*halves()) == function(*halves())
 
 
 def test_array_used_after_the_recording() -> None:
