@@ -72,9 +72,9 @@ class Target(Protocol):
         """
 
     def dtype(self, name: str) -> Any:
-        """Return what ``array.dtype`` equals for a native array of dtype ``name``; None if there is none.
+        """Return the dtype called ``name``, as ``array.dtype`` returns it; None if there is no such dtype.
 
-        A target without 64-bit dtypes returns the 32-bit one that it narrows them to.
+        A target without 64-bit dtypes returns the 32-bit dtype to which it narrows ``name``.
         """
 
     def to_numpy(self, array: Any) -> Any:
@@ -182,8 +182,8 @@ class Target(Protocol):
     def is_signal(self, problem: Exception) -> bool:
         """Return True if the framework itself handles ``problem``, so that it must propagate.
 
-        Examples are the end of a recomputation and a missing derivative. For any other exception of a
-        variant, another variant is tried.
+        Examples are the end of a recomputation and a missing derivative. After any other exception of a
+        variant, another variant may be tried.
         """
         return False
 
@@ -248,7 +248,7 @@ class Target(Protocol):
     @property
     @default
     def tracer(self) -> Tracer | None:
-        """The compiler that traces Python bytecode; None if there is none."""
+        """Compiler that traces Python bytecode; None if the framework has no such compiler."""
         return None
 
     @default

@@ -106,7 +106,7 @@ def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
 def _members(contract: type) -> dict[str, Any]:
     """Return the methods and properties of a contract by name, those of its base protocols first.
 
-    A member that a base protocol has, too, is that of the contract. Names with a leading underscore are
+    A member that a base protocol has, too, is taken from the contract. Names with a leading underscore are
     left out, except ``__call__``.
     """
     found = {name: item for base in reversed(contract.__mro__[:-1]) for name, item in vars(base).items()}

@@ -148,7 +148,8 @@ class Training(Protocol):
     def restored(self, array: Any, like: Any) -> Any:
         """Return the array of the state for ``array``, which a file stores: the inverse of :meth:`storable`.
 
-        ``like`` is the array of this name in an existing state, and has the kind of array and the device.
+        ``like`` is the array of this name in an existing state, which determines the kind of array and its
+        device.
         """
         return array
 
@@ -235,8 +236,8 @@ class Training(Protocol):
     def generator(self, like: Any) -> Any:
         """Return a new source of random numbers for training.
 
-        It is a generator on the device of ``like`` in the state of the framework's own one, or a key that is
-        taken from the target's sequence of keys.
+        It is a generator on the device of ``like`` in the state of the framework's own generator, or a key
+        that is taken from the target's sequence of keys.
         """
 
     def key(self, rng: Any) -> tuple[Any, Any]:

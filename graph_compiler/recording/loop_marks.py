@@ -207,7 +207,7 @@ class LoopCallbacks(NamedTuple):
 
     library: name of the module whose functions express the loop (``"jax.numpy"``).
     value_of(item): the value of an array of the recording and a key that compares its properties beyond
-        shape, dtype and elements (such as ``requires_grad``); None for anything else.
+        shape, dtype and elements (such as ``requires_grad``); None for any other object.
     expression_of(item): the size behind a symbolic number; any other item unchanged.
     made(size): the symbolic number for a size.
     here(): the source location of the user's code.

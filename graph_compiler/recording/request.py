@@ -149,9 +149,9 @@ def _name_of(which: Any, names: list[str]) -> str:
 class Request:
     """One call to be recorded, with the options of the recording.
 
-    function: what is called.
-    args: its positional arguments.
-    kwargs: its keyword arguments.
+    function: the callable to record.
+    args: positional arguments of the call.
+    kwargs: keyword arguments of the call.
     name: name of the graph.
     same_framework: True if the graph will run in the framework of the function.
     places: locations outside the arguments that are known to hold state.

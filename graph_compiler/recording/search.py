@@ -123,7 +123,7 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
 class DisturbanceRetry(Generic[H]):
     """``GiveUp`` function that retries with all hypotheses after an exception that another thread may cause.
 
-    Such an exception is of class ``kind``, for example that of an unrecorded draw of random numbers. A call
+    Such an exception is an instance of ``kind``, for example for an unrecorded draw of random numbers. A call
     returns None for other exceptions. It raises the exception if this is the only thread, or after three
     retries of this object.
     """

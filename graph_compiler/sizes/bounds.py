@@ -68,7 +68,7 @@ def upper_bound(size: Scalar, ends: Ends) -> Any:
 
 
 def largest_magnitude(size: Scalar, at: Callable[[Symbol], int]) -> float:
-    """Return the largest absolute value of ``size`` and of the arguments of functions in it.
+    """Return the largest absolute value of ``size`` and of the arguments of functions at any depth in it.
 
     Symbols have the values that ``at`` returns. Only integers count. Return infinity if the evaluation
     raises ``ArithmeticError``, as a division by 0 does.

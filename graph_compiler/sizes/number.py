@@ -158,7 +158,10 @@ class SymbolicNumber:
         raise NotImplementedError
 
     def operand(self, item: Any) -> Any:
-        """Return the expression or plain number of the operand ``item``, or None if ``item`` is no number."""
+        """Return the expression or plain number of an operand, or None if its class is not supported.
+
+        A subclass of ``int`` counts as int; other subclasses of numbers are not supported.
+        """
         cls = type(item)
         if cls in _NUMBERS:
             return item
@@ -270,8 +273,8 @@ def is_symbolic(item: Any) -> bool:
 def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """Return the method of ``SymbolicNumber`` for the binary operator ``function``.
 
-    If ``reflected``, the symbolic number is the right operand. The method returns ``NotImplemented`` if the
-    other operand is no number.
+    If ``reflected``, the symbolic number is the right operand. The method returns ``NotImplemented`` if
+    the class of the other operand is not supported.
     """
     compute = rule(function)
 

@@ -338,8 +338,8 @@ def assigned_outside(function: ast.AST) -> Names:
 class VariableUses:
     """Live variables at two points of a branch or loop.
 
-    behind: those after the statement.
-    start: those at the start of its blocks.
+    behind: variables that are live after the statement.
+    start: variables that are live at the start of its blocks.
     """
 
     behind: Names

@@ -435,7 +435,7 @@ class LoopRecorder:
 
     @contextmanager
     def _put_back(self) -> Iterator[None]:
-        """After an exception, restore the variables, and note the user's exception in ``regions.escaped``."""
+        """Restore the variables after an exception, and note one of the user in ``regions.escaped``."""
         try:
             yield
         except BaseException as problem:

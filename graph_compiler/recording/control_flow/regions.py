@@ -24,7 +24,7 @@ Block = Callable[..., Arrays]
 class ArrayKind:
     """Dtype and shape of an array or number.
 
-    dtype: the dtype; that of the array which a Python number becomes.
+    dtype: dtype of the array, or of the array that a Python number becomes.
     shape: the current sizes.
     number: True for a Python number in the user's code.
     name: the variable that holds it.

@@ -26,7 +26,7 @@ _DEEPEST = 4
 class AppendableList:
     """Base of lists that accept new items while a loop is recorded.
 
-    Methods that this class does not define are those of the plain list, which reads all items.
+    A method that this class does not define is called on the plain list, which reads all items.
 
     parts: items and ``StackedItems``.
     """
@@ -381,8 +381,8 @@ def common_kind(one: ArrayKind, other: ArrayKind) -> ArrayKind | None:
     """Return the kind that two leaves can be converted to, or None.
 
     Two arrays have one only if their dtypes and shapes are equal. For two numbers, it is the kind of the
-    wider type. For a number and a 0-d array, it is the array's kind if its dtype is of the number's
-    category (bool, integer, float, complex) or a higher one. A number that no dtype can hold has none.
+    wider type. For a number and a 0-d array, it is the array's kind if its dtype is of the same category
+    (bool, unsigned, integer, float, complex) or a later one. A number that no dtype can represent has none.
     """
     # No array dtype can hold the number.
     if "object" in (one.dtype, other.dtype):

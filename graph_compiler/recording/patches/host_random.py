@@ -107,7 +107,7 @@ class _IdentifierWatch:
 def watching_names(pattern: int | None = None) -> Iterator[_IdentifierWatch]:
     """Watch the UUIDs that user code makes in this thread inside the block, and yield the watch.
 
-    The UUIDs begin with the bits of ``pattern``. If it is None, they are those of the original function.
+    The UUIDs begin with the bits of ``pattern``. If it is None, the original function makes them.
     """
     before, _here.watch = getattr(_here, "watch", None), _IdentifierWatch(pattern)
     try:
