@@ -14,7 +14,7 @@ from ..trees import iterate_structure
 
 
 class Caches:
-    """The ``lru_cache`` functions that a recording reaches, with those that were empty when first registered.
+    """Record of the ``lru_cache`` functions that a recording reaches, to clear those empty at first.
 
     >>> import functools
     >>> cached, caches = functools.lru_cache(lambda n: n), Caches()

@@ -74,10 +74,10 @@ def _is_users_recursion(problem: BaseException) -> bool:
 def is_fault(problem: BaseException) -> bool:
     """Return True if ``problem`` was raised by a bug of this package, so that a fallback must not hide it.
 
-    An error of this package is a bug if it is an instance of a class in ``BUGS``. Any other exception is a
-    bug if the innermost frame of its traceback is this package's; it is not if it has no traceback, if it is
-    no ``Exception``, or if a function of the user recurses without end. The result is stored on the
-    exception and does not change later.
+    An error or ``Signal`` of this package is a bug if it is an instance of a class in ``BUGS``. Any other
+    exception is a bug if the innermost frame of its traceback is this package's; it is not if it has no
+    traceback, if it is no ``Exception``, or if a function of the user recurses without end. The result is
+    stored on the exception and does not change later.
 
     >>> is_fault(InvalidGraph("a value is used before it is made")), is_fault(ValueError("raised nowhere"))
     (True, False)
