@@ -187,15 +187,18 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
             "linear",
             "bilinear",
             "inner",
-            "searchsorted",
             "multi_dot",
             "matrix_power",
             "avg_pool",
             "max_pool",
         ),
     ),
+    # uint64 has other values than int64 beyond 2**63, and kernels or helpers for these operations.
+    (
+        {dtype: wide for dtype, wide in _NARROW_INTEGERS.items() if dtype != "uint64"},
+        ("fmod", "remainder", "searchsorted"),
+    ),
     ({"uint16": "int32", "uint32": "int64"}, ("tile", "repeat")),
-    (_NARROW_INTEGERS, ("fmod", "remainder")),
     (
         dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"), "float64"),
         ("conv", "conv_channels_last", "conv_transpose"),

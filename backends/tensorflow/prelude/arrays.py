@@ -560,8 +560,8 @@ def place_of_extreme(
     rank = len(x.shape)
     flat = tf.reshape(x, [-1]) if axis is None else x
     nan = tf.math.is_nan(flat) if x.dtype.is_floating else None
-    if x.dtype.is_bool or x.dtype in (tf.uint64, tf.uint32):
-        flat = tf.cast(flat, tf.int32 if x.dtype.is_bool else tf.float64)
+    if x.dtype.is_bool:
+        flat = tf.cast(flat, tf.int32)
     axis = 0 if axis is None else axis
     place = function(flat, axis)
     if nan is not None:

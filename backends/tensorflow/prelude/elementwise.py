@@ -124,6 +124,8 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
     """
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
+    if dtype.is_unsigned:
+        return x1 % x2
     if not dtype.is_floating:
         return tf.cast(tf.truncatemod(tf.cast(x1, tf.int64), tf.cast(x2, tf.int64)), x1.dtype)
     rest = tf.truncatemod(x1, x2)

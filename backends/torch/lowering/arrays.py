@@ -256,8 +256,10 @@ rows.table(
 def _arg_extreme(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: int | None, keepdims: bool) -> str:
-        # torch has no argmax and argmin of booleans.
-        return f"torch.{name}({x}{'.byte()' if x.dtype == 'bool' else ''}{over(axis, keepdims)})"
+        # torch has no argmax and argmin of booleans and of uint64. With the highest bit inverted, the bits of
+        # uint64 compare as int64 like the numbers do.
+        key = {"bool": f"{x}.byte()", "uint64": f"signed({x}) ^ -(2**63)"}.get(x.dtype or "", str(x))
+        return f"torch.{name}({key}{over(axis, keepdims)})"
 
 
 _arg_extreme("argmax")

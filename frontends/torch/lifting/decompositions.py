@@ -134,13 +134,17 @@ def linalg_cond(b: TorchBuilder, A: Any, p: Any = None) -> Any:
 def _is_vectors(b: TorchBuilder, A: Any, B: Any) -> bool:
     """Return True if ``B`` holds one vector for each matrix of ``A``, by torch's rule.
 
-    This is the case if ``B`` has one axis, or the shape of ``A`` without the last axis. In the second case,
-    guard that the sizes stay equal.
+    This is the case if ``B`` has one axis, or the shape of ``A`` without the last axis. Guard that the sizes
+    stay equal, or, if ``B`` has one axis less than ``A``, that the first size that differs does.
     """
     if B.ndim == 1:
         return True
-    if B.ndim != A.ndim - 1 or hints(B.shape) != hints(A.shape[:-1]):
+    if B.ndim != A.ndim - 1:
         return False
+    for left, right in zip(B.shape, A.shape[:-1], strict=True):
+        if hint_of(left) != hint_of(right):
+            b.guard(apply("ne", left, right))
+            return False
     for left, right in zip(B.shape, A.shape[:-1], strict=True):
         b.guard(apply("eq", left, right))
     return True

@@ -224,6 +224,12 @@ def median_of_nothing(x: Any) -> Any:
     return x.median(), (x * 2).nanmedian()
 
 
+def vectors_or_matrices(a: Any, b: Any) -> Any:
+    """Solve for one vector for each matrix if the sizes allow that, otherwise for one matrix."""
+    n = a.shape[-1]
+    return torch.linalg.solve(torch.eye(n) + a / a.numel(), b), torch.linalg.solve_ex(2 * torch.eye(n) + a, b)
+
+
 _SQUEEZED = {
     ((2, 3), (2, 3)),
     ((1, 3), (2, 3)),
@@ -239,6 +245,13 @@ _CALLS = {
     "broadcast_all": _pairs(*sorted(_SQUEEZED, reverse=True)),
     "broadcast_product": _pairs(
         ((2, 3, 4), (2, 4, 3)), ((1, 3, 4), (2, 4, 3)), ((2, 3, 4), (1, 4, 5)), ((1, 3, 4), (1, 4, 1))
+    ),
+    "vectors_or_matrices": _pairs(
+        ((2, 3, 3), (3, 3)),
+        ((3, 3, 3), (3, 3)),
+        ((2, 3, 3), (2, 3)),
+        ((2, 4, 4), (4, 4)),
+        ((4, 4, 4), (4, 4)),
     ),
     **dict.fromkeys(
         (
