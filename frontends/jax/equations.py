@@ -36,7 +36,6 @@ from .programs import (
     CALLBACKS,
     PURE,
     SOLVES,
-    WRITTEN_OUT,
     Callback,
     CallProgram,
     Leaves,
@@ -47,6 +46,7 @@ from .programs import (
     holds_checks,
     programs_in,
     solve_program,
+    solve_with_gradients,
 )
 from .sizes import as_array
 
@@ -69,7 +69,7 @@ def foreign_program(equation: Any) -> ClosedJaxpr | None:
     def run(*operands: Any) -> Any:
         return primitive.impl(*operands, **equation.params)
 
-    return jax.make_jaxpr(run)(*(_type(atom.aval) for atom in equation.invars))
+    return _program_of(run, equation)
 
 
 def _is_foreign(primitive: Any) -> bool:
@@ -145,6 +145,15 @@ _WEAK = {
 NAMED_TUPLES = ("GatherDimensionNumbers", "ScatterDimensionNumbers", "ConvDimensionNumbers")
 
 
+def _name_of(equation: Any) -> str:
+    name: str = equation.primitive.name
+    return _RENAMED.get(name, name)
+
+
+def _is_private_tuple(item: Any) -> bool:
+    return hasattr(item, "_fields") and type(item).__name__ not in NAMED_TUPLES
+
+
 class Reader:
     """Reader of jaxprs that appends a node for each equation to ``nodes``.
 
@@ -209,92 +218,51 @@ class Reader:
         return value
 
     def _equation(self, equation: Any, operands: list[Any]) -> list[Any]:
-        name, params = _RENAMED.get(equation.primitive.name, equation.primitive.name), equation.params
-        if name == "public_call":
-            return self._call(equation, params["call"], operands)
+        name = _name_of(equation)
         if (program := foreign_program(equation)) is not None:
             has_rule = equation.primitive in ad.primitive_jvps and program.jaxpr.eqns
-            return (
-                self._by_rule(equation, program, operands)
-                if has_rule
-                else self.inlined(equation, program, operands)
-            )
+            return (self._by_rule if has_rule else self.inlined)(equation, program, operands)
         if (inner := called_program(equation)) is not None:
             if name in RULED:
                 return self._ruled(equation, inner, operands)
             return (shared_call if id(inner) in self.repeated else Reader.inlined)(
                 self, equation, inner, operands
             )
-        if name in _PASSES_ON:
-            return operands
-        if name == "size":
-            return [self._size(equation, params["size"])]
-        if name == "read":
-            return self._read(equation, *operands)
-        origin = self.origin(equation, f"lax.{name}")
-        if name in READ:
-            return READ[name](self, equation, operands)
-        if name in WRITTEN_OUT and (straight := WRITTEN_OUT[name](params)) is not None:
-            return self.inlined(
-                equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands
-            )
-        if self.as_words and name in COMBINED and (straight := COMBINED[name](params)) is not None:
-            return self.inlined(
-                equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands
-            )
-        if name in SOLVES:
-            return self.read(*solve_program(params, operands))
-        if name in _SAYS:
-            return []
-        if name == "debug_callback":
-            log.info("%s: a call back into Python that only tells of numbers (jax.debug) is left out", origin)
-            return []
-        if name == "platform_index" and self.as_words:
-            return [np.int32(branch_of_cpu(params["platforms"]))]
-        if name == PURE and not self.as_words:
-            shapes = tuple(tuple(aval.shape) for aval in params["result_avals"])
-            whole = CallProgram(Callback(equation.primitive, params))
-            return self._node(f"{PRIMITIVE}{name}_p", (shapes, *operands), {}, origin, equation, whole)
-        if name in CALLBACKS:
-            raise UnsupportedOperation(
-                f"{name}: a call back into Python cannot be recorded; take it out\n    {origin}"
-            )
-        if (
-            self.as_words
-            and not name.startswith("random_")
-            and any(is_key(atom.aval) for atom in (*equation.invars, *equation.outvars))
+        if name in _READ_BY_NAME:
+            return _READ_BY_NAME[name](self, equation, operands)
+        if self.as_words and (program := self._substitute(equation)) is not None:
+            return self.inlined(equation, program, operands)
+        return self._primitive(equation, operands)
+
+    def _substitute(self, equation: Any) -> ClosedJaxpr | None:
+        """Return a program for an equation that other frameworks cannot compute by one operation, or None."""
+        name = _name_of(equation)
+        if name in COMBINED and (straight := COMBINED[name](equation.params)) is not None:
+            return _program_of(straight, equation)
+        if not name.startswith("random_") and any(
+            is_key(atom.aval) for atom in (*equation.invars, *equation.outvars)
         ):
-            return self.inlined(equation, _program_on_words(equation), operands)
+            return _program_on_words(equation)
+        if _applies_function(equation):
+            return _apply_program(equation, self.origin(equation, f"lax.{name}"))
+        return None
+
+    def _primitive(self, equation: Any, operands: list[Any]) -> list[Any]:
+        name, params, whole = _name_of(equation), equation.params, equation.primitive
         if name.startswith("random_"):
-            keys = tuple(is_key(atom.aval) for atom in equation.invars)
             # The implementation of a key is an object of a private class of JAX, which has a public name.
             kept = {key: item.name if key == "impl" else item for key, item in params.items()}
-            drawn = CallProgram(
-                OnWords(equation.primitive, params, keys) if self.as_words else equation.primitive
-            )
-            return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), kept, origin, equation, drawn)
-        if _applies_function(equation) and self.as_words:
-            return self.inlined(equation, _apply_program(equation, origin), operands)
-        if _applies_function(equation) or any(
-            hasattr(item, "_fields") and type(item).__name__ not in NAMED_TUPLES for item in params.values()
-        ):
-            whole = CallProgram(Whole(equation.primitive, params))
-            return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), {}, origin, equation, whole)
-        # The name of the primitive implies the function that combines elements.
-        kept = {
-            key: item
-            for key, item in params.items()
-            if not (name.startswith("scatter") and key in ("update_jaxpr", "update_consts"))
-        }
-        return self._node(
-            # Some names have a hyphen (`scatter-add`), but the variables of these primitives do not.
-            f"{PRIMITIVE}{name.replace('-', '_')}_p",
-            tuple(operands),
-            kept,
-            origin,
-            equation,
-            CallProgram(equation.primitive),
-        )
+            if self.as_words:
+                whole = OnWords(whole, params, tuple(is_key(atom.aval) for atom in equation.invars))
+        elif _applies_function(equation) or any(map(_is_private_tuple, params.values())):
+            kept, whole = {}, Whole(whole, params)
+        else:
+            # The name of the primitive implies the function that combines elements.
+            implied = ("update_jaxpr", "update_consts") if name.startswith("scatter") else ()
+            kept = {key: item for key, item in params.items() if key not in implied}
+        # Some names have a hyphen (`scatter-add`), but the variables of these primitives do not.
+        op, origin = f"{PRIMITIVE}{name.replace('-', '_')}_p", self.origin(equation, f"lax.{name}")
+        return self._node(op, tuple(operands), kept, origin, equation, CallProgram(whole))
 
     def _ruled(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
         public = public_of(equation)
@@ -326,7 +294,8 @@ class Reader:
         found = origin_of(equation, call)
         return found if found.file else replace(self.around, module="", call=call)
 
-    def _call(self, equation: Any, call: Any, operands: list[Any]) -> list[Any]:
+    def _call(self, equation: Any, operands: list[Any]) -> list[Any]:
+        call = equation.params["call"]
         if not equation.outvars:
             return []
         origin = self.origin(equation, call.name)
@@ -361,11 +330,12 @@ class Reader:
             else self.made("jax.numpy.asarray", (item,), {}, replace(origin, call="asarray"), aval)
         )
 
-    def _size(self, equation: Any, size: Any) -> Value:
+    def _size(self, equation: Any, operands: list[Any]) -> list[Any]:
         origin = self.origin(equation, "shape")
-        return self._node("jax.numpy.asarray", (size,), {}, origin, equation)[0]
+        return self._node("jax.numpy.asarray", (equation.params["size"],), {}, origin, equation)
 
-    def _read(self, equation: Any, array: Any) -> list[Any]:
+    def _read(self, equation: Any, operands: list[Any]) -> list[Any]:
+        (array,) = operands
         origin, number = self.origin(equation, "elements read by Python"), equation.params.get("number")
         if self._decide is None:
             raise UnsupportedOperation(
@@ -388,6 +358,33 @@ class Reader:
         elif isinstance(array, Value):
             self._decide(array, equation.params["seen"].elements, origin)
         return []
+
+    def _solve(self, equation: Any, operands: list[Any]) -> list[Any]:
+        straight = solve_with_gradients(equation.params)
+        if straight is None:
+            return self.read(*solve_program(equation.params, operands))
+        return self.inlined(equation, _program_of(straight, equation), operands)
+
+    def _callback(self, equation: Any, operands: list[Any]) -> list[Any]:
+        name, params = _name_of(equation), equation.params
+        origin = self.origin(equation, f"lax.{name}")
+        if name != PURE or self.as_words:
+            raise UnsupportedOperation(
+                f"{name}: a call back into Python cannot be recorded; take it out\n    {origin}"
+            )
+        shapes = tuple(tuple(aval.shape) for aval in params["result_avals"])
+        whole = CallProgram(Callback(equation.primitive, params))
+        return self._node(f"{PRIMITIVE}{name}_p", (shapes, *operands), {}, origin, equation, whole)
+
+    def _debug_callback(self, equation: Any, operands: list[Any]) -> list[Any]:
+        origin = self.origin(equation, "lax.debug_callback")
+        log.info("%s: a call back into Python that only tells of numbers (jax.debug) is left out", origin)
+        return []
+
+    def _platform_index(self, equation: Any, operands: list[Any]) -> list[Any]:
+        if self.as_words:
+            return [np.int32(branch_of_cpu(equation.params["platforms"]))]
+        return self._primitive(equation, operands)
 
     def _node(
         self,
@@ -482,7 +479,25 @@ class Reader:
         )
 
 
+_READ_BY_NAME: dict[str, Callable[[Reader, Any, list[Any]], list[Any]]] = {
+    **READ,
+    **dict.fromkeys(_PASSES_ON, lambda reader, equation, operands: operands),
+    **dict.fromkeys(_SAYS, lambda reader, equation, operands: []),
+    **dict.fromkeys(SOLVES, Reader._solve),
+    **dict.fromkeys(CALLBACKS, Reader._callback),
+    "debug_callback": Reader._debug_callback,
+    "platform_index": Reader._platform_index,
+    "public_call": Reader._call,
+    "read": Reader._read,
+    "size": Reader._size,
+}
+
+
 # --------------------------------------------------------------------------------------- substituted programs
+def _program_of(function: Callable[..., Any], equation: Any) -> ClosedJaxpr:
+    return jax.make_jaxpr(function)(*(_type(atom.aval) for atom in equation.invars))
+
+
 def _applies_function(equation: Any) -> bool:
     if equation.primitive.name != "scatter" or (update := equation.params["update_jaxpr"]) is None:
         return False
@@ -514,7 +529,7 @@ def _apply_program(equation: Any, origin: Origin) -> ClosedJaxpr:
         )
         return jax.numpy.where(hits > 0, apply(x), x)
 
-    return jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars))
+    return _program_of(straight, equation)
 
 
 def _program_on_words(equation: Any) -> ClosedJaxpr:

@@ -142,7 +142,7 @@ _CALLS = {
     "custom_lin": "call_jaxpr",
 }
 SOLVES = frozenset({"linear_solve", "custom_linear_solve"})
-CALLBACKS = frozenset({"debug_callback", "io_callback", "pure_callback", "outside_call"})
+CALLBACKS = frozenset({"io_callback", "pure_callback", "outside_call"})
 
 
 def called_program(equation: Any) -> ClosedJaxpr | None:
@@ -164,7 +164,7 @@ def branch_of_cpu(platforms: Any) -> int:
 
 
 # ------------------------------------------------------------------------------------- linear solves
-def _solve(params: dict[str, Any]) -> Callable[..., Any] | None:
+def solve_with_gradients(params: dict[str, Any]) -> Callable[..., Any] | None:
     """Return a function that computes a linear solve, with the gradients of the equation that is solved.
 
     Return None if the solver has a ``while``, which would divide by 0 if the right-hand side is 0.
@@ -187,9 +187,6 @@ def _solve(params: dict[str, Any]) -> Callable[..., Any] | None:
         return found
 
     return straight
-
-
-WRITTEN_OUT = dict.fromkeys(SOLVES, _solve)
 
 
 def holds_loop(program: Any) -> bool:
