@@ -437,7 +437,7 @@ def jacrev(
     result it is the derivative of a holomorphic function, not the conjugate.
 
     Options and errors are those of :func:`grad`, except that the result may be any structure of
-    floating-point or complex arrays.
+    floating-point or complex arrays. ``CallMismatch`` is raised for a complex result and a real argument.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -465,7 +465,8 @@ def jacfwd(
     """Return a function that computes the Jacobian in forward mode, one pass for each argument element.
 
     This is the cheaper mode if the argument is smaller than the result. Structure, options and errors are
-    those of :func:`jacrev`. With respect to a complex argument it is the derivative along the real axis.
+    those of :func:`jacrev`, but it is a real result of a complex argument that raises ``CallMismatch``. A
+    complex result of a complex argument must be holomorphic.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -492,6 +493,7 @@ def hessian(
     """Return a function that computes second derivatives: ``jacfwd(jacrev(function))``.
 
     For several arguments, the result has the structure of the arguments twice, one inside the other.
+    Arguments and results must all be real, or all complex and holomorphic.
 
     Args:
         function: As in :func:`grad`.
@@ -505,7 +507,14 @@ def hessian(
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return jacfwd(jacrev(function, argnums, argnames, strong_zero=strong_zero), argnums, argnames)
+    function = with_strong_zero(function, strong_zero, chosen := argument_positions(argnums, argnames))
+    gradients = Transformed(
+        function,
+        _jacobian_rule("hessian", _by_rows, argnums, argnames, has_aux=False),
+        "jacrev",
+        differences=DerivativeOptions(chosen, has_aux=False, is_jacobian=True),
+    )
+    return jacfwd(gradients, argnums, argnames)
 
 
 Columns = list[Arrays]
@@ -542,6 +551,7 @@ def _jacobian_rule(
 def _by_rows(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
     derivatives = call.function.derivatives
     results, extras, pull = call.vjp()
+    _require_one_kind(call, results)
     zeros = list(map(derivatives.zeros_like, results))
 
     def rows(place: int) -> Arrays:
@@ -561,6 +571,7 @@ def _by_columns(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
     zeros = list(map(derivatives.zeros_like, call.arrays))
     # A call with zero tangents, to know the results and their shapes.
     results, extras, _ = call.jvp(zeros)
+    _require_one_kind(call, results)
 
     def columns(place: int) -> Arrays:
         def pushed(given: Arrays) -> Arrays:
@@ -576,6 +587,28 @@ def _by_columns(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
         _shapes(results),
         extras,
     )
+
+
+def _require_one_kind(call: DifferentiatedCall, results: Arrays) -> None:
+    """Raise ``CallMismatch`` for real results of complex arguments, or the reverse, if ``call`` needs more.
+
+    A pass for each argument element tells the derivative along the real axis of the argument, and a pass for
+    each result element that of the real part of the result. Both are the whole derivative if all arrays are
+    real, or if the function is holomorphic.
+    """
+    given, made = (
+        set(map(call.function.derivatives.is_complex, arrays)) for arrays in (call.arrays, results)
+    )
+    remedy = "make real and imaginary parts arguments and results of their own"
+    if call.words != "jacrev" and True in given and False in made:
+        what = "an argument is complex and a result is real, so the function is not holomorphic"
+        remedy += ", or take jacrev" if call.words == "jacfwd" else ""
+    elif call.words != "jacfwd" and False in given and True in made:
+        what = "an argument is real and a result is complex, and only the real part would be differentiated"
+        remedy += ", or take jacfwd" if call.words == "jacrev" else ""
+    else:
+        return
+    raise CallMismatch(f"{call.words} of {call.function.name}: {what}; {remedy}{where(call.function.call)}")
 
 
 def _shapes(arrays: Arrays) -> Shapes:

@@ -22,7 +22,7 @@ import torch
 
 import graph_compiler
 from graph_compiler import transforms
-from graph_compiler.errors import GradientRefused
+from graph_compiler.errors import CallMismatch, GradientRefused
 from tests.support.contexts import wide_types
 from tests.support.jitted import by_jit, jax_array
 from tests.support.selection import is_jitted
@@ -172,6 +172,25 @@ def test_holomorphic_jacobians(to: str) -> None:
     graph = graph_compiler.transpile(lambda z: z**2, source="torch", to=to, args=(z,))
     for transform in (transforms.jacrev, transforms.jacfwd):
         assert_near(transform(graph)(z), torch.diag(2 * z))
+    second = torch.diag_embed(torch.diag(torch.full_like(z, 2)))
+    assert_near(transforms.hessian(graph)(z), second)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_jacobians_between_real_and_complex_numbers(to: str) -> None:
+    """Each exists in one mode, and the other one raises instead of returning half of it."""
+    x, y = torch.tensor([1.0, 3.0], dtype=torch.float64), torch.tensor([2.0, -1.0], dtype=torch.float64)
+    z = torch.complex(x, y)
+    squares = graph_compiler.transpile(lambda z: z.abs() ** 2, source="torch", to=to, args=(z,))
+    with pytest.raises(CallMismatch, match="an argument is complex and a result is real"):
+        transforms.jacfwd(squares)(z)
+    along_x, along_y = torch.func.jacfwd(lambda x, y: x**2 + y**2, (0, 1))(x, y)
+    assert_near(transforms.jacrev(squares)(z), torch.complex(along_x, along_y))
+    powers = graph_compiler.transpile(lambda x: torch.complex(x, x**2), source="torch", to=to, args=(x,))
+    with pytest.raises(CallMismatch, match="an argument is real and a result is complex"):
+        transforms.jacrev(powers)(x)
+    parts = torch.func.jacfwd(lambda x: (x, x**2))(x)
+    assert_near(transforms.jacfwd(powers)(x), torch.complex(*parts))
 
 
 @pytest.mark.parametrize("to", TARGETS)

@@ -49,6 +49,26 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
         CallMismatch,
         r"its code or its arrays are of torch, and it calls a graph that is written for jax.*graph.to\('torch'\)",
     ),
+    "real results of a complex argument": (
+        lambda: transforms.jacfwd(lambda z: z.abs() ** 2)(x + 1j),
+        CallMismatch,
+        r"jacfwd of <lambda>: an argument is complex and a result is real.* or take jacrev \(.*test_wrong_uses.py:\d+\)",
+    ),
+    "complex results of a real argument": (
+        lambda: transforms.jacrev(lambda x: torch.complex(x, 2 * x))(x),
+        CallMismatch,
+        r"jacrev of <lambda>: an argument is real and a result is complex.* or take jacfwd \(.*test_wrong_uses.py:\d+\)",
+    ),
+    "a Hessian of a complex argument": (
+        lambda: transforms.hessian(lambda z: (z.abs() ** 4).sum())(x + 1j),
+        CallMismatch,
+        r"hessian of <lambda>: an argument is complex and a result is real.*of their own \(.*test_wrong_uses.py:\d+\)",
+    ),
+    "a Hessian of a complex result": (
+        lambda: transforms.hessian(lambda x: torch.complex(x, x**2))(x),
+        CallMismatch,
+        r"hessian of <lambda>: an argument is real and a result is complex.*of their own \(",
+    ),
     "integers in a Jacobian": (lambda: transforms.jacrev(lambda x: (x, x.long()))(x), CallMismatch, "a result has no derivative"),
 }  # fmt: skip
 
