@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import TracingError
 from ...trees import containers
 from ..code.names import globals_read, names_read
-from ..environment_guards import EnvironmentGuard, dict_of_class, is_same, same_fact, same_items
+from ..environment_guards import EnvironmentGuard, dict_of_class, same_fact, same_items
 from .containers import NO_FREE_PARTS, FreeParts, answers_of, registered_with
 from .libraries import library_guards
 from .references import STOOD_IN, cell_is_filled, names_in, names_of_builtins
@@ -420,7 +420,7 @@ def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
 
 
 def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on the items of lists and sets, and on the values of dicts.
+    """Yield guards on the items of lists and sets, and on the keys and values of dicts.
 
     Of a list or dict of more than 1,000 items, only the number is guarded. If some items are free, each other
     item gets a guard of its own. Containers that are free as a whole are skipped. ``known_as`` maps ids of
@@ -457,8 +457,7 @@ def _described(items: Any) -> str:
 def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
     """Return an expression that a container still has its current items, and the objects for its braces.
 
-    The expression does not compare the keys of a dict, and compares only the length of a list or dict of
-    more than 1,000 items.
+    The expression compares only the length of a list or dict of more than 1,000 items.
     """
     if not items:
         return "not {}", (items,)
@@ -466,14 +465,10 @@ def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
         return "{} == {}", (items, set(items))
     if len(items) > MOST_ITEMS:
         return f"len({{}}) == {len(items)}", (items,)
-    now, before = ("{}.values()", list(items.values())) if isinstance(items, dict) else ("{}", list(items))
-    return f"len({{}}) == {len(before)} and {{}}(map({{}}, {now}, {{}}))", (
-        items,
-        all,
-        is_same,
-        items,
-        before,
-    )
+    if isinstance(items, dict):
+        keys, values = list(items), list(items.values())
+        return "{}({}, {}) and {}({}.values(), {})", (same_items, items, keys, same_items, items, values)
+    return "{}({}, {})", (same_items, items, list(items))
 
 
 def _entry(what: str, held: dict[Any, Any], key: Any) -> EnvironmentGuard:

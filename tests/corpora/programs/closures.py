@@ -384,6 +384,11 @@ def _no_grad_write(layer: Any) -> None:
         layer.linear.weight.mul_(2)
 
 
+def _write_key(items: dict[str, Any], key: str) -> None:
+    """Give the first value of ``items`` another key."""
+    items[key] = items.pop(next(iter(items)))
+
+
 _CALLS = tuple(lambda i=i: (_x() + i,) for i in range(3))
 
 
@@ -494,6 +499,23 @@ PROGRAMS = [
         "dict_changed",
         closure_in_container(lambda: {"scale": 2.0}, lambda h: h["scale"]),
         _mutate(lambda h: _write(h, 5.0)),
+    ),
+    changed(
+        "key_renamed",
+        closure_in_container(lambda: {"scale": 2.0}, lambda h: 2.0 if "scale" in h else 5.0),
+        _mutate(lambda h: _write_key(h, "other")),
+    ),
+    changed(
+        "key_read_in_a_loop",
+        closure_in_container(lambda: {"scale": 2.0}, lambda h: sum(map(len, h))),
+        _mutate(lambda h: _write_key(h, "a")),
+    ),
+    changed(
+        "key_of_an_ordered_dict",
+        closure_in_container(
+            lambda: OrderedDict(a=2.0, b=2.0), lambda h: 3.0 if next(iter(h)) == "a" else 4.0
+        ),
+        _mutate(lambda h: h.move_to_end("a")),
     ),
     changed(
         "dict_in_list",
