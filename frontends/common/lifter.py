@@ -500,7 +500,14 @@ class Lifter:
 
         If the row needs the number of an argument that is a size, such as an axis or an order, the size
         is guarded to equal its recorded number, and the row is called again with the number.
+
+        Raise :class:`UnsupportedOperation` if the call reads the storage of a view by strides.
         """
+        if node.record is not None and node.record.strided:
+            raise UnsupportedOperation(
+                "it reads the memory of an array that is a view or not contiguous, which only "
+                f"{self.framework} has; give it a contiguous copy"
+            )
         before = len(self.result.nodes)
         try:
             while True:

@@ -154,6 +154,8 @@ _WRITERS = frozenset({
 BY_STRIDES = frozenset(
     {"reshape", "ravel", "ascontiguousarray", "asfortranarray", "asarray", "array", "require"}
 )
+# Calls that read the memory of their argument, whatever its shape and strides are.
+BY_MEMORY = frozenset({"as_strided"})
 # Calls that return their argument or another array, depending on sizes or elements.
 BY_SIZES = frozenset({"squeeze", "real_if_close"})
 # Functions whose numbers are operands with a dtype. In all others a NumPy integer is an ordinary number.

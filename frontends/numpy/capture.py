@@ -236,11 +236,11 @@ class NumpyCapture:
     def attribute(self, array: Traced, name: str) -> Any:
         """Return an attribute of a traced array: a property, a view, or a method that records its calls.
 
-        Raise ``AttributeError`` if NumPy has no such attribute or its name begins with two underscores, and
-        :class:`TracingError` if it cannot be recorded.
+        Raise ``AttributeError`` if NumPy has no such attribute, or if its name begins with two underscores
+        and is not in ``METHODS``. Raise :class:`TracingError` if it cannot be recorded.
         """
         seen = object.__getattribute__(array, "_seen")
-        if name.startswith("__") or not hasattr(seen, name):
+        if name.startswith("__") and name not in METHODS or not hasattr(seen, name):
             raise AttributeError(f"{type(seen).__name__!r} object has no attribute {name!r}")
         if name in kinds.FACTS:
             return kinds.FACTS[name](array)
@@ -334,7 +334,12 @@ class NumpyCapture:
         from_read = any(item._value in self.read for item in operands)
         is_read = is_number and (reads or from_read)
         noted = CallRecord(
-            key, weak=is_number, read=is_read, random=name.startswith(FUNCTION), errstate=kinds.errstate()
+            key,
+            weak=is_number,
+            read=is_read,
+            random=name.startswith(FUNCTION),
+            strided=key in kinds.BY_MEMORY and self._is_strided(*args, **kwargs),
+            errstate=kinds.errstate(),
         )
         found = self._noted(name, inputs, params, operands, written, result, noted)
         if is_number:
@@ -344,6 +349,13 @@ class NumpyCapture:
         if from_read:
             expect_as_read(self, key, args, found)
         return found
+
+    def _is_strided(self, x: Any, *args: Any, **kwargs: Any) -> bool:
+        """Return True unless ``x`` is in row-major order, and expect the same layout in other calls."""
+        self.reads_layout = True
+        seen = np.asarray(seen_of(x))
+        # At other sizes the strides of axes of size 1 matter, too, which NumPy's flags ignore.
+        return seen.strides != np.empty_like(seen, order="C").strides
 
     def _check_state(self) -> None:
         if not self.is_open:

@@ -33,7 +33,8 @@ class CallRecord:
     random: True if the call advances a random generator.
     no_grad: True if gradients were disabled.
     aside: True if the call writes elements without affecting gradients, as writes to `tensor.data` do.
-    strided: True if the call reads the storage of a view by strides, which other frameworks cannot.
+    strided: True if the call reads memory by the strides of an array that is not in row-major order, which
+        other frameworks cannot.
     itself: True if the call returned its first operand.
     wide: True if integers outside the range of int32 occurred in the call.
     weak: True if Python numbers (numpy) or weakly typed arrays (JAX), which adopt the dtype of other

@@ -276,9 +276,10 @@ def as_strided(
     subok: bool = False,
     writeable: bool = True,
 ) -> Any:
-    """Lift ``as_strided``. The array is taken to be contiguous.
+    """Lift ``as_strided`` of an array in row-major order.
 
-    ``strides`` are in bytes, and must be multiples of the itemsize.
+    ``strides`` are in bytes. Raise ``UnsupportedOperation`` if they are not given, are negative or no
+    multiples of the itemsize, or if elements outside of ``x`` are read. Guard that none is.
     """
     from ....ops.dtypes import ITEMSIZE
 
@@ -291,6 +292,12 @@ def as_strided(
         raise UnsupportedOperation(
             "as_strided with steps between the elements has no meaning in other frameworks"
         )
+    if 0 not in map(hint_of, sizes):
+        last = sum((size - 1) * step for size, step in zip(sizes, steps, strict=True))
+        is_inside = apply("lt", last, product(x.shape))
+        if not hint_of(is_inside) or any(hint_of(step) < 0 for step in steps):
+            raise UnsupportedOperation("as_strided that reads elements outside of its array has no row")
+        b.guard(is_inside)
     return b.as_strided(x, shape=sizes, strides=steps)
 
 

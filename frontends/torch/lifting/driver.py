@@ -282,11 +282,6 @@ class _TorchLifter(Lifter):
         return own and rows.get(f"{own}.{key}") or rows.get(key)
 
     def call(self, node: Node) -> Any:
-        if node.record is not None and node.record.strided:
-            raise UnsupportedOperation(
-                "it reads memory of a tensor that is a view or not contiguous, which only torch has; call "
-                "contiguous() before it"
-            )
         args, kwargs = self.arguments(node)
         # This follows ``arguments``, because views among them may be calls that are lifted again.
         self.b.recorded = self.specs_recorded(node)

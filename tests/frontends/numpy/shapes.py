@@ -292,6 +292,8 @@ SAMPLES: list[Sample] = [
     ),
     sample("sliding windows of an axis", lambda x: sliding_window_view(x, 2, axis=1).sum(axis=-1), f(3, 4)),
     sample("as_strided", lambda x: as_strided(x, (x.shape[0] - 2, 3), (x.strides[0], x.strides[0])), f(8)),
+    sample("as_strided by numbers", lambda x: as_strided(x, (2, 3), (4, 8)), f(3, 4)),
+    sample("as_strided of a copy", lambda x: as_strided(x.T.copy() + 1, (2, 3), (4, 8)), f(3, 4)),
 ]
 
 

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
+from numpy.lib.stride_tricks import as_strided
 
 import graph_compiler
-from graph_compiler.errors import TracingError
+from graph_compiler.errors import TracingError, UnsupportedOperation
 from tests.support.compare import assert_same
 
 
@@ -63,6 +64,17 @@ def test_questions(function: Callable[[Any], Any], to: str) -> None:
     graph = graph_compiler.transpile(function, source="numpy", to=to, args=(first.copy(),))
     for x in (first, second):
         assert_same(graph(_CONVERT[to](x)), function(x.copy()))
+
+
+def test_memory_in_another_order() -> None:
+    function = lambda x: as_strided(x, (3,), (4,)) * 2  # noqa: E731
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    graph = graph_compiler.transpile(function, source="numpy", to="jax", args=(x,))
+    with pytest.raises(UnsupportedOperation, match="not contiguous"):
+        graph(np.asfortranarray(x))
+    same = graph_compiler.compile(function, source="numpy", to="numpy", args=(x,))
+    for given in (x, np.asfortranarray(x)):
+        assert_same(same(given), function(given))
 
 
 @pytest.mark.parametrize(

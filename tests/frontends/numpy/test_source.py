@@ -14,6 +14,7 @@ import scipy.linalg
 import scipy.special
 import torch
 from numpy import zeros as zeros_by_name
+from numpy.lib.stride_tricks import as_strided
 
 import graph_compiler
 from graph_compiler.errors import (
@@ -809,6 +810,11 @@ UNWRITABLE: list[tuple[str, Callable[..., Any], str]] = [
     ("where without out", lambda x: np.sqrt(x, where=x > 0), "pass out="),
     ("eig", lambda x: np.linalg.eig(x[:3, :3] + x[:3, :3].T), "eigh"),
     ("order", lambda x: x.ravel(order="K"), "order='K'"),
+    ("as_strided of a transposed array", lambda x: as_strided(x.T, (3,), (8,)), "not contiguous"),
+    ("as_strided of a transposed sum", lambda x: as_strided(x.T + 1, (3,), (8,)), "not contiguous"),
+    ("as_strided of one column", lambda x: as_strided(x[:1].T, (2,), (8,)), "not contiguous"),
+    ("as_strided of columns", lambda x: as_strided(x[:, 1:], (4,), (8,)), "not contiguous"),
+    ("as_strided past the end", lambda x: as_strided(x[:1], (2, 4), x.strides), "outside of its array"),
     (
         "several at once",
         lambda x: (np.trim_zeros(x[0]), np.linalg.eig(x[:3, :3])),
