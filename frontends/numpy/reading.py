@@ -346,7 +346,7 @@ def _item(capture: Any, array: Any, *place: Any) -> Any:
 METHODS: dict[str, Callable[..., Any]] = {
     "item": _item,
     "tolist": lambda capture, array: capture.elements(array, as_constants=True),
-    "__array_namespace__": lambda capture, array, **kwargs: np,
+    "__array_namespace__": lambda capture, array, **kwargs: array._seen.__array_namespace__(**kwargs),
 }
 
 __all__ = ["ANSWERS", "METHODS", "is_traced"]

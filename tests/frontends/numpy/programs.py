@@ -200,6 +200,12 @@ def pointers(table: Any, after: Any) -> Any:
     return y, row, table[place, [0, 1]], table[table[:, 0].argmax(), 1:], table[None, after[3] - 4, ...]
 
 
+def by_array_api(x: Any) -> Any:
+    xp = x.__array_namespace__(api_version="2022.12")
+    total = xp.sum(x, axis=1)
+    return total / total[0].__array_namespace__().max(xp.abs(x))
+
+
 def turned(x: Any) -> Any:
     found, turn, total = np.zeros(x.shape[0], complex), 1 + 0j, 0j
     for place in range(x.shape[0]):
@@ -243,6 +249,7 @@ PROGRAMS: dict[str, Program] = {
         (d(4, 1), d(3, 3), d(1, 3), d(3, 3, kind="definite"), d(1, 1, kind="definite")),
     ),
     "pointers": Program(pointers, (d(4, 3), i(4, low=0, high=4)), (d(6, 4), i(6, low=0, high=6))),
+    "by the array API": Program(by_array_api, (d(4, 3),), (d(2, 5),)),
     "turned": Program(turned, (d(9),), (d(9),)),
     "running statistics": Program(running_statistics, (d(8),), (d(13),)),
 }
