@@ -465,57 +465,26 @@ def compiled(
     precision between two operations.
     """
     options = {**options, **({"static_argnums": static} if static else {})}
-    exact = {
-        **options,
-        "compiler_options": {"xla_allow_excess_precision": False, **(options.get("compiler_options") or {})},
-    }
-    cache, programs, shapes = (
-        PersistentCache(),
-        StoredPrograms(function, text),
-        CompiledShapes(function, by_default, static),
-    )
-
-    def jitted(traced: Callable[..., Packed], options: dict[str, Any]) -> Callable[..., Packed]:
-        return jax.jit(functools.wraps(function)(cache.opened_by(traced)), **options)
-
-    def counted(*args: Any) -> Packed:
-        shapes.note(args)
-        return programs.traced(*args)
-
-    def plain(*args: Any) -> Packed:
-        return Packed.of(function(*args))
-
-    outermost, transformed, inside = jitted(counted, exact), jitted(plain, exact), jitted(plain, options)
+    cache, programs = PersistentCache(), StoredPrograms(function, text)
+    shapes = CompiledShapes(function, by_default, static)
+    entries = _Entries.of(function, options, cache, programs, shapes)
 
     # The program may call back into the user's Python.
     @forwards
     def call(*args: Any) -> Any:
         try:
-            # A stored program has no derivative and no batching rule, so it is not used inside of a
-            # transformation.
             if not core.trace_state_clean():
-                return (
-                    function(*args)
-                    if by_default and _is_staged(args, static)
-                    else transformed(*args).unpacked()
-                )
+                is_inlined = by_default and _is_staged(args, static)
+                return function(*args) if is_inlined else entries.transformed(*args)
             if programs.are_for_another_platform:
-                return transformed(*args).unpacked()
-            result = outermost(*args).unpacked()
+                return entries.transformed(*args)
+            result = entries.outermost(*args)
         except NewShape:
             return function(*args)
         except (ValueError, RuntimeError) as problem:
-            # The stored program is for another platform, such as a GPU that is no longer the default device.
-            if "was exported for" in str(problem):
-                programs.are_for_another_platform = True
-                return transformed(*args).unpacked()
-            if _holds_deleted(args) or "incompatible devices" in str(problem):
-                # Run uncompiled, so that the operation that reads the array raises at its line.
-                return function(*args)
-            if "top-level" not in str(problem):
+            if (entry := _entry_after(problem, args, function, entries, programs)) is None:
                 raise
-            # Compiler options are those of the enclosing compiled function.
-            return inside(*args).unpacked()
+            return entry(*args)
         if shapes.message is not None:
             shapes.warn()
         return result
@@ -528,6 +497,70 @@ def compiled(
         shapes.describe,
         is_wanted=not by_default,
     )
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """One function compiled for each context that it may be called in.
+
+    outermost: for calls of their own. It counts shapes, and runs a stored program if there is one.
+    transformed: for calls inside of a transformation. A stored program has no derivative and no batching
+        rule, so it is not used here.
+    nested: for calls inside of another compiled function, whose compiler options then apply.
+    """
+
+    outermost: Callable[..., Any]
+    transformed: Callable[..., Any]
+    nested: Callable[..., Any]
+
+    @classmethod
+    def of(
+        cls,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        cache: PersistentCache,
+        programs: StoredPrograms,
+        shapes: CompiledShapes,
+    ) -> _Entries:
+        wanted = options.get("compiler_options") or {}
+        exact = {**options, "compiler_options": {"xla_allow_excess_precision": False, **wanted}}
+
+        def jitted(traced: Callable[..., Packed], options: dict[str, Any]) -> Callable[..., Any]:
+            program = jax.jit(functools.wraps(function)(cache.opened_by(traced)), **options)
+
+            @forwards
+            def run(*args: Any) -> Any:
+                return program(*args).unpacked()
+
+            return run
+
+        def counted(*args: Any) -> Packed:
+            shapes.note(args)
+            return programs.traced(*args)
+
+        def plain(*args: Any) -> Packed:
+            return Packed.of(function(*args))
+
+        return cls(jitted(counted, exact), jitted(plain, exact), jitted(plain, options))
+
+
+def _entry_after(
+    problem: Exception,
+    args: tuple[Any, ...],
+    function: Callable[..., Any],
+    entries: _Entries,
+    programs: StoredPrograms,
+) -> Callable[..., Any] | None:
+    """Return the function that runs a call after ``problem``, or None if ``problem`` has to be raised."""
+    # The stored program is for another platform, such as a GPU that is no longer the default device.
+    if "was exported for" in str(problem):
+        programs.are_for_another_platform = True
+        return entries.transformed
+    # Uncompiled, the operation that reads the array raises at its line.
+    if _holds_deleted(args) or "incompatible devices" in str(problem):
+        return function
+    # Compiler options are those of the enclosing compiled function.
+    return entries.nested if "top-level" in str(problem) else None
 
 
 def _is_staged(args: tuple[Any, ...], static: tuple[int, ...]) -> bool:

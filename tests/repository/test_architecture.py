@@ -88,7 +88,6 @@ MOST_LINES_OF_A_FUNCTION = 60
 # Functions that should be divided.
 LONG = {
     "graph_compiler/api.py: compile",
-    "backends/jax/compiled.py: compiled",
     "frontends/torch/capture/capture.py: record_call",
     "frontends/torch/lifting/nn/attention.py: multi_head_attention_forward",
     "frontends/torch/recording.py: attempt",
