@@ -143,7 +143,7 @@ def _compare(
     result = result[0] if how.has_aux and not how.has_value else result[1] if how.has_value else result
     leaves = [_numpy(found.derivatives.array(item)) for item in flatten(result, is_value)[0]]
     along = (
-        _jacobian_along(leaves, call.differentiable_places(), directions, len(expected))
+        _jacobian_along(leaves, call.differentiable_places(), directions, expected)
         if how.is_jacobian
         else [
             sum(
@@ -195,12 +195,25 @@ def _central_differences(
     ]
 
 
-def _jacobian_along(leaves: list[Any], places: list[int], directions: list[Any], results: int) -> list[Any]:
-    count = len(leaves) // results
-    rows = [leaves[result * count : (result + 1) * count] for result in range(results)]
+def _jacobian_along(
+    leaves: list[Any], places: list[int], directions: list[Any], expected: list[Any]
+) -> list[Any]:
+    count = len(leaves) // len(expected)
+    rows = [leaves[result * count : (result + 1) * count] for result in range(len(expected))]
     return [
-        sum(np.tensordot(row[place], one, one.ndim) for place, one in zip(places, directions)) for row in rows
+        sum(_product(row[place], one, np.iscomplexobj(result)) for place, one in zip(places, directions))
+        for row, result in zip(rows, expected)
     ]
+
+
+def _product(jacobian: Any, direction: Any, is_complex: bool) -> Any:
+    """Return the derivative of a result along ``direction``, where ``is_complex`` tells if that is complex.
+
+    The Jacobian of a real result is ``df/d(Re z) + i df/d(Im z)``, as a gradient is.
+    """
+    if is_complex:
+        return np.tensordot(jacobian, direction, direction.ndim)
+    return np.real(np.tensordot(np.conj(jacobian), direction, direction.ndim))
 
 
 def _require_agreement(

@@ -63,6 +63,14 @@ def test_complex_arguments_structures_and_aux() -> None:
     assert transforms.grad(function, has_aux=True).verify(pair, 3.0).error < 7e-7
 
 
+@pytest.mark.parametrize(
+    "function", [lambda z: z.abs() ** 2, lambda z: z**2], ids=["real results", "complex results"]
+)
+def test_jacobians_of_complex_arguments(function: Any) -> None:
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    assert transforms.jacrev(function).verify(z).error < 7e-7
+
+
 def test_weights_of_another_type_keep_the_type() -> None:
     linear = torch.nn.Linear(3, 1)
     assert transforms.grad(lambda x: linear(x).sum()).verify(torch.ones(3)).dtype == "float32"
