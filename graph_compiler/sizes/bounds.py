@@ -8,7 +8,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any, NamedTuple, Union
 
-from .algebra import Apply, Scalar, Size, Symbol, apply, hint_of
+from .algebra import FUNCTIONS, Apply, Scalar, Size, Symbol, apply, hint_of
 
 # --------------------------------------------------------------------------------- substitution of symbols
 
@@ -159,30 +159,42 @@ class Compared(NamedTuple):
 Solved = Union[Compared, bool]
 
 # The comparison after its operands are swapped, or both are negated.
-_MIRRORED = {"eq": "eq", "ne": "ne", "ge": "le", "gt": "lt", "le": "ge", "lt": "gt"}
+MIRRORED = {"eq": "eq", "ne": "ne", "ge": "le", "gt": "lt", "le": "ge", "lt": "gt"}
 # For integers, ``n > 3`` is ``n >= 4``.
 _STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}
 
 
-def comparison(condition: Any) -> Compared | None:
-    """Return the boolean size ``condition`` in normal form if it compares an integer size with an integer.
+def comparison(condition: Any) -> Solved | None:
+    """Return the boolean size ``condition`` in normal form if it compares integer sizes.
 
-    The size comes first, and strict comparisons become those with the next integer. Return None for any
-    other boolean size.
+    A comparison with an integer has the size first, and one of two sizes compares their difference with 0.
+    Strict comparisons become those with the next integer. If the difference is a number, return the result
+    of the comparison. Return None for any other boolean size.
+
+    >>> n, m = (Size.of(Symbol(name, 0, hint=9)) for name in "nm")
+    >>> comparison(apply("lt", 2, n))
+    Compared(size=n.shape[0], function='ge', number=3)
+    >>> comparison(apply("le", n, m)), comparison(apply("le", n - 1, n))
+    (Compared(size=n.shape[0] - m.shape[0], function='le', number=0), True)
     """
     atom = next(condition.atoms())
-    if not isinstance(atom, Apply) or atom.function not in _MIRRORED:
+    if not isinstance(atom, Apply) or atom.function not in MIRRORED:
         return None
     (left, right), function = atom.arguments, atom.function
-    if isinstance(right, Size):
-        left, right, function = right, left, _MIRRORED[function]
-    if not (isinstance(left, Size) and left.type is int and type(right) is int):
+    if not (type(hint_of(left)) is int and type(hint_of(right)) is int):
         return None
+    if isinstance(left, Size) and isinstance(right, Size):
+        left, right = left - right, 0
+        if not isinstance(left, Size):
+            return bool(FUNCTIONS[function][0](left, right))
+    if isinstance(right, Size):
+        left, right, function = right, left, MIRRORED[function]
+    assert isinstance(left, Size) and isinstance(right, int)
     function, more = _STRICT.get(function, (function, 0))
     return Compared(left, function, right + more)
 
 
-def isolate(compared: Compared) -> Solved:
+def isolate(compared: Solved) -> Solved:
     """Return ``compared``, solved for the innermost size as far as possible, or a bool if that is its result.
 
     Each transformation is an equivalence for all integers, negative ones included. Sums and multiples are
@@ -200,6 +212,54 @@ def isolate(compared: Compared) -> Solved:
     while isinstance(solved, Compared):
         compared, solved = solved, _step(solved)
     return compared if solved is None else solved
+
+
+Range = tuple[float, float]
+ALL: Range = (-inf, inf)
+
+
+def range_of(size: Scalar, ends: Callable[[Symbol], Range]) -> Range:
+    """Return a number that ``size`` is never below, and one that it is never above.
+
+    A number that is not found is infinite. ``ends`` returns these numbers for a symbol.
+
+    >>> n, m = (Size.of(Symbol(name, 0, hint=9)) for name in "nm")
+    >>> range_of(n * m // 2 + 3, lambda symbol: (0, inf)), range_of(2 * n - m % 4, lambda symbol: (1, 5))
+    ((3, inf), (-1, 10))
+    """
+    if not isinstance(size, Size):
+        return size, size
+    low: float = 0
+    high: float = 0
+    for monomial, factor in size.terms():
+        term: Range = (factor, factor)
+        for atom in monomial:
+            term = _times(term, ends(atom) if isinstance(atom, Symbol) else _range_of_function(atom, ends))
+        low, high = low + term[0], high + term[1]
+    return low, high
+
+
+def _times(one: Range, other: Range) -> Range:
+    # 0 times an infinite end is 0, because the ends stand for all finite numbers.
+    products = [x * y if x and y else 0 for x in one for y in other]
+    return min(products), max(products)
+
+
+def _range_of_function(atom: Apply, ends: Callable[[Symbol], Range]) -> Range:
+    """Return the range of ``max``, ``min``, or ``//`` or ``%`` by a positive integer, otherwise ``ALL``."""
+    if type(atom.hint) is not int or atom.function not in ("max", "min", "floordiv", "mod"):
+        return ALL
+    left, right = atom.arguments
+    if atom.function in ("max", "min"):
+        choose = max if atom.function == "max" else min
+        (low, high), (least, most) = range_of(left, ends), range_of(right, ends)
+        return choose(low, least), choose(high, most)
+    if type(right) is not int or right <= 0:
+        return ALL
+    if atom.function == "mod":
+        return 0, right - 1
+    low, high = (end if math.isinf(end) else end // right for end in range_of(left, ends))
+    return low, high
 
 
 def _step(compared: Compared) -> Solved | None:
@@ -225,7 +285,7 @@ def _of_sum(terms: list[Any], function: str, number: int) -> Solved | None:
     if factor == 1 and not more:
         return None
     size: Any = sum(_product(monomial, coefficient // factor) for monomial, coefficient in terms if monomial)
-    return _divided(size, _MIRRORED[function] if factor < 0 else function, number - more, factor)
+    return _divided(size, MIRRORED[function] if factor < 0 else function, number - more, factor)
 
 
 def _product(monomial: Any, coefficient: int) -> Any:

@@ -61,6 +61,38 @@ def test_what_is_left_says_the_same(count: int) -> None:
         )
 
 
+OF_TWO = [
+    lambda n, m: apply("eq", n, m),
+    lambda n, m: apply("eq", m, 4),
+    lambda n, m: apply("le", n - 1, m),
+    lambda n, m: apply("lt", n - 2, m),
+    lambda n, m: apply("ge", m - n, -3),
+    lambda n, m: apply("ne", m, n + 1),
+    lambda n, m: apply("ge", (n - 1) * (m - 1) * 3, 0),
+    lambda n, m: apply("eq", n * (m // 4) * 4, n * m),
+    lambda n, m: apply("le", n * 2 - m // 2, 9),
+    lambda n, m: apply("gt", m % 3, -1),
+    lambda n, m: apply("or", apply("le", n, 2), apply("ge", m, n)),
+]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_guards_on_two_sizes_that_are_left_say_the_same(count: int) -> None:
+    for chosen in itertools.permutations(OF_TWO, count):
+        graph = Graph("f", "canonical")
+        graph.inputs.append(graph_compiler.ir.Value("x", ArraySpec((4, 4), "float32")))
+        n, m = (Size.of(Symbol(graph.inputs[0], axis, 4)) for axis in (0, 1))
+        conditions: list[Any] = [make(n, m) for make in chosen]
+        graph.guards += [Guard(condition, True, Origin()) for condition in conditions]
+        left = [guard.condition for guard in simplify_guards(graph)[0].guards]
+        for numbers in itertools.product(range(7), repeat=2):
+            read = lambda symbol: numbers[symbol.axis]  # noqa: B023, E731
+            assert all(substitute(one, read) for one in left) == all(
+                substitute(one, read) for one in conditions
+            ), (conditions, left)
+        assert len(left) <= count
+
+
 def test_a_guard_that_others_need_stays_before_them() -> None:
     def function(x: Any) -> Any:
         n = x.shape[0]

@@ -3,102 +3,201 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Union
 
 from ...ir.graph import Graph, Guard
-from ...sizes import Compared, Size, Symbol, apply, comparison, isolate, substitute
+from ...sizes import Compared, Scalar, Size, Symbol, apply, comparison, isolate, substitute
+from ...sizes.algebra import two_sums
+from ...sizes.bounds import ALL, MIRRORED, Range, range_of
 from ..driver import only_with
 
-# Floats are used for infinite ends of ranges only.
-Number = Union[int, float]
-Row = tuple[Guard, Compared]
-
-# For each comparison with a number, the smallest and the largest size for which it holds. `ne` excludes a
-# single size, so it is no range.
-_RANGES: dict[str, Callable[[int], tuple[Number, Number]]] = {
-    "eq": lambda n: (n, n),
-    "ge": lambda n: (n, math.inf),
-    "le": lambda n: (-math.inf, n),
-}
+# A guard with its comparison; None for a guard that cannot be solved.
+Row = tuple[Guard, Union[Compared, None]]
 
 
 @only_with(guards=True)
 def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with fewer and shorter guards on entry, which hold for the same calls.
+    """Return the graph with fewer and shorter guards on sizes, which hold for the same calls.
 
-    A guard that compares with a number is solved for its size: ``(n - 1) // 2 + 1 >= 3`` becomes
-    ``n >= 5``. Among several guards on one size the strongest remain, and guards that follow from fixed
-    sizes are dropped: among ``2 <= n``, ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` only ``n == 10``
-    remains. The remaining guards on a size move to the position of its first one, because later guards may
-    be safe to evaluate only if it holds (``10 // n``).
+    A guard on entry that compares integers is solved: ``(n - 1) // 2 + 1 >= 3`` becomes ``n >= 5``. If it
+    sets a size equal to a number or to another size, that size is replaced in all other guards. A guard is
+    dropped if it always holds, like ``n >= 0`` and ``n - 1 <= n``, or if others imply it: among ``2 <= n``,
+    ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` only ``n == 10`` remains. The remaining guards on a size
+    move to the position of its first one, because later guards may be safe to evaluate only if it holds
+    (``10 // n``).
     """
     entry = {id(guard) for guard in graph.entry_guards()}
-    rows = [
-        each for guard in graph.guards for each in (_solve(guard) if id(guard) in entry else [(guard, None)])
-    ]
-    rows = _drop_implied(rows)
-    groups: dict[Size, list[Row]] = {}
+    rows = _replace_fixed(
+        [
+            each
+            for guard in graph.guards
+            for each in (_solve(guard) if id(guard) in entry else [(guard, None)])
+        ]
+    )
+    groups: dict[Size, list[tuple[Guard, Compared]]] = {}
     for guard, compared in rows:
         if compared is not None:
             groups.setdefault(compared.size, []).append((guard, compared))
+    ranges = {
+        symbol: _within(_range_of_symbol(symbol), (compared for _, compared in group))
+        for size, group in groups.items()
+        if (symbol := _symbol(size)) is not None
+    }
     kept: list[Guard] = []
     for guard, compared in rows:
-        group = groups[compared.size] if compared is not None else None
+        group = groups[compared.size] if compared is not None else []
+        if compared is None:
+            kept.append(guard)
         # All guards of a size move to the position of the first one.
-        if group is None or guard is group[0][0]:
-            kept += [guard] if group is None else _strongest_guards(group)
+        elif guard is group[0][0]:
+            kept += _strongest_guards(group, ranges)
     return (graph, False) if kept == graph.guards else (graph.derive(guards=kept), True)
 
 
-def _solve(guard: Guard) -> Iterator[tuple[Guard, Compared | None]]:
+def _solve(guard: Guard) -> Iterator[Row]:
     """Yield the guard solved for its innermost size, with the comparison; nothing if it always holds.
 
     A guard that cannot be solved or never holds is yielded unchanged, with None instead of a comparison.
     """
     found = comparison(guard.condition)
-    row = isolate(found) if found is not None else None
-    if found is None or row is False:
+    solved = isolate(found) if found is not None else False
+    if isinstance(solved, Compared):
+        row = _facing(solved)
+        is_solved = row == found and len(list(row.size.terms())) == 1
+        yield guard if is_solved else replace(guard, condition=_condition(row)), row
+    elif solved is False:
         yield guard, None
-    elif isinstance(row, Compared):
-        condition: Any = (
-            guard.condition if row.size == found.size else apply(row.function, row.size, row.number)
-        )
-        yield replace(guard, condition=condition), row
 
 
-def _fixes(row: Compared) -> Symbol | None:
-    """Return the symbol that ``row`` sets equal to a number; None if ``row`` is any other comparison."""
+def _facing(row: Compared) -> Compared:
+    """Return the comparison with a positive first term, so that ``a - b >= 1`` and ``b - a <= -1`` are equal.
+
+    Terms are in the order of their texts.
+    """
+    _, factor = min(row.size.terms(), key=lambda term: repr(term[0]))
+    return row if factor > 0 else Compared(-row.size, MIRRORED[row.function], -row.number)  # type: ignore[arg-type]
+
+
+def _condition(row: Compared) -> Any:
+    """Return the comparison as a condition: of two factors with 0, or of sums without negative terms."""
+    difference: Any = row.size - row.number
+    if two_sums(list(difference.terms())) is not None:
+        return apply(row.function, difference, 0)
+    terms = [math.prod(map(Size.of, monomial), start=factor) for monomial, factor in row.size.terms()]
+    factors = [factor for _, factor in row.size.terms()]
+    left = sum(term for term, factor in zip(terms, factors) if factor > 0)
+    right = sum(-term for term, factor in zip(terms, factors) if factor < 0)
+    if isinstance(right, Size) and row.number < 0:
+        return apply(row.function, left - row.number, right)
+    return apply(row.function, left, right + row.number)
+
+
+# --------------------------------------------------------------------------------- sizes that guards fix
+def _replace_fixed(rows: list[Row]) -> list[Row]:
+    """Return the rows, in which each size that one of them fixes is replaced in the others."""
+    used: list[Guard] = []
+    while (found := _next_fixed(rows, used)) is not None:
+        fixing, symbol, value = found
+        used.append(fixing)
+        rows = [
+            each for row in rows for each in ([row] if row[0] is fixing else _with_value(row, symbol, value))
+        ]
+    return rows
+
+
+def _next_fixed(rows: list[Row], used: list[Guard]) -> tuple[Guard, Symbol, Scalar] | None:
+    """Return a guard that is not in ``used`` and fixes a size, with that size and its value.
+
+    Guards that fix a size to a number come first. Return None if there is no such guard.
+    """
+    found = [
+        (guard, *fixed)
+        for guard, row in rows
+        if row is not None
+        and (fixed := _fixed(row)) is not None
+        and not any(guard is other for other in used)
+    ]
+    return min(found, key=lambda each: isinstance(each[2], Size), default=None)
+
+
+def _fixed(row: Compared) -> tuple[Symbol, Scalar] | None:
+    """Return the symbol that ``row`` sets equal to a number or to another symbol, and this; None if none."""
     if row.function != "eq":
         return None
-    (monomial, _), *more = row.size.terms()
-    return monomial[0] if not more and len(monomial) == 1 and isinstance(monomial[0], Symbol) else None
+    if (symbol := _symbol(row.size)) is not None:
+        return symbol, row.number
+    terms = [(atoms[0], factor) for atoms, factor in row.size.terms() if len(atoms) == 1]
+    symbols = {factor: atom for atom, factor in terms if isinstance(atom, Symbol)}
+    if row.number or symbols.keys() != {1, -1} or len(list(row.size.terms())) != 2:
+        return None
+    return symbols[-1], Size.of(symbols[1])
 
 
-def _drop_implied(rows: list[tuple[Guard, Compared | None]]) -> list[tuple[Guard, Compared | None]]:
-    fixed = {symbol: row.number for _, row in rows if row is not None and (symbol := _fixes(row)) is not None}
-    return [
-        (guard, row)
-        for guard, row in rows
-        if (row is not None and _fixes(row) is not None) or not _follows(guard.condition, fixed)
-    ]
+def _with_value(row: Row, symbol: Symbol, value: Scalar) -> Iterator[Row]:
+    """Yield ``row`` with ``symbol`` replaced by ``value``, solved again; nothing if it always holds.
+
+    A guard that would not get simpler, or that would never hold, is yielded unchanged.
+    """
+    guard, solved = row
+    condition = guard.condition
+    if not isinstance(condition, Size) or symbol not in condition.symbols():
+        yield row
+        return
+    condition = substitute(condition, lambda other: value if other == symbol else Size.of(other))
+    if condition is True:
+        return
+    if not isinstance(condition, Size) or comparison(condition) is None:
+        yield row
+    elif solved is None:
+        yield replace(guard, condition=condition), None
+    else:
+        yield from _solve(replace(guard, condition=condition))
 
 
-def _follows(condition: Any, fixed: dict[Symbol, int]) -> bool:
-    symbols = set(condition.symbols()) if isinstance(condition, Size) else set()
-    return bool(symbols) and symbols <= fixed.keys() and substitute(condition, fixed.__getitem__) is True
+# --------------------------------------------------------------------------------- ranges
+def _symbol(size: Size) -> Symbol | None:
+    (monomial, factor), *more = size.terms()
+    atom = monomial[0] if not more and factor == 1 and len(monomial) == 1 else None
+    return atom if isinstance(atom, Symbol) else None
 
 
-def _strongest_guards(group: list[Row]) -> list[Guard]:
-    """Return the guards in ``group`` that imply the others. All compare the same size with numbers."""
-    ranges = [_RANGES[row.function](row.number) for _, row in group if row.function != "ne"]
-    low, high = (
-        max((least for least, _ in ranges), default=-math.inf),
-        min((greatest for _, greatest in ranges), default=math.inf),
+def _range_of_symbol(symbol: Symbol) -> Range:
+    return (0, math.inf) if symbol.kind == "size" else ALL
+
+
+# For each comparison with a number, the smallest and the largest size for which it holds.
+_RANGES: dict[str, Callable[[int], Range]] = {
+    "eq": lambda n: (n, n),
+    "ge": lambda n: (n, math.inf),
+    "le": lambda n: (-math.inf, n),
+    # This excludes a single size, so it is no range.
+    "ne": lambda n: ALL,
+}
+
+
+def _within(given: Range, compared: Iterable[Compared]) -> Range:
+    """Return the smallest range within ``given`` that has all sizes for which the comparisons hold."""
+    rows = [given, *(_RANGES[row.function](row.number) for row in compared)]
+    return max(low for low, _ in rows), min(high for _, high in rows)
+
+
+def _strongest_guards(group: list[tuple[Guard, Compared]], ranges: Mapping[Symbol, Range]) -> list[Guard]:
+    """Return the guards in ``group`` that neither the others nor ``ranges`` imply.
+
+    All compare the same size with numbers. ``ranges`` has what other guards say about symbols.
+    """
+    size = group[0][1].size
+    symbol = _symbol(size)
+    given = (
+        _range_of_symbol(symbol)
+        if symbol is not None
+        else range_of(size, lambda each: ranges.get(each, _range_of_symbol(each)))
     )
-    # Ends of the range that a guard in the result already checks. Infinite ends need no guard.
-    kept, settled = [], {(0, -math.inf), (1, math.inf)}
+    low, high = _within(given, (row for _, row in group))
+    # Ends of the range that a guard in the result already checks.
+    kept, settled = [], set(enumerate(given))
     for guard, row in sorted(group, key=lambda each: each[1].function != "eq"):
         if row.function == "ne":
             is_needed = low <= row.number <= high
