@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ...forwarding import forward
-from ...ir.graph import DebugInfo
+from ...ir.graph import DebugInfo, Graph
 from ...ir.node import CallRecord, Node, Origin, Value
 from ...ir.sameness import same_program
 from ...passes.lowering.region_checks import TRUTH, canonical, carry_out
@@ -337,41 +337,24 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     under these. Raise ``TracingError`` if something cannot be recorded, or the exception of the user's
     function. Arguments, state and settings are restored in any case.
     """
-    function, args = request.function, request.args
+    function = request.function
     tree, arrays, tensors = _prepare_inputs(request, hypotheses.numbers)
     weights, hypotheses.weights = (
-        hypotheses.weights or TorchWeights(function, given_objects(function, args, tree)),
+        hypotheses.weights or TorchWeights(function, given_objects(function, request.args, tree)),
         None,
     )
     spaces = [ModuleNamespace.of(function)] if weights.are_none else spaces_of(_entries(weights))
     functions = [each for space in spaces for each in space.functions]
-    keys, reading = hypotheses.keys, hypotheses.reading
-    asks_types = not weights.are_none and (request.numbers or bool(hypotheses.grown))
-    asks_unseen = asks_types and asks_for_types_unseen(spaces, (function, *weights.modules()))
-    if asks_unseen:
+    if _refutes_shims(request, hypotheses, weights, spaces):
         hypotheses.grown = frozenset()
-    if request.numbers and asks_unseen:
-        keys.plain = True
-        hypotheses.without_numbers()
-        return attempt(replace(request, numbers=False), hypotheses)
+        if request.numbers:
+            hypotheses.keys.plain = True
+            hypotheses.without_numbers()
+            return attempt(replace(request, numbers=False), hypotheses)
     session = Session()
     with recording_lock, reserved() as locks, patching(OF_ENCODERS, session):
-        recorder = Recorder(request.name, "torch")
-        views, by_kernel = hypotheses.kept_views, hypotheses.by_kernel
-        capture = Capture(
-            recorder, weights, request.same_framework, request.draws, keys, reading, by_kernel, views
-        )
-        session.trace, session.outside, session.hold = (
-            capture,
-            partial(_outside, capture),
-            partial(_adopt_graph_parameters, weights),
-        )
-        entered = [
-            enter(capture, leaf_name, item)
-            for leaf_name, item in zip(input_names(function, args, tree), tensors)
-        ]
-        capture.count_call_inputs, capture.arrays = len(entered), arrays
-        call = call_of(tree, entered)
+        capture = _begin(request, hypotheses, weights, session)
+        call, capture.arrays = _enter_arguments(request, capture, tree, tensors), arrays
         state = _state(request, hypotheses, weights, capture, functions, tree)
         locks.only(state.may_change)
         capture.generators.refuse_seeds_read(functions)
@@ -380,54 +363,127 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
                 (*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call)
             )
             reads = ReadRecorder(capture, session, spaces, functions, tensors)
-            with _recording_calls(request, state, reads, hypotheses.compiled) as claim:
-                capture.first_run = FirstRunResults(lambda: claim.asked)
-                with open_regions(regions := TorchRegions(capture)):
-                    result = forward(function, *call[0], **call[1])
-                    result = finish_lists(result, *call) if regions.lists else result
-                seen = RunResults(
-                    capture.quietly(copy_result, result) if claim.asked else [], capture.first_run
-                )
+            result, seen = _run(request, call, state, reads, hypotheses.compiled)
             refuse_attributed(result)
             if not weights.are_none:
                 guard_is_parameter(capture, spaces)
             found = state.finish(capture, containers)
             graph = carry_out(capture.finish(result, tree, containers, state), record_check)
-            graph.demand(
-                matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()],
-                casts_are_written=is_any_autocast_enabled(),
-            )
-            graph.debug = DebugInfo(
-                {value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES}
-            )
+            _describe(graph, tensors)
             left = {place: place.saved() for place in found}
         finally:
-            keys.forget()
+            hypotheses.keys.forget()
             state.restore()
             capture.forget_arrays()
         is_other_code = (
-            claim.asked
+            seen is not None
             and not found
             and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
         )
+    recording = Recording(
+        graph,
+        weights,
+        _environment(function, tree, graph, state, containers, reads),
+        state.places,
+        hypotheses.reading.any or bool(hypotheses.numbers),
+    )
+    return Attempt(recording, left, is_other_code)
+
+
+def _refutes_shims(
+    request: Request, hypotheses: Hypotheses, weights: TorchWeights, spaces: list[ModuleNamespace]
+) -> bool:
+    """Return True if numbers or lists would have shims, and the code may use ``type`` where none works."""
+    has_shims = not weights.are_none and (request.numbers or bool(hypotheses.grown))
+    return has_shims and asks_for_types_unseen(spaces, (request.function, *weights.modules()))
+
+
+def _begin(request: Request, hypotheses: Hypotheses, weights: TorchWeights, session: Session) -> Capture:
+    capture = Capture(
+        Recorder(request.name, "torch"),
+        weights,
+        request.same_framework,
+        request.draws,
+        hypotheses.keys,
+        hypotheses.reading,
+        hypotheses.by_kernel,
+        hypotheses.kept_views,
+    )
+    session.trace, session.outside, session.hold = (
+        capture,
+        partial(_outside, capture),
+        partial(_adopt_graph_parameters, weights),
+    )
+    return capture
+
+
+def _enter_arguments(
+    request: Request, capture: Capture, tree: Tree, tensors: list[Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    names = input_names(request.function, request.args, tree)
+    entered = [enter(capture, name, item) for name, item in zip(names, tensors)]
+    capture.count_call_inputs = len(entered)
+    return call_of(tree, entered)
+
+
+def _run(
+    request: Request,
+    call: tuple[tuple[Any, ...], dict[str, Any]],
+    state: ReachableState,
+    reads: ReadRecorder,
+    compiled: bool,
+) -> tuple[Any, RunResults | None]:
+    """Run the function with recorded arguments.
+
+    The second result is what a second run is compared with; None if the function has not asked
+    ``is_compiling()``.
+    """
+    capture, (args, kwargs) = reads.capture, call
+    with _recording_calls(request, state, reads, compiled) as claim:
+        capture.first_run = FirstRunResults(lambda: claim.asked)
+        with open_regions(regions := TorchRegions(capture)):
+            result = forward(request.function, *args, **kwargs)
+            result = finish_lists(result, args, kwargs) if regions.lists else result
+        copies = capture.quietly(copy_result, result) if claim.asked else None
+    return result, None if copies is None else RunResults(copies, capture.first_run)
+
+
+def _describe(graph: Graph, tensors: list[Any]) -> None:
+    """Note in ``graph`` the settings that it was recorded under and the tensors of its inputs."""
+    graph.demand(
+        matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()],
+        casts_are_written=is_any_autocast_enabled(),
+    )
+    graph.debug = DebugInfo(
+        {value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES}
+    )
+
+
+def _environment(
+    function: Callable[..., Any],
+    tree: Tree,
+    graph: Graph,
+    state: ReachableState,
+    containers: Containers,
+    reads: ReadRecorder,
+) -> EnvironmentGuards:
+    capture, weights = reads.capture, state.weights
     facts = environment_guards_of(
-        weights, graph, session.noted(TRAINING), capture.history.mode_changed and not torch.is_grad_enabled()
+        weights,
+        graph,
+        reads.session.noted(TRAINING),
+        capture.history.mode_changed and not torch.is_grad_enabled(),
     )
     facts += [
         *capture.gradients.facts(),
         *reads.facts(),
-        *hypotheses.kept_views.facts(graph, weights, state.places),
+        *capture.kept_views.facts(graph, weights, state.places),
     ]
     given = () if has_arrays_alone(tree) else referred(tree)
     facts += reference_guards(
         (function, *given, *reads.globals.functions()), state.free(containers), weights, containers.holds
     )
-    has_numbers = reading.any or bool(hypotheses.numbers)
-    return Attempt(
-        Recording(graph, weights, EnvironmentGuards(facts, versions_of), state.places, has_numbers),
-        left,
-        is_other_code,
-    )
+    return EnvironmentGuards(facts, versions_of)
 
 
 @contextmanager

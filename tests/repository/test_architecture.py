@@ -90,7 +90,6 @@ LONG = {
     "graph_compiler/api.py: compile",
     "frontends/torch/capture/capture.py: record_call",
     "frontends/torch/lifting/nn/attention.py: multi_head_attention_forward",
-    "frontends/torch/recording.py: attempt",
 }
 MOST_LINES_OF_A_FILE = 800
 
