@@ -97,6 +97,25 @@ def test_without_generators_numbers_are_drawn_once(number: int, to: str) -> None
     assert number == 5 or len(np.unique(first)) > 1
 
 
+def _two_of_a_draw(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    mean = torch.bernoulli(x * 0.5)
+    return torch.normal(mean, 1.0), torch.normal(mean, 1.0)
+
+
+def _two_of_written_memory(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    mean = torch.zeros(_N)
+    mean.copy_(x)
+    return torch.normal(mean, 1.0), torch.normal(mean, 1.0)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("function", [_two_of_a_draw, _two_of_written_memory])
+def test_without_generators_two_calls_draw_two_numbers(function: Any, to: str) -> None:
+    graph = gc.compile(function, to=to, args=(torch.ones(_N),), include_generators=False)
+    (one, other), (again, _) = (map(to_numpy, graph(torch.ones(_N))) for _ in range(2))
+    assert (one != other).any() and (one == again).all()
+
+
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("number", range(len(_ONCE)))
 def test_with_generators_every_call_draws_others(number: int, to: str) -> None:

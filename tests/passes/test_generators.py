@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
+
 from graph_compiler.ops import ArraySpec
 from graph_compiler.passes.cleanup.constants import GeneratorState, bake_generators, repeat_draws
 from graph_compiler.sizes import Size, Symbol
@@ -29,6 +31,31 @@ def test_a_draw_that_reads_an_array_stays() -> None:
     made = Recording()
     graph = made.returning(made.call("dropout", made.input("x"), random=True))
     assert after(bake, graph) is graph
+
+
+def test_a_draw_that_reads_a_draw_of_an_array_stays() -> None:
+    made = Recording()
+    first = made.call("bernoulli", made.input("x"), random=True)
+    graph = made.returning(*(made.call("normal", first, random=True) for _ in range(2)))
+    assert after(bake, graph) is graph
+
+
+@pytest.mark.parametrize("is_random", [False, True])
+def test_a_draw_that_reads_memory_written_from_an_array_stays(is_random: bool) -> None:
+    made = Recording()
+    memory = made.call("empty")
+    made.call("write", memory, made.input("x"), writes=(memory,), random=is_random)
+    graph = made.returning(made.call("normal", memory, random=True))
+    assert after(bake, graph) is graph
+
+
+def test_a_draw_of_an_array_before_it_is_written_is_baked() -> None:
+    made = Recording()
+    memory = made.call("zeros")
+    noise = made.call("normal", memory, random=True)
+    made.call("write", memory, made.input("x"), writes=(memory,))
+    baked = after(bake, made.returning(noise))
+    assert not any(node.is_random for node in baked.nodes)
 
 
 def test_sizes_of_what_is_drawn_are_guarded() -> None:

@@ -129,15 +129,14 @@ def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
     """Return the graph with random calls marked as deterministic, so that constant folding can evaluate them.
 
-    Calls that read an input, a parameter, or a value that a call without random numbers computed from other
-    values, stay random. Symbolic sizes in the arguments of marked calls become numbers, under guards.
-    Outputs that alias the result of a marked call are copied by the function named ``copy``, because the
-    caller may write to them.
+    Calls stay random that read an input, a parameter, or an array that an unmarked call computed from
+    arrays or wrote to. Arrays that are computed from none, such as zeros, and results of marked calls may be
+    read. Symbolic sizes in the arguments of marked calls become numbers, under guards. Outputs that alias
+    the result of a marked call are copied by the function named ``copy``, because the caller may write to
+    them.
     """
     aliases = Aliases(graph)
-    # An array that is computed from nothing, such as zeros, is the same at every call, so a draw may read it.
-    inner = {value for node in graph.nodes if not node.is_random for value in node.outputs if node.uses}
-    outside = {*graph.inputs, *graph.parameters.values(), *inner}
+    outside = {*graph.inputs, *graph.parameters.values()}
     guards, nodes = list(graph.guards), []
     baked: set[Value] = set()
     for node in graph.nodes:
@@ -147,6 +146,9 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
             guards += _size_guards(node)
             node = _without_draw(node)
             baked.update(aliases.base_of(value) for value in (*node.outputs, *node.writes))
+        # An array that is computed from nothing, such as zeros, is the same at every call.
+        elif node.uses:
+            outside.update((*node.outputs, *map(aliases.base_of, node.writes)))
         nodes.append(node)
     if not baked:
         return graph, False
