@@ -7,7 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -128,45 +128,72 @@ def compile(
     >>> graph(torch.zeros(4, 5))
     tensor(20.)
     """
-    named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
-    compiler, wide = Compilation(return_backend_compiled_fn, compile_options or {}), NarrowingPolicy(numbers)
-    options = Options(
-        array_caching,
-        include_generators,
-        freeze,
-        verify,
-        named,
-        compiler,
-        (*passes,),
-        roll,
-        trace_control_flow,
-        wide,
-    )
-    asked_static, is_lazy, limits = (
+    asked = _GraphRequest(
+        source,
+        to,
+        Options(
+            array_caching,
+            include_generators,
+            freeze,
+            verify,
+            Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs)),
+            Compilation(return_backend_compiled_fn, compile_options or {}),
+            (*passes,),
+            roll,
+            trace_control_flow,
+            NarrowingPolicy(numbers),
+        ),
         (static_argnums, static_argnames),
-        args is None and kwargs is None,
         (on_miss, max_variants, on_limit),
+        args,
+        kwargs,
     )
-
-    def one(obj: Any, is_part: bool = False) -> Any:
-        static, owned = _static_of(obj, asked_static, named, is_part), _owner_options(options, obj)
-        graph = _graph(
-            _pipeline(obj, source, to, args or (), kwargs or {}, owned, is_lazy), is_lazy, static, *limits
-        )
-        graph = _with_method(
-            graph, obj, functools.partial(_method_graph, source, to, options, static, limits)
-        )
-        return _with_first_variant(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
-
-    bound = functools.partial(
-        _with_parameters, parameters, (source, to, options), (args, kwargs), asked_static, limits
+    one = (
+        functools.partial(_graph_of, asked)
+        if parameters is None
+        else functools.partial(_graph_with_parameters, asked, parameters)
     )
     return _compile_each(
-        objs,
-        functools.partial(
-            _compile_object, _trace_first(one if parameters is None else bound, trace_control_flow), is_lazy
-        ),
+        objs, functools.partial(_compile_object, _trace_first(one, trace_control_flow), asked.is_lazy)
     )
+
+
+@dataclass(frozen=True)
+class _GraphRequest:
+    """Arguments of :func:`compile` that apply to each of its objects.
+
+    static: positions and names of static arguments.
+    limits: ``on_miss``, ``max_variants`` and ``on_limit``.
+    args: the example arguments; None if none were given.
+    kwargs: the example keyword arguments; None if none were given.
+    """
+
+    source: str | None
+    to: Any
+    options: Options
+    static: tuple[Any, Any]
+    limits: tuple[str, int, str]
+    args: Sequence[Any] | None
+    kwargs: Mapping[str, Any] | None
+
+    @property
+    def is_lazy(self) -> bool:
+        return self.args is None and self.kwargs is None
+
+    def graph(self, pipeline: Any) -> Graph:
+        if self.static == (None, None):
+            return (LazyGraph if self.is_lazy else Graph)(pipeline, pipeline.name, *self.limits)
+        graph = StaticGraph(pipeline, pipeline.name, *self.limits)
+        graph.statics = StaticArguments(pipeline.function, *self.static)
+        return graph
+
+
+def _graph_of(asked: _GraphRequest, obj: Any, is_part: bool = False) -> Graph:
+    asked = replace(asked, static=_static_of(obj, asked, is_part))
+    args, kwargs, options = asked.args or (), asked.kwargs or {}, _owner_options(asked.options, obj)
+    graph = asked.graph(_pipeline(obj, asked.source, asked.to, args, kwargs, options, asked.is_lazy))
+    graph = _with_method(graph, obj, functools.partial(_method_graph, asked))
+    return _with_first_variant(graph, None if asked.is_lazy else (tuple(args), dict(kwargs)))
 
 
 def _trace_first(one: Callable[..., Any], is_wanted: bool | None) -> Callable[..., Any]:
@@ -183,24 +210,16 @@ def _with_method(graph: Graph, obj: Any, of_object: Callable[[Any], Graph]) -> G
     return graph
 
 
-def _with_parameters(
-    which: Any,
-    how: tuple[str | None, Any, Options],
-    call: tuple[Any, Any],
-    static: tuple[Any, Any],
-    limits: tuple[Any, ...],
-    obj: Any,
-) -> Graph:
+def _graph_with_parameters(asked: _GraphRequest, which: Any, obj: Any) -> Graph:
     """Return the graph of ``obj``, recorded now, in which the arguments named by ``which`` are parameters.
 
-    Raise ``InvalidOption`` if ``call`` has no arguments or lacks one of them, or if functions of the
+    Raise ``InvalidOption`` if ``asked`` has no arguments or lacks one of them, or if functions of the
     source framework cannot have such parameters.
     """
-    source, to, options = how
-    args, kwargs = call[0] or (), call[1] or {}
-    if call == (None, None):
+    args, kwargs = asked.args or (), asked.kwargs or {}
+    if asked.is_lazy:
         raise InvalidOption("parameters= names arguments that hold arrays: give them, args=(parameters, x)")
-    written_in = _source_of(obj, source, args, kwargs)
+    written_in = _source_of(obj, asked.source, args, kwargs)
     if not frontends.get(written_in).takes_parameters:
         takes = " and ".join(entry.name for entry in frontends.known().values() if entry.takes_parameters)
         raise InvalidOption(
@@ -208,22 +227,22 @@ def _with_parameters(
             "keep its arrays in a module there"
         )
     given, args, kwargs = give_arguments(obj, which, args, kwargs)
-    graph = _graph(_pipeline(given, written_in, to, args, kwargs, options), False, static, *limits)
+    graph = asked.graph(_pipeline(given, written_in, asked.to, args, kwargs, asked.options))
     return _with_first_variant(graph, (args, kwargs))
 
 
-def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool) -> tuple[Any, Any]:
+def _static_of(obj: Any, asked: _GraphRequest, is_part: bool) -> tuple[Any, Any]:
     """Return the positions and the names of the static arguments of an object.
 
     For a function of a class or Python module (``is_part``) these are the requested ones that the
-    function has. Otherwise ``static`` is returned unchanged, and ``CallMismatch`` is raised if a path of
-    ``named`` begins with a keyword that the function does not have.
+    function has. Otherwise ``asked.static`` is returned unchanged, and ``CallMismatch`` is raised if a path
+    to a stateful argument begins with a keyword that the function does not have.
     """
     if is_part:
-        return own_static_arguments(obj, *static)
-    if named.paths:
-        require_arguments(obj, "kwarg_stateful_idxs", [path[1] for path in named.paths if path[0] == 1])
-    return static
+        return own_static_arguments(obj, *asked.static)
+    if paths := asked.options.stateful.paths:
+        require_arguments(obj, "kwarg_stateful_idxs", [path[1] for path in paths if path[0] == 1])
+    return asked.static
 
 
 def _owner_options(options: Options, obj: Any) -> Options:
@@ -250,17 +269,12 @@ def _method_options(options: Options, owner: Any) -> Options:
     return replace(options, stateful=Stateful((*options.stateful.objects, *objects), paths))
 
 
-def _method_graph(
-    source: str | None,
-    to: Any,
-    options: Options,
-    static: tuple[Any, Any],
-    limits: tuple[str, int, str],
-    bound: Any,
-) -> Graph:
+def _method_graph(asked: _GraphRequest, bound: Any) -> Graph:
+    static = asked.static
     names = None if static == (None, None) else StaticArguments(bound.__func__, *static).names
-    pipeline = _pipeline(bound, source, to, (), {}, _method_options(options, bound.__self__), True)
-    return _graph(pipeline, True, (None, names), *limits)
+    options = _method_options(asked.options, bound.__self__)
+    pipeline = _pipeline(bound, asked.source, asked.to, (), {}, options, True)
+    return replace(asked, static=(None, names)).graph(pipeline)
 
 
 def _compile_each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
@@ -290,14 +304,6 @@ def _with_first_variant(graph: Graph, given: tuple[tuple[Any, ...], dict[str, An
         and (examples := pipeline.frontend.example_inputs(pipeline.function))
     ):
         graph.add_variant((), examples, "its own example inputs")
-    return graph
-
-
-def _graph(pipeline: Any, is_lazy: bool, static: tuple[Any, Any], *limits: Any) -> Graph:
-    if static == (None, None):
-        return (LazyGraph if is_lazy else Graph)(pipeline, pipeline.name, *limits)
-    graph = StaticGraph(pipeline, pipeline.name, *limits)
-    graph.statics = StaticArguments(pipeline.function, *static)
     return graph
 
 
