@@ -148,6 +148,8 @@ def compile(
         args,
         kwargs,
     )
+    if parameters is not None and asked.is_lazy:
+        raise InvalidOption("parameters= names arguments that hold arrays: give them, args=(parameters, x)")
     one = (
         functools.partial(_graph_of, asked)
         if parameters is None
@@ -213,12 +215,10 @@ def _with_method(graph: Graph, obj: Any, of_object: Callable[[Any], Graph]) -> G
 def _graph_with_parameters(asked: _GraphRequest, which: Any, obj: Any) -> Graph:
     """Return the graph of ``obj``, recorded now, in which the arguments named by ``which`` are parameters.
 
-    Raise ``InvalidOption`` if ``asked`` has no arguments or lacks one of them, or if functions of the
-    source framework cannot have such parameters.
+    Raise ``InvalidOption`` if the example arguments lack one of them, or if functions of the source
+    framework cannot have such parameters.
     """
     args, kwargs = asked.args or (), asked.kwargs or {}
-    if asked.is_lazy:
-        raise InvalidOption("parameters= names arguments that hold arrays: give them, args=(parameters, x)")
     written_in = _source_of(obj, asked.source, args, kwargs)
     if not frontends.get(written_in).takes_parameters:
         takes = " and ".join(entry.name for entry in frontends.known().values() if entry.takes_parameters)

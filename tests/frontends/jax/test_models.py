@@ -486,6 +486,15 @@ def test_parameters_that_are_none(options: dict[str, Any], message: str) -> None
         graph_compiler.transpile(scaled, **{"to": "torch", "source": "jax", **options})
 
 
+def test_parameters_of_a_class_without_arguments_are_refused() -> None:
+    class Scaling:
+        def scaled(self, scale: Any, x: Any) -> Any:
+            return x * scale
+
+    with pytest.raises(InvalidOption, match="give them"):
+        graph_compiler.compile(Scaling, source="jax", parameters="scale")
+
+
 class Counting(nnx.Module):
     def __init__(self) -> None:
         self.calls = 0
