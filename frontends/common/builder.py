@@ -162,10 +162,10 @@ class RaisingBuilder(Builder):
             self.graph.guards.append(Guard(condition, True, self.origin))
 
     def _of_first_selection(self, symbol: Symbol) -> Size:
-        """Return the size of ``symbol``, or of the first array that the same mask selected.
+        """Return ``symbol`` as a size, with the same size for all arrays that one mask selects.
 
-        The latter is returned if ``symbol`` counts the elements selected by a mask. A mask without an
-        earlier selection stores that of ``symbol``.
+        If ``symbol`` is the number of elements that a mask selects, return the symbol of the first array
+        that was selected by this mask. The first call for a mask registers the array of ``symbol``.
         """
         made = self.maker(symbol.source)
         if made is None or made.op != "boolean_mask" or made.params["axis"] != symbol.axis:

@@ -426,10 +426,10 @@ def call_with_rule(
 ) -> list[Any]:
     """Read a call of a function with a derivative rule as a ``custom_derivative`` node.
 
-    Inline the function if ``reader.orders`` is None, or if no operand or no result has a derivative. If
-    the rule cannot be traced, or if derivatives of that order are not followed, inline it with results
-    marked so that taking a gradient of them raises. Arrays that the function closes over are marked in the
-    same way.
+    If ``reader.orders`` is None, inline the function instead. Otherwise, mark the arrays that the function
+    closes over, so that taking a gradient with respect to them raises. Then, if ``reader.orders`` is 0 or
+    the rule cannot be traced, inline the function with results marked so that taking a gradient of them
+    raises. If no operand or no result has a derivative, inline it without marked results.
     """
     call = CallWriter(reader, equation, inner, operands)
     if reader.orders is None:

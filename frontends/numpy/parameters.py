@@ -35,7 +35,8 @@ class ChangedState:
     """State that a function changes and that is no parameter.
 
     places: its locations, without those inside the object of another location.
-    values: the objects at ``places`` while recording; empty before :meth:`enter`.
+    values: the objects at ``places`` right after :meth:`enter`, before the function runs; empty before
+        that.
     """
 
     def __init__(self, places: Sequence[StatePlace]) -> None:

@@ -669,7 +669,7 @@ def input_index(graph: Any, tensor: Any) -> int | None:
 
 
 def consumers_of(tensor: Any) -> Iterator[Any]:
-    """Yield the operations that read ``tensor`` itself or through ``Identity`` operations."""
+    """Yield the operations that read ``tensor``, with each ``Identity`` replaced by its own consumers."""
     for operation in tensor.consumers():
         if operation.type == "Identity":
             yield from consumers_of(operation.outputs[0])

@@ -504,9 +504,10 @@ class Graph:
             yield value
 
     def symbols(self) -> Iterator[Symbol]:
-        """Yield the symbols of all sizes in nodes, outputs and guards. Symbols may repeat.
+        """Yield the symbols of sizes in operands and parameters of nodes, in outputs and in guards.
 
-        Of regions, only the sizes that they share with the enclosing scope count.
+        Shapes of arrays are not included. A region contributes only the sizes of the enclosing scope in its
+        ``sizes``. Symbols may repeat.
         """
         conditions = [guard.condition for guard in self.guards]
         shared = [size for node in self.nodes for region in node.regions for size in region.sizes.values()]

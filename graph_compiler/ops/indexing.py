@@ -95,7 +95,8 @@ _SETS = "sets"
 def unique_all(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
     """Return the sorted unique elements, with their first indices, inverse indices and counts.
 
-    With ``axis``, slices along it are compared.
+    With ``axis``, slices along it are compared. NaN equals no element, so each NaN is returned, after all
+    numbers.
     """
     values, inverse, counts = _unique(x, axis, hint)
     # There are as many first indices as counts.
@@ -104,7 +105,10 @@ def unique_all(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tu
 
 @declare(_SETS)
 def unique_values(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> ArraySpec:
-    """Return the sorted unique elements, or with ``axis`` the unique slices along it."""
+    """Return the sorted unique elements, or with ``axis`` the unique slices along it.
+
+    NaN equals no element, so each NaN is returned, after all numbers.
+    """
     return _unique(x, axis, hint)[0]
 
 
@@ -112,7 +116,7 @@ def unique_values(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) ->
 def unique_consecutive(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
     """Return the first element of each run of equal elements, with inverse indices and run lengths.
 
-    With ``axis``, slices along it are compared.
+    With ``axis``, slices along it are compared. NaN equals no element, so each NaN is a run.
     """
     return _unique(x, axis, hint)
 

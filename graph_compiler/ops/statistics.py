@@ -256,14 +256,18 @@ def bincount(
 def histc(x: ArraySpec, /, *, bins: int, min: float, max: float) -> ArraySpec:
     """Count the elements in each of ``bins`` equal bins of ``[min, max]``.
 
-    Elements outside of that are not counted. If ``min`` equals ``max``, the range of ``x`` is used.
+    Elements outside of that are not counted. If ``min`` equals ``max``, the range of ``x`` is used, which
+    is widened by 1 on both sides if it is a single value.
     """
     return ArraySpec((bins,), x.dtype)
 
 
 @declare(_STATISTICS)
 def histogram_bin_edges(x: ArraySpec, /, *, bins: int, range: tuple[float, float] | None = None) -> ArraySpec:
-    """Return the ``bins + 1`` edges of equal bins over ``range``, or over the range of ``x``."""
+    """Return the ``bins + 1`` edges of equal bins over ``range``, or over the range of ``x``.
+
+    A range of a single value is widened by 0.5 on both sides. The range of an empty ``x`` is [0, 1].
+    """
     return ArraySpec((bins + 1,), x.dtype)
 
 

@@ -35,11 +35,13 @@ Chosen = tuple[Sequence[int], Sequence[str]]
 
 @dataclass(frozen=True)
 class DerivativeVerification:
-    """Result of a verified derivative.
+    """Result of comparing a derivative with central differences.
 
-    dtype: name of the least precise dtype in the computation.
-    error: largest difference between the derivative and the central differences, relative to the largest
-        element of both in the same result (at least 0.001).
+    dtype: name of the dtype that determines the default tolerance: the common dtype of the differentiated
+        arrays, or that of a less precise floating result. Intermediate dtypes are not considered.
+    error: largest difference between the derivative along a random direction and the central differences
+        along it. It is relative to the largest element of both for the same result, or to 0.001 if that is
+        larger.
     """
 
     dtype: str
@@ -178,7 +180,7 @@ def _central_differences(
     """Return the derivative of each differentiable result along ``directions`` by central differences.
 
     The differences are of fourth order: ``found`` is called four times. The step size is computed from
-        ``precision``, the machine epsilon.
+    ``precision``, the machine epsilon, and from the largest element of the arrays in ``own``.
     """
     largest = max((float(np.abs(array).max(initial=0)) for array in own), default=0.0)
     # This step balances the truncation error, of fourth order, and the rounding error.
@@ -288,8 +290,8 @@ class Transformed(FunctionWrapper):
         of its recording.
 
         Returns:
-            ``DerivativeVerification`` with the least precise ``dtype`` of the computation and the relative
-            ``error``.
+            ``DerivativeVerification`` with the ``dtype`` that determines the default ``rtol``, and the
+            relative ``error``.
 
         Raises:
             VerificationFailed: They differ by more than ``rtol``, by default 50 times the square root of the

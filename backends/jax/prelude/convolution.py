@@ -33,7 +33,8 @@ def conv(
     """Convolve ``x`` with ``weight[out, in // groups, *kernel]``, and add ``bias`` if it is not None.
 
     ``strides``, ``padding``, ``dilation`` and ``input_dilation`` have an item for each spatial axis. None
-    is 1 on each axis, or no padding.
+    is 1 on each axis, or no padding. For the ``layout`` "channels_first", ``x`` and the result are
+    ``[batch, channels, *space]``, for "channels_last" ``[batch, *space, channels]``.
     """
     rank = x.ndim - 2
     # Sizes are symbolic under ``jax.export``.
@@ -195,8 +196,12 @@ def conv_transpose(
 ) -> jax.Array:
     """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``.
 
-    Add ``bias`` if it is not None. ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an
-    item for each spatial axis. None is 1 on each axis, or no padding.
+    This is the gradient of a convolution with respect to its input: ``padding`` is cut off the result, and
+    ``output_padding`` makes it longer at the end of each axis. Add ``bias`` if it is not None.
+
+    ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an item for each spatial axis. None is
+    1 on each axis, or no padding. For the ``layout`` "channels_first", ``x`` and the result are
+    ``[batch, channels, *space]``, for "channels_last" ``[batch, *space, channels]``.
     """
     rank = x.ndim - 2
     taken, given, *kernel = weight.shape

@@ -97,7 +97,8 @@ def lower_median(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the lower median along ``axis`` and its index.
 
-    If a slice contains NaN, return the first NaN. If ``skip_nan`` is True, ignore NaN.
+    If a slice contains NaN, return the first NaN. If ``skip_nan`` is True, ignore NaN, unless a slice has no
+    other elements.
     """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)

@@ -204,7 +204,9 @@ def _distinct_results(region: Region, operands: list[str], outputs: list[str]) -
 def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
     """Write ``setup_context``, which saves the values that the ``rule`` uses.
 
-    It marks residuals, which are further results of ``forward``, as not differentiable.
+    If the rule uses a residual, all operands are saved too, because ``backward`` calls ``forward`` again for
+    derivatives of derivatives. Residuals, which are further results of ``forward``, are marked as not
+    differentiable.
     """
     values = [*derivative.operands, *derivative.results, *derivative.residuals]
     names = dict(zip(values, arguments(scope, values)))

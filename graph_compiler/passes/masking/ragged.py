@@ -476,7 +476,8 @@ def _copied(rewrite: PaddedRewrite) -> Any:
 def _reduced(rewrite: PaddedRewrite, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
     """Reduce over axes with the neutral number of the dtype in the padding.
 
-    With ``needs_one``, raise ``CannotPad`` unless each reduced axis is known to have a valid element.
+    With ``needs_one``, raise ``CannotPad`` if a reduced axis is padded and not known to have a valid
+    element.
     """
     (x,) = rewrite.operands
     axes = normalise_axes(rewrite.params["axis"], len(x.spans))
@@ -510,10 +511,10 @@ def _norm(rewrite: PaddedRewrite) -> Any:
 
 
 def _place(rewrite: PaddedRewrite, neutral: Callable[[str], Any]) -> Any:
-    """Return the index of the largest or smallest element, counted from the first valid one.
+    """Compute ``argmax`` or ``argmin``, with the index counted from the first valid element.
 
-    Raise ``CannotPad`` if the axis is None for an array with several axes, or unless the axis is known to
-    have a valid element.
+    ``neutral`` returns, for a dtype, the number that fills the padding. Raise ``CannotPad`` if the axis is
+    None for an array with several axes, or if the axis is padded and not known to have a valid element.
     """
     (x,), axis = rewrite.operands, rewrite.params["axis"]
     if axis is None:

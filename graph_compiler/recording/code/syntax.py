@@ -236,12 +236,12 @@ def _texts(code: Any) -> Iterator[str]:
 
 
 def _forwards_to(function: Any, inner: Callable[..., Any]) -> bool:
-    """Return True if ``function`` passes all its arguments on to ``inner``, in order.
+    """Return True if ``function`` calls ``inner``, a variable of its closure, with its parameters in order.
 
     It must take ``*args`` and ``**kwargs``, use these for nothing else, and not inspect its arguments, as
-    by ``locals``. Its named parameters may be used elsewhere, too, because their values do not depend on
-    how they are passed. Return False if there are defaults or keyword-only parameters, or if the source is
-    not found.
+    by ``locals``. Its named parameters may be read or assigned elsewhere, too, because their values do not
+    depend on how they are passed. Return False if there are defaults or keyword-only parameters, or if the
+    source is not found.
     """
     definition = definition_of(function.__code__) if isinstance(function, FunctionType) else None
     # A default changes the arguments that reach ``inner``.
