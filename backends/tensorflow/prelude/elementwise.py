@@ -514,10 +514,14 @@ def log_ndtr(x: tf.Tensor) -> tf.Tensor:
 def nan_to_num(
     x: tf.Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> tf.Tensor:
-    """Replace NaN by ``nan``, and infinities by ``posinf`` and ``neginf``. Only real floats are changed.
+    """Replace NaN by ``nan``, and infinities by ``posinf`` and ``neginf``.
 
-    A ``posinf`` or ``neginf`` of None means the largest or smallest finite number of the dtype.
+    A ``posinf`` or ``neginf`` of None means the largest or smallest finite number of the dtype. Real and
+    imaginary parts of a complex ``x`` are replaced separately.
     """
+    if x.dtype.is_complex:
+        parts = (tf.math.real(x), tf.math.imag(x))
+        return tf.complex(*(nan_to_num(part, nan, posinf, neginf) for part in parts))
     if not x.dtype.is_floating:
         return tf.identity(x)
     largest, smallest = (

@@ -222,6 +222,20 @@ def _with_parameters() -> list[Sample]:
             (torch.tensor([math.nan, math.inf, -math.inf, 1.0]),),
             {"nan": 2.0, "posinf": 3.0, "neginf": -4.0},
         ),
+        *(
+            Sample(
+                torch.nan_to_num,
+                (
+                    torch.complex(
+                        torch.tensor([math.nan, 2, math.inf, -math.inf, 3]),
+                        torch.tensor([1, math.nan, -math.inf, math.nan, 4]),
+                    ),
+                ),
+                options,
+                name=f"nan_to_num of complex {len(options)}",
+            )
+            for options in ({}, {"nan": 2.0, "posinf": 3.0, "neginf": -4.0})
+        ),
         Sample(torch.nan_to_num, (ints(3),)),
         Sample(torch.frexp, (torch.tensor([0.0, 1.0, -3.0, 0.3, 1e20]),)),
         Sample(torch.frexp, (X,), other=(OTHER,)),

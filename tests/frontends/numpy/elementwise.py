@@ -129,6 +129,7 @@ SAMPLES: list[Sample] = [
     sample("isreal", lambda x: (np.isreal(x), np.iscomplex(x)), c(3)),
     sample("isposinf", lambda x: (np.isposinf(x), np.isneginf(x)), f(3, kind="holes")),
     sample("nan_to_num", lambda x: np.nan_to_num(x, nan=7.0), f(3, 4, kind="holes")),
+    sample("nan_to_num of complex", lambda x, y: np.nan_to_num(x + 1j * y), f(3, 4, kind="holes"), f(3, 4)),
     sample("sinc", np.sinc, X),
     sample("i0", np.i0, f(4, kind="unit")),
     sample("unwrap", lambda x: np.unwrap(x * 4), d(8)),
