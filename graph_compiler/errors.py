@@ -306,13 +306,16 @@ class NotTraced(GraphCompilerError):
 
 
 class VerificationFailed(GraphCompilerError, AssertionError):
-    """Raised when ``verify`` finds that graph and original give different results.
+    """Raised when ``verify`` finds that results of graph and original differ, or that only the graph raises.
+
+    ``verify`` of a derivative raises it if the derivative differs from central differences.
 
     Cause: rounding beyond the tolerance, a result that the source framework leaves open (order of equal
         elements, signs of eigenvectors), something outside the arguments that is a constant of the graph (the
-        date), or a bug.
-    Fix: the message names the first call that differs. Loosen ``rtol`` and ``atol`` for rounding; pass what
-        changes as an argument; report anything else.
+        date), or a bug; for a derivative also a kink or a jump.
+    Fix: if results differ, the message names the first call whose result does, if there is one. Loosen
+        ``rtol`` and ``atol`` for rounding; pass what changes as an argument; verify a derivative at other
+        arguments; report anything else.
 
     >>> import datetime, torch, graph_compiler
     >>> now = datetime.datetime.now

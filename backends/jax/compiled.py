@@ -141,7 +141,11 @@ def _is_in_a_context() -> bool:
 
 
 def _described(arg: Any) -> str | None:
-    """Describe a traced array, a dict of traced arrays, or a Python number. Return None for anything else."""
+    """Return a string for the key of a program that describes ``arg``.
+
+    It describes a traced array, a dict of traced arrays, or a Python bool, int or float. Return None for
+    anything else.
+    """
     if isinstance(arg, jax.core.Tracer):
         aval = arg.aval
         return repr((str(aval.dtype), aval.shape, aval.weak_type, str(getattr(aval, "memory_space", ""))))

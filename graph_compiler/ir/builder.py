@@ -83,8 +83,9 @@ class _Closing:
 
     body: the body to convert.
     captured: outer values that become inputs of the region.
-    own: region value for each value of the enclosing scope and of the body.
-    inner: size in the region for each size of the body.
+    own: region value for each captured value, and for each value of the body converted so far. Other values
+        of the enclosing scope are missing, so a size that is read from one raises ``InvalidGraph``.
+    inner: size in the region for each size of the body converted so far.
     sizes: ``Region.sizes`` of the result.
     """
 

@@ -491,7 +491,9 @@ def instance_norm(
 def local_response_norm(x: ArraySpec, /, *, size: int, alpha: float, beta: float, k: float) -> ArraySpec:
     """Compute ``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``.
 
-    It corresponds to ``torch.nn.functional.local_response_norm``.
+    Channels are on axis 1. Each mean is over ``size // 2`` channels before, the channel itself, and
+    ``(size - 1) // 2`` after it; beyond the first and last channel, ``x`` counts as 0. It corresponds to
+    ``torch.nn.functional.local_response_norm``.
     """
     return ArraySpec(x.shape, x.dtype)
 

@@ -221,7 +221,8 @@ def _codes(file: str) -> frozenset[tuple[CodeType, tuple[Any, ...]]]:
 
 
 # ------------------------------------------------------------------------------------------ iteration effects
-# Check by syntax that an iteration changes only its function's variables and array elements.
+# Check by syntax that an iteration changes only its function's variables, the items of lists and dicts in
+# these, and array elements.
 #
 # Each name and attribute that the statements read is looked up without running user code. It must be an
 # array, a number, a container of these, a module or a function. A called function must belong to a framework,
@@ -266,7 +267,10 @@ class SideEffect(Signal):
 
 
 class Purity:
-    """Check that the iterations of loops change only variables and array elements.
+    """Check by syntax of what the iterations of loops change.
+
+    They may change local variables of the function, items of lists and dicts in these, and array elements.
+    A list or dict that is passed to a called function counts as local there.
 
     is_value(item): True for an array or symbolic number of the recording, whose operators are all recorded.
     """
@@ -275,10 +279,12 @@ class Purity:
         self.is_value = is_value
 
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
-        """Return True if the iterations of a loop provably change only variables and array elements.
+        """Return True if all statements of a loop are known to change only what the class allows.
 
-        Return False for a ``while`` with ``break``, and in a traced function for a loop with branches or
-        calls of the user's functions.
+        A method that changes a list or dict, such as ``append``, is allowed only if the variable is
+        unassigned when the check runs. Return False for a ``while`` whose body contains ``break``, also in an
+        inner loop. In a traced function, return False for a loop with branches (``_BLOCKS`` and chained
+        comparisons), or with calls of Python functions of the user or of a library.
         """
         if is_traced and any(
             isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)

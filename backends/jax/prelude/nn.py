@@ -407,7 +407,8 @@ def scaled_channels(x: jax.Array, weight: jax.Array | None, bias: jax.Array | No
 def local_response_norm(x: jax.Array, *, size: int, alpha: float, beta: float, k: float) -> jax.Array:
     """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with means over ``size`` neighbouring channels.
 
-    Channels are on axis 1. Beyond the first and last channel, ``x`` counts as 0.
+    Channels are on axis 1. Each mean is over ``size // 2`` channels before, the channel itself, and
+    ``(size - 1) // 2`` after it. Beyond the first and last channel, ``x`` counts as 0.
     """
     wide = widened(x)
     window = (1, size) + (1,) * (x.ndim - 2)

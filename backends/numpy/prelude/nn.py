@@ -401,7 +401,8 @@ def scaled_channels(
 def local_response_norm(x: np.ndarray, *, size: int, alpha: float, beta: float, k: float) -> np.ndarray:
     """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with means over ``size`` neighbouring channels.
 
-    Channels are on axis 1. Beyond the first and last channel, ``x`` counts as 0.
+    Channels are on axis 1. Each mean is over ``size // 2`` channels before, the channel itself, and
+    ``(size - 1) // 2`` after it. Beyond the first and last channel, ``x`` counts as 0.
     """
     around = [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2)
     squares = np.pad(x * x, around)

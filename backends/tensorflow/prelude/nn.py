@@ -491,9 +491,10 @@ def instance_norm(
 
 
 def local_response_norm(x: tf.Tensor, *, size: int, alpha: float, beta: float, k: float) -> tf.Tensor:
-    """Compute ``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``.
+    """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with means over ``size`` neighbouring channels.
 
-    Channels are on axis 1. Beyond the first and last channel, ``x`` counts as 0.
+    Channels are on axis 1. Each mean is over ``size // 2`` channels before, the channel itself, and
+    ``(size - 1) // 2`` after it. Beyond the first and last channel, ``x`` counts as 0.
     """
     wide = widened(x)
     squares = tf.pad(tf.square(wide), [[0, 0], [size // 2, (size - 1) // 2]] + [[0, 0]] * (len(x.shape) - 2))

@@ -47,7 +47,7 @@ class MadeTensors(OwnMemory, Protocol):
     """Storages that belong to the recording, and tensors that kernels make but no public call returns."""
 
     def maker_of(self, tensor: torch.Tensor) -> str | None:
-        """Return the name of the call that made a hidden tensor, or None for any other tensor."""
+        """Return the name of the call that was running when an unrecorded kernel made ``tensor``, or None."""
 
     def note(self, tensor: torch.Tensor) -> None:
         """Register the storage of ``tensor`` as belonging to the recording."""

@@ -58,8 +58,8 @@ class UnrecordedMode(TorchFunctionMode):
 def run_unrecorded(capture: RunningTrace, call: Callable[[UnrecordedMode], Any]) -> Any:
     """Return ``call(mode)``, run without recording it.
 
-    ``mode`` is the mode in which ``call`` has to run the user's functions. Tensors that it makes are
-    hidden.
+    ``mode`` is the mode in which ``call`` has to run the user's functions. Tensors that kernels make
+    meanwhile are registered as those of a public call are (:class:`KernelMode`).
     """
     unseen = capture.unseen
     before, unseen.inside_call = unseen.inside_call, True
@@ -325,9 +325,11 @@ def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
 class KernelMode(TorchDispatchMode):
     """Dispatch mode that intercepts the kernels below public calls.
 
-    Kernels that run outside of a public call are recorded.
+    Outside of a public call, it records each kernel, except those of the namespace ``prim`` and ``detach``
+    of a tensor that is not recorded. Any other kernel only runs, and its results are registered with the
+    call that made them (:meth:`maker_of`): using a result that no recorded call returned is an error.
 
-    inside_call: True while a public call runs, whose kernels are not recorded but whose tensors are hidden.
+    inside_call: True while a public call runs, whose kernels are not recorded.
     """
 
     # torch calls the mode for higher-order operators only with this flag; they are refused here.

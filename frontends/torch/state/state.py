@@ -236,11 +236,15 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ after
     def finish(self, capture: Trace, containers: Containers) -> list[StatePlace]:
-        """Note how the function changed the places, and return the places that are state but were not known.
+        """Compare the objects with the snapshot, and return changed places that were not known to be state.
 
-        If there are any, the function must be recorded again with them. Changes inside of arguments and
-        known places are left to ``containers``. A persistent buffer that was replaced by one of the same
-        shape and dtype becomes an effect of the graph.
+        Places of constants that the function writes to are returned too. If any place is returned, the
+        function must be recorded again with it. Known places with another object are added to ``replaced``;
+        changes inside of arguments and known places are left to ``containers``. A persistent buffer that was
+        replaced by one of the same shape and dtype becomes an effect of the graph.
+
+        Raise ``TracingError`` for writes to memory that the recording cannot follow, and ``ListRead`` if a
+        list in ``list_shims`` was read.
         """
         if self.list_shims is not None:
             self.list_shims.take_out()

@@ -149,7 +149,11 @@ early_values = Pass("early_values", _hoisted, "deep", ("scan",))
 
 
 def _can_hoist(node: Node) -> bool:
-    """Return True if ``node`` creates or indexes an array, or works element by element and never raises."""
+    """Return True if ``node`` may run before the loop, even if the loop has no iteration.
+
+    It is a ``getitem``, an operation in ``_CREATION``, or an elementwise operation with one result that is
+    not an integer operation in ``_MAY_FAIL``. Whether its operands are loop-invariant is not checked.
+    """
     if node.op in _CREATION or node.op == "getitem":
         return True
     return (

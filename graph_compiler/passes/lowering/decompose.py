@@ -62,7 +62,12 @@ def _require(block: Block, rows: LoweringTable, name: str) -> None:
 
 
 def _decompose_block(block: Block, rows: LoweringTable, name: str) -> Block:
-    """Return a block with its nodes that have no row decomposed; its regions are already decomposed."""
+    """Return ``block`` with the nodes that ``rows`` cannot write replaced by their decompositions.
+
+    A node without a decomposition remains. The regions of nodes must already be decomposed. Raise
+    ``UnsupportedOperation`` if a decomposition contains operations that have neither a row nor a
+    decomposition.
+    """
     if all(map(rows.can_write, block.nodes)):
         return block
     rewriter = Rewriter(block)

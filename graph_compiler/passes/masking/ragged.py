@@ -419,9 +419,10 @@ def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tup
 
 
 def _setitem(rewrite: PaddedRewrite) -> Any:
-    """Write a value to a slice of an unpadded array, keeping the old elements where the slice is padding.
+    """Write a value to the elements of an unpadded array that a key selects.
 
-    Raise ``CannotPad`` if the array itself is padded.
+    A slice with a bound that depends on the loop index is replaced by the whole axis; elements outside of
+    the slice keep their old values. Raise ``CannotPad`` if the array itself is padded.
     """
     x, value = rewrite.operands
     if isinstance(x, PaddedArray):

@@ -71,9 +71,10 @@ class Locator:
         return is_message(self._outer_frame())
 
     def current_callee(self) -> Any:
-        """Return the object that the current instruction of the code outside this package calls.
+        """Return the object that the innermost frame outside this package is calling.
 
-        Return None if the source does not show the object, or if the code is a framework's.
+        It is looked up by its name in the source. Return None if there is no such name, or if the frame is a
+        framework's or that of a standard module in ``_PASSING``.
         """
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and owner_of(frame) == "own":

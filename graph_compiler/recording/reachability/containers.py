@@ -160,9 +160,11 @@ class ContainerKind:
     """How a kind of container is read and changed.
 
     pairs(container): a new dict of its parts by key.
-    put(container, key, value): sets a part, or removes it if ``value`` is ``MISSING``.
+    put(container, key, value): sets a part, or removes it if ``value`` is ``MISSING``. It does nothing for
+        sets and tuples, and leaves a context variable set.
     refilled(container, parts): replaces all parts; None if it is enough to set those that differ.
-    dotted: True if the parts are attributes.
+    dotted: True if messages name a part ``container.key`` instead of ``container[key]``. It is False for
+        classes, although their parts are attributes.
     is_surely(container, parts): fast check that a container still has exactly these parts. False may also
         mean unknown.
     """
