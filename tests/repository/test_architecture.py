@@ -87,7 +87,6 @@ PRIVATE_BY_NAME_ONLY = {"torch.utils._pytree"}
 MOST_LINES_OF_A_FUNCTION = 60
 # Functions that should be divided.
 LONG = {
-    "frontends/torch/capture/capture.py: record_call",
     "frontends/torch/lifting/nn/attention.py: multi_head_attention_forward",
 }
 MOST_LINES_OF_A_FILE = 800

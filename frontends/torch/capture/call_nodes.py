@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from ....ir.node import Node, Value
-from ....trees import map_structure
+from ....trees import iterate_structure, map_structure
 from .. import numbers
 from ..basics import tensors as kinds
 from ..basics.names import proposed_names
 from ..basics.tensors import fills_memory, spec_of, storage
-from ..compat import is_grad_enabled
+from ..compat import count_dispatch_modes, count_function_modes, is_grad_enabled, no_torch_dispatch
 from .answers import elements, introduces_int64
-from .known_calls import CompletedCall
+from .known_calls import CompletedCall, Outcome, TensorOutcome
 from .running import RunningTrace
 
 # ----------------------------------------------------------------------------------------------------- guards
@@ -83,7 +84,7 @@ def add_node(
     that is a view, or, inside of a block, to an outer tensor that the block may not write to.
     """
     key, operands = call.key, call.operands
-    origin = capture.locator.locate(call.name, 4)
+    origin = capture.locator.locate(call.name, 5)
     strided = key.startswith("as_strided") and not fills_memory(operands[0])
     if written:
         capture.rules.refuse_writes(written, origin)
@@ -129,3 +130,76 @@ def register_results(
         capture.memory.note(tensor, value)
     if is_grad_enabled():
         capture.quietly(capture.backward_sizes.note, [*made, *written])
+
+
+def tensors_made(
+    capture: RunningTrace, key: str, result: Any, operands: list[torch.Tensor]
+) -> list[torch.Tensor]:
+    """Return the tensors in ``result`` that a call made: neither operands nor recorded already.
+
+    A call of ``kinds.MAY_COPY`` counts as making its result even if it returns an operand, since it would
+    copy at other sizes or strides.
+    """
+    if not isinstance(result, (torch.Tensor, tuple, list, dict)):
+        return []
+    found = [result] if isinstance(result, torch.Tensor) else list(iterate_structure(result))
+    given, made = set(map(id, operands)), dict[int, torch.Tensor]()
+    for item in found:
+        if isinstance(item, torch.Tensor) and (
+            key in kinds.MAY_COPY or id(item) not in given and capture.recorder.find(item) is None
+        ):
+            made[id(item)] = item
+    return list(made.values())
+
+
+# ------------------------------------------------------------------------------------------------ known calls
+# The short path of calls that are like an earlier one (``known_calls.py``).
+
+
+def run_known_call(
+    capture: RunningTrace,
+    function: Callable[..., Any],
+    name: str,
+    key: str,
+    operands: list[torch.Tensor],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    outcome: Outcome,
+) -> CompletedCall:
+    """Run a call whose outcome is expected to be ``outcome``. The caller checks that it is.
+
+    If no other mode is active and the call has no autograd history, the kernels are hidden from the
+    dispatch mode, which is faster.
+    """
+    arguments = capture.arguments_of(args, kwargs)
+    capture.exported.look(capture.recorder.graph.name, key, operands)
+    if not _is_closed(outcome):
+        return CompletedCall(
+            name, key, arguments, operands, capture.attempt(function, key, operands, args, kwargs)
+        )
+    with no_torch_dispatch():
+        result = capture.attempt(function, key, operands, args, kwargs)
+    if isinstance(outcome, TensorOutcome) and not outcome.is_view and isinstance(result, torch.Tensor):
+        capture.unseen.note(result)
+    return CompletedCall(name, key, arguments, operands, result)
+
+
+def _is_closed(outcome: Outcome) -> bool:
+    keeps_history = (
+        isinstance(outcome, TensorOutcome) and outcome.needs_grad or forward_ad._current_level >= 0
+    )
+    return not keeps_history and count_dispatch_modes() == 1 and count_function_modes() == 0
+
+
+def record_known_call(capture: RunningTrace, call: CompletedCall, outcome: Outcome) -> None:
+    """Add the node for a call with a known ``outcome``. A call that returns an operand needs no node."""
+    if not isinstance(outcome, TensorOutcome):
+        return
+    origin = capture.locator.locate(call.name, 4)
+    outputs = capture.recorder.new_values([(outcome.name, call.result, outcome.spec)])
+    views = {0: capture.value(call.operands[0])} if outcome.is_view else {}
+    record = capture.history.record_of(call.key, call.arguments, (), result=outputs[0], views=views)
+    node = capture.recorder.add_call(call.name, *call.arguments, origin, outputs, record)
+    capture.history.follow(node, ())
+    capture.layouts.note(outputs[0], node.uses, outcome.order)
+    register_results(capture, [call.result], outputs, ())

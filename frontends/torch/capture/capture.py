@@ -7,13 +7,11 @@ the function writes to, and the random state, are restored after the run, also i
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
-from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
 from ....assumptions import assume_fact
@@ -31,20 +29,10 @@ from .. import numbers
 from ..basics import tensors as kinds
 from ..basics import tensors as reads
 from ..basics.arguments import as_recorded, opens
-from ..basics.names import is_in_place, name_by_module, name_of, pure_key, row_key, versions_before
+from ..basics.names import is_in_place, name_by_module, name_of, row_key, versions_before
 from ..basics.refusals import Refusals, check_classes
-from ..basics.tensors import PLAIN, TENSORS, hints, integer_parameters, spec_of, version
-from ..basics.tensors import hints as hints_in
-from ..compat import (
-    count_dispatch_modes,
-    count_function_modes,
-    current_autograd_node,
-    current_transform,
-    is_wrapped,
-    no_torch_dispatch,
-    no_torch_function,
-    unwrapped,
-)
+from ..basics.tensors import PLAIN, TENSORS, hints, spec_of, version
+from ..compat import current_transform, no_torch_function
 from ..generators import SPEC as GENERATOR
 from ..generators import Generators, HostDrawRecorder, is_generator
 from ..gradient_rules import GradientRules
@@ -65,273 +53,27 @@ from ..settings import (
     restore_settings,
     without_modes,
 )
-from ..sizes import expression_of, is_symbolic, numbers_of_sizes
+from ..sizes import expression_of, is_symbolic
 from ..state.parameters import TorchWeights
 from ..state.state import ReachableState
 from .answers import ANSWERS, elements, guard_untracked_result
-from .call_nodes import add_node, backward_pass, guard_failed_call, register_results
-from .control_flow import OPERATORS, without_compilation
-from .derivatives import KNOWN, RULES, BackwardKernel, UnknownSize
-from .kernel_sizes import Vmapped, computing, is_sized
-from .known_calls import (
-    CallOutcomes,
-    CompletedCall,
-    FirstRunResults,
-    Outcome,
-    ResultReuse,
-    TensorOutcome,
-    outcome_of,
+from .backward_sizes import BackwardSizes
+from .call_nodes import (
+    add_node,
+    backward_pass,
+    guard_failed_call,
+    record_known_call,
+    run_known_call,
+    tensors_made,
 )
+from .control_flow import OPERATORS, without_compilation
+from .integer_arguments import with_numbers
+from .kernel_sizes import Vmapped
+from .known_calls import CallOutcomes, CompletedCall, FirstRunResults, ResultReuse, outcome_of
 from .nodes import STRUCTURE, size_of
 from .outer_writes import OuterWrites
 from .regions import loops_of
-from .running import RunningTrace
-from .unrecorded import KernelMode, KernelwiseSizes, guard_lengths, resolve_captured, same_sizes, shape_of
-
-
-def tensors_made(
-    capture: RunningTrace, key: str, result: Any, operands: list[torch.Tensor]
-) -> list[torch.Tensor]:
-    """Return the tensors in ``result`` that a call made: neither operands nor recorded already.
-
-    A call of ``kinds.MAY_COPY`` counts as making its result even if it returns an operand, since it would
-    copy at other sizes or strides.
-    """
-    if not isinstance(result, (torch.Tensor, tuple, list, dict)):
-        return []
-    found = [result] if isinstance(result, torch.Tensor) else list(iterate_structure(result))
-    given, made = set(map(id, operands)), dict[int, torch.Tensor]()
-    for item in found:
-        if isinstance(item, torch.Tensor) and (
-            key in kinds.MAY_COPY or id(item) not in given and capture.recorder.find(item) is None
-        ):
-            made[id(item)] = item
-    return list(made.values())
-
-
-_WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-
-
-def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Replace integer tensors that a call takes as sizes, bounds or other ints by numbers.
-
-    They are 0-d tensors (and 1-d ones for ``tensor_split``) in three positions: bounds of slices in an
-    index, arguments of ``kinds.TAKES_SIZES``, and parameters that take an int in every overload. Tensors
-    computed from sizes become symbols; the elements of others are guarded as if the code had called
-    ``tolist``.
-    """
-
-    def number(item: Any) -> Any:
-        if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.dtype == torch.bool:
-            return item
-        if item.ndim > (key == "tensor_split"):
-            return item
-        of_sizes = numbers_of_sizes(capture, capture.value(item))
-        return elements(capture, torch.Tensor.tolist, (item,), {}) if of_sizes is None else of_sizes
-
-    def bounds(item: Any) -> Any:
-        return (
-            slice(number(item.start), number(item.stop), number(item.step))
-            if isinstance(item, slice)
-            else item
-        )
-
-    if key in ("__getitem__", "__setitem__"):
-        index = tuple(map(bounds, args[1])) if isinstance(args[1], tuple) else bounds(args[1])
-        return (args[0], index, *args[2:]), kwargs
-    if key in kinds.TAKES_SIZES:
-        first = 0 if key in kinds.CREATES else 1
-        return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)
-    with no_torch_function():
-        found = any(map(_may_be_number, iterate_structure((args, kwargs))))
-    if not found:
-        return args, kwargs
-    wanted = integer_parameters(pure_key(key), capture.call.startswith("torch.Tensor."))
-    plain = tuple(map_structure(number, item) if place in wanted else item for place, item in enumerate(args))
-    return plain, {
-        name: map_structure(number, item) if name in wanted else item for name, item in kwargs.items()
-    }
-
-
-def _may_be_number(item: Any) -> bool:
-    return isinstance(item, torch.Tensor) and item.ndim == 0 and item.dtype in _WHOLE
-
-
-def run_known_call(
-    capture: RunningTrace,
-    function: Callable[..., Any],
-    name: str,
-    key: str,
-    operands: list[torch.Tensor],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    outcome: Outcome,
-) -> CompletedCall:
-    """Run a call whose outcome is expected to be ``outcome``. The caller checks that it is.
-
-    If no other mode is active and the call has no autograd history, the kernels are hidden from the
-    dispatch mode, which is faster.
-    """
-    arguments = capture.arguments_of(args, kwargs)
-    capture.exported.look(capture.recorder.graph.name, key, operands)
-    if not _is_closed(outcome):
-        return CompletedCall(
-            name, key, arguments, operands, capture.attempt(function, key, operands, args, kwargs)
-        )
-    with no_torch_dispatch():
-        result = capture.attempt(function, key, operands, args, kwargs)
-    if isinstance(outcome, TensorOutcome) and not outcome.is_view and isinstance(result, torch.Tensor):
-        capture.unseen.note(result)
-    return CompletedCall(name, key, arguments, operands, result)
-
-
-def _is_closed(outcome: Outcome) -> bool:
-    keeps_history = (
-        isinstance(outcome, TensorOutcome) and outcome.needs_grad or forward_ad._current_level >= 0
-    )
-    return not keeps_history and count_dispatch_modes() == 1 and count_function_modes() == 0
-
-
-def record_known_call(capture: RunningTrace, call: CompletedCall, outcome: Outcome) -> None:
-    """Add the node for a call with a known ``outcome``. A call that returns an operand needs no node."""
-    if not isinstance(outcome, TensorOutcome):
-        return
-    origin = capture.locator.locate(call.name, 4)
-    outputs = capture.recorder.new_values([(outcome.name, call.result, outcome.spec)])
-    views = {0: capture.value(call.operands[0])} if outcome.is_view else {}
-    record = capture.history.record_of(call.key, call.arguments, (), result=outputs[0], views=views)
-    node = capture.recorder.add_call(call.name, *call.arguments, origin, outputs, record)
-    capture.history.follow(node, ())
-    capture.layouts.note(outputs[0], node.uses, outcome.order)
-    register_results(capture, [call.result], outputs, ())
-
-
-class BackwardSizes:
-    """Sizes of kernels in backward passes, found by the autograd node that runs.
-
-    Autograd nodes are mapped to the recorded values that they made in the forward pass.
-    """
-
-    def __init__(self, capture: RunningTrace) -> None:
-        self.capture = capture
-        self._values: dict[tuple[int, int], Value] = {}
-        self._calls: dict[int, tuple[Node, bool]] = {}
-        self._last: Sequence[torch.Tensor] = ()
-        self._passing = self._batched = False
-
-    def note(self, tensors: Sequence[torch.Tensor]) -> None:
-        self._look()
-        self._last = tensors
-
-    def _look(self) -> None:
-        """Map autograd nodes of the last call's tensors to values, by sequence number.
-
-        A reference to a node would keep its saved tensors alive.
-        """
-        for tensor in self._last:
-            node = tensor.grad_fn if tensor.requires_grad else None
-            if node is not None and (value := self._found(tensor)) is not None:
-                self._values[node._sequence_nr(), tensor.output_nr] = value
-
-    def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a call that computes gradients, with numbers instead of symbolic sizes.
-
-        Before that, guard on which axes have length 0 or 1 in recorded calls with several operands, because
-        the derivative of a broadcast sums over axes of length 1.
-        """
-        self.capture.quietly(self._look)
-        made_by = set(map(self.capture.recorder.maker, self._values.values()))
-        meeting = [
-            node
-            for node in made_by
-            if node is not None and sum(value.ndim > 0 for value in set(node.uses)) > 1
-        ]
-        guard_lengths(
-            self.capture,
-            [shape_of(self.capture, value) for node in meeting for value in (*node.uses, *node.outputs)],
-        )
-        before = self._passing, self._batched
-        self._passing, self._batched = True, current_transform() is not None
-        try:
-            return function(*hints_in(args), **hints_in(kwargs))
-        finally:
-            self._passing, self._batched = before
-
-    def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return a kernel's arguments with sizes instead of numbers.
-
-        Return None if no backward pass runs, if there is no rule for the kernel, or if a number is unknown.
-        """
-        rule = RULES.get(function._schema.name)
-        derivative = self._running(args) if rule is not None else None
-        try:
-            return None if rule is None or derivative is None else rule(derivative)
-        except UnknownSize:
-            return None
-
-    def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if a backward pass runs and the kernel's numbers need no guard on sizes."""
-        derivative, numbers = self._running(args), computing(function, args, kwargs)
-        # No autograd node runs outside of derivatives, and where torch accumulates gradients.
-        if derivative is None or function is torch.ops.aten.add.Tensor:
-            return self._passing and not numbers
-        if function._schema.name in RULES:
-            return False
-        return derivative.is_plain() and not is_sized(function) if numbers else derivative.name in KNOWN
-
-    def _running(self, args: tuple[Any, ...]) -> BackwardKernel | None:
-        node = current_autograd_node() if self._passing else None
-        if node is None:
-            return None
-        self.capture.quietly(self._look)
-        call, direct = self._call(node)
-        name = re.fullmatch(r"(\w+)Backward\d+", node.name())
-        made = self._values.get((node._sequence_nr(), 0))
-        inputs = [None if edge is None else self._value(edge, number) for edge, number in node.next_functions]
-        shapes = [None if value is None else shape_of(self.capture, value) for value in (made, *inputs)]
-        return BackwardKernel(
-            self.capture,
-            node,
-            name[1] if name else "",
-            args,
-            shapes[1:],
-            shapes[0],
-            call,
-            direct,
-            self._batched,
-        )
-
-    def _call(self, node: Any) -> tuple[Node | None, bool]:
-        """Return the recorded call of an autograd node, or None, and whether the call has no other node.
-
-        Nodes that make intermediate results of a call are assigned to that call.
-        """
-        made = self._values.get((node._sequence_nr(), 0))
-        call = None if made is None else self.capture.recorder.maker(made)
-        if call is None:
-            return self._calls.get(node._sequence_nr(), (None, False))
-        inner = [
-            edge
-            for edge, number in node.next_functions
-            if edge is not None and self._value(edge, number) is None
-        ]
-        # A public call may have several autograd nodes. Those whose result was not recorded belong to the
-        # call of the node after them.
-        for edge in inner:
-            self._calls[edge._sequence_nr()] = call, False
-        return call, not inner
-
-    def _value(self, node: Any, number: int) -> Value | None:
-        # The autograd node of a leaf refers to it as ``variable``.
-        leaf = getattr(node, "variable", None)
-        return self._found(leaf) if leaf is not None else self._values.get((node._sequence_nr(), number))
-
-    def _found(self, tensor: torch.Tensor) -> Value | None:
-        while is_wrapped(tensor):
-            tensor = unwrapped(tensor)
-        found: Value | None = self.capture.recorder.find(tensor)
-        return found
+from .unrecorded import KernelMode, KernelwiseSizes, resolve_captured, same_sizes
 
 
 def unrecorded() -> AbstractContextManager[None]:
@@ -657,6 +399,25 @@ class Capture(TorchFunctionMode):
         operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
         if device := device_under_autocast(self, operands):
             return record_cast(self, function, name, key, args, kwargs, device)
+        call, node = self._run_and_record(function, name, key, args, kwargs, operands, generators)
+        outcome = self.known.note(alike, outcome_of(call, node))
+        self.first_run.note(function, args, kwargs, operands, call.result, outcome)
+        return call.result
+
+    def _run_and_record(
+        self,
+        function: Any,
+        name: str,
+        key: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        operands: list[torch.Tensor],
+        generators: Any,
+    ) -> tuple[CompletedCall, Node | None]:
+        """Run a call, and add its node if it makes a tensor, writes to one or draws random numbers.
+
+        ``generators`` is the state of the random generators before the call.
+        """
         inputs, params = self.arguments_of(args, kwargs)
         self.exported.look(self.recorder.graph.name, key, operands)
         self.written.save(key, args, kwargs)
@@ -670,36 +431,32 @@ class Capture(TorchFunctionMode):
         touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
         # ``out`` comes before the operands that share its storage, whose versions count this write as well.
         if "out" in kwargs:
-            touched = [
-                tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)
-            ] + touched
+            out = [item for item in iterate_structure(kwargs["out"]) if isinstance(item, torch.Tensor)]
+            touched = [*out, *touched]
         written = list(map(self.value, (*touched, *(operands[:1] if is_in_place(key) else ()))))
         made = tensors_made(self, key, result, operands)
-        if (
-            made
-            and operands
-            and made[0] is operands[0]
-            and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs
-        ):
-            self.depends_on("layout", made[0])
+        if made and operands and made[0] is operands[0]:
+            self._note_returned_operand(made[0])
         drew = self.quietly(self.generators.drew, generators)
         call, node = CompletedCall(name, key, (inputs, params), operands, result), None
         if made or written or drew:
             node = add_node(self, call, made, written, drew)
-            if written:
-                self.exported.written(
-                    self.here,
-                    [item for item in operands if self.value(item) in written],
-                    any(map(self.recorder.varies, written)),
-                )
         else:
             guard_untracked_result(self, result, operands, (args, kwargs))
+        if written:
+            self.exported.written(
+                self.here,
+                [item for item in operands if self.value(item) in written],
+                any(map(self.recorder.varies, written)),
+            )
         if key in STRUCTURE:
             STRUCTURE[key](self, inputs, params, made)
-        self.first_run.note(
-            function, args, kwargs, operands, result, self.known.note(alike, outcome_of(call, node))
-        )
-        return result
+        return call, node
+
+    def _note_returned_operand(self, tensor: torch.Tensor) -> None:
+        # At other strides the call would return a copy, to which writes do not show in the input.
+        if self.recorder.base_of(self.value(tensor)) in self.recorder.graph.inputs:
+            self.depends_on("layout", tensor)
 
     # Otherwise its kernels would be recorded, and other modes of the user would see its calls.
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
