@@ -28,8 +28,8 @@ from ...ops.rules import normalise_axes
 from ...sizes import Size, Symbol, comparison, product, substitute
 from ...sizes.bounds import Compared, isolate
 from ..driver import Pass, only_with
-from ..loops.scan_operands import BY_ROW, ELEMENTWISE
 from ..strong_zero import SINGULAR
+from .row_by_row import BY_ROW, ELEMENTWISE
 
 _COMPARED = {"eq": "equal", "ne": "not_equal", "ge": "greater_equal", "le": "less_equal"}
 
