@@ -293,7 +293,9 @@ def orthogonal_polynomial(x: Input, n: Input, /, *, kind: str) -> ArraySpec:
 
 @declare(_SPECIAL)
 def polygamma(x: ArraySpec, /, *, n: int) -> ArraySpec:
-    """Compute the ``n``-th derivative of ``digamma``."""
+    """Compute the ``n``-th derivative of ``digamma``, for ``n`` of at least 1."""
+    if n < 1:
+        raise InvalidGraph(f"polygamma of {x}: n must be at least 1, and is {n}")
     return x
 
 

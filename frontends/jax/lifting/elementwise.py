@@ -9,6 +9,7 @@ from typing import Any
 from ....ir import Node, Value
 from ....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact, is_integer
 from ...common.builder import bits_of
+from ...common.gamma import lift_digamma, lift_polygamma
 from .table import JaxBuilder, rows
 
 # Integer dtypes of at most this many bytes need clipping at both ends before a cast.
@@ -16,7 +17,7 @@ _NARROW = 2
 _UNARY = {
     "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh",
     "bessel_i0e": "i0e", "bessel_i1e": "i1e", "ceil": "ceil", "cos": "cos", "cosh": "cosh",
-    "digamma": "digamma", "erf": "erf", "erf_inv": "erfinv", "erfc": "erfc", "exp": "exp", "exp2": "exp2",
+    "erf": "erf", "erf_inv": "erfinv", "erfc": "erfc", "exp": "exp", "exp2": "exp2",
     "expm1": "expm1", "floor": "floor", "imag": "imag", "is_finite": "isfinite", "lgamma": "lgamma",
     "log": "log", "log1p": "log1p", "log2": "log2", "logistic": "sigmoid", "neg": "negative",
     "real": "real", "rsqrt": "rsqrt", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square",
@@ -69,6 +70,7 @@ for _primitive, _name in _BINARY.items():
 rows.table({
     # The result is complex even if `x` is real.
     "conj_p": lambda b, x, **_: b.conj(b.as_result(x)),
+    "digamma_p": lambda b, x, **_: lift_digamma(b, x),
     "regularized_incomplete_beta_p": lambda b, a, c, x: b.betainc(*without_broadcasts(b, a, c, x)),
 })  # fmt: skip
 
@@ -254,16 +256,11 @@ def bitcast_convert_type(b: JaxBuilder, x: Any, *, new_dtype: Any) -> Any:
 
 @rows.row("polygamma_p")
 def polygamma(b: JaxBuilder, n: Any, x: Any) -> Any:
-    """Lift ``polygamma`` of a constant degree, with JAX's values at the poles 0, -1, -2, ...
-
-    Raise ``NotImplementedError`` if the degree is an array.
-    """
+    """Lift ``polygamma`` of a constant degree. Raise ``NotImplementedError`` if the degree is an array."""
     degree = known_number(b, n)
     if isinstance(degree, Value):
         raise NotImplementedError("polygamma of a degree that is known only at run time")
-    # At the poles torch's reflection formula rounds to large finite numbers.
-    pole = b.logical_and(b.less_equal(x, 0), b.equal(x, b.floor(x)))
-    return b.where(pole, math.inf if int(degree) % 2 else math.nan, b.polygamma(x, n=int(degree)))
+    return lift_polygamma(b, degree, x, at_infinity=math.nan)
 
 
 @rows.row("reduce_precision_p")

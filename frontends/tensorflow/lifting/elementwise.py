@@ -11,6 +11,7 @@ from ....ir import Value
 from ....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact
 from ....sizes import product
 from ...common.builder import bits_of
+from ...common.gamma import is_pole, lift_digamma, lift_polygamma
 from .table import TensorFlowBuilder, broadcast_together, rows
 
 _UNARY = {
@@ -188,28 +189,20 @@ def _zeta(b: TensorFlowBuilder, x: Value, q: Value) -> Any:
 def polygamma(b: TensorFlowBuilder, a: Any, x: Any, **_: Any) -> Any:
     """Lift ``Polygamma``; for a degree that is an array, by the Hurwitz zeta function."""
     if isinstance(a, float):
-        return _polygamma_of(b, int(a), b.array(x, b.result.dtype))
+        return lift_polygamma(b, a, b.array(x, b.result.dtype), at_infinity=0.0)
     a, x = b.arrays(a, x)
     a = b.stop_gradient(a)
     odd = b.equal(b.remainder(a, 2.0), 1.0)
     factor = b.multiply(b.where(odd, b.array(1.0, x.dtype), -1.0), b.exp(b.lgamma(b.add(a, 1.0))))
-    return b.where(b.equal(a, 0.0), _digamma(b, x), b.multiply(factor, _zeta(b, b.add(a, 1.0), x)))
+    value = b.where(b.equal(a, 0.0), lift_digamma(b, x), b.multiply(factor, _zeta(b, b.add(a, 1.0), x)))
+    value = b.where(is_pole(b, x), b.where(odd, b.array(math.inf, x.dtype), math.nan), value)
+    value = b.where(b.logical_and(b.greater(a, 0.0), b.equal(x, math.inf)), b.array(0.0, x.dtype), value)
+    is_degree = b.logical_and(b.greater_equal(a, 0.0), b.equal(a, b.floor(a)))
+    # The derivative of the product is NaN, too.
+    return b.multiply(value, b.where(is_degree, b.array(1.0, x.dtype), math.nan))
 
 
-def _polygamma_of(b: TensorFlowBuilder, degree: int, x: Value) -> Any:
-    pole = b.logical_and(b.less_equal(x, 0), b.equal(x, b.floor(x)))
-    return (
-        b.where(pole, b.array(math.inf if degree % 2 else math.nan, x.dtype), b.polygamma(x, n=degree))
-        if degree
-        else _digamma(b, x)
-    )
-
-
-@rows.row("Digamma")
-def _digamma(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    x = b.array(x)
-    # TensorFlow's function is NaN at 0, while ``digamma`` is infinite there.
-    return b.where(b.equal(x, 0), b.array(math.nan, x.dtype), b.digamma(x))
+rows.row("Digamma")(lambda b, x, **_: lift_digamma(b, b.array(x)))
 
 
 def _zero_where_x_is_zero(name: str) -> Callable[..., Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax, nn
 from jax.scipy import special
 
@@ -25,6 +26,8 @@ from .table import (
     calls,
     each,
 )
+
+EDGES = np.array([0.0, -0.0, -1.0, -0.5, np.inf, -np.inf, np.nan], np.float32)
 
 SAMPLES = [
     *each(
@@ -136,6 +139,21 @@ SAMPLES = [
     ),
     *calls(
         [
+            (
+                "polygamma at edges",
+                lambda x: [
+                    *(special.polygamma(n, jnp.concatenate([x[0], EDGES])) for n in range(4)),
+                    lax.digamma(jnp.concatenate([x[0], EDGES])),
+                ],
+                (POSITIVE,),
+                (OTHER_POSITIVE,),
+            ),
+            (
+                "polygamma of a float",
+                lambda x: [lax.polygamma(jnp.full_like(x, n), x) for n in (-1.0, 0.0, 1.5, 2.0, jnp.inf)],
+                (POSITIVE,),
+                (OTHER_POSITIVE,),
+            ),
             (
                 "number first",
                 lambda x: [
