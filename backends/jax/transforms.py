@@ -255,13 +255,8 @@ class JaxDerivatives(Derivatives):
         return jnp.concatenate(arrays)
 
     def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        def body(carry: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
-            new, outputs = step(carry, row)
-            # ``lax.scan`` requires that the carry keeps its dtypes.
-            return [jax.lax.convert_element_type(array, old.dtype) for array, old in zip(new, carry)], outputs
-
         last, outputs = jax.lax.scan(
-            jax.checkpoint(body) if checkpoint else body, list(map(jnp.asarray, state)), rows
+            jax.checkpoint(step) if checkpoint else step, list(map(jnp.asarray, state)), rows
         )
         return last, outputs
 

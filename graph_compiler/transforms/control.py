@@ -15,8 +15,8 @@ from ..recording import active
 from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..runtime.options import require_function
-from ..trees import Tree, flatten, iterate_structure, map_structure, unflatten
-from .functions import FlattenedFunction, Function, is_value, name_of, owner_of, where
+from ..trees import Tree, flatten, in_order_of, iterate_structure, map_structure, same_structure, unflatten
+from .functions import FlattenedFunction, Function, describe_array, is_value, name_of, owner_of, where
 from .transformed import Transformed
 
 T = TypeVar("T")
@@ -153,8 +153,8 @@ def scan(
 
     Raises:
         CallMismatch: Arrays differ in length or have no axes, there are no rows, ``f`` does not return a
-            pair, or the carry changes its number of arrays or a shape. JAX casts a carry to its first dtypes,
-            torch and NumPy let the dtypes change.
+            pair, or the carry changes its structure, a shape or a dtype. A Python float in the carry has
+            the framework's default dtype, and a Python integer is no array and keeps its value.
         InvalidOption: ``checkpoint`` is something else, or both ``xs`` and ``length`` are missing.
         NotCompilable: ``f`` is not callable.
 
@@ -187,7 +187,7 @@ def fori_loop(
         checkpoint: As in :func:`scan`.
 
     Raises:
-        CallMismatch: The state changes its number of arrays or a shape.
+        CallMismatch: The state changes its structure, a shape or a dtype.
         InvalidOption: ``low`` or ``high`` is not an integer, or ``checkpoint`` is invalid.
         NotCompilable: ``body`` is not callable.
 
@@ -320,8 +320,8 @@ class _ScanLoop:
     def step(self, state: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
         """Call the user's function on a flat carry and row, and return the next carry and the output, flat.
 
-        Raise ``CallMismatch`` if it does not return a pair, or if the carry changes its number of arrays
-        or a shape.
+        Raise ``CallMismatch`` if it does not return a pair, or if the carry changes its structure, a shape
+        or a dtype.
         """
         given = unflatten(self.rows_tree, row) if self.has_rows else None
         made = self.f(unflatten(self.tree, state), given)
@@ -329,18 +329,19 @@ class _ScanLoop:
             raise CallMismatch(
                 f"{self.words}: a step gives (carry, output), not {type(made).__name__}{where(self.named)}"
             )
-        new, _ = flatten(made[0], is_value)
-        if len(new) != len(state):
+        leaves, tree = flatten(made[0], is_value)
+        if not same_structure(self.tree, tree):
             raise CallMismatch(
-                f"{self.words}: a step gives {len(new)} arrays to carry, and is given "
-                f"{len(state)}{where(self.named)}"
+                f"{self.words}: a step gives the carry {tree!r}, and is given {self.tree!r}; what is carried "
+                f"keeps its structure, and integers of Python in it their value{where(self.named)}"
             )
-        new = list(map(self.derivatives.array, new))
+        new = list(map(self.derivatives.array, in_order_of(self.tree, tree, leaves)))
         for place, (array, old) in enumerate(zip(new, state)):
-            if tuple(array.shape) != tuple(old.shape):
+            if tuple(array.shape) != tuple(old.shape) or array.dtype != old.dtype:
                 raise CallMismatch(
-                    f"{self.words}: carried array {place} has the shape {list(array.shape)} after a step, "
-                    f"and {list(old.shape)} before; what is carried keeps its shape{where(self.named)}"
+                    f"{self.words}: carried array {place} is {describe_array(array)} after a step, and "
+                    f"{describe_array(old)} before; what is carried keeps its shape and dtype: convert the "
+                    f"result, or begin with another array{where(self.named)}"
                 )
         outputs, self.outputs = flatten(made[1], is_value)
         return new, list(map(self.derivatives.array, outputs))

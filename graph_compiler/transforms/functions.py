@@ -30,6 +30,7 @@ from ..trees import (
     Static,
     Tree,
     flatten,
+    in_order_of,
     is_container,
     iterate_structure,
     map_structure,
@@ -561,7 +562,7 @@ class DifferentiatedCall:
                 # A graph may have no parameters: the gradient is an empty dict.
                 continue
             if not any(map(self.function.derivatives.is_differentiable, found)):
-                what = ", ".join(map(_describe_array, found)) or repr(argument)
+                what = ", ".join(map(describe_array, found)) or repr(argument)
                 raise CallMismatch(
                     f"{self.words} of {self.function.name}: argument {place!r} is {what}, which has no "
                     "derivative; pass floating-point numbers, or name another argument, "
@@ -591,12 +592,13 @@ class DifferentiatedCall:
         Raises ``CallMismatch`` if the number of arrays or a shape differs.
         """
         leaves, tree = flatten(list(given), is_value)
-        # Structures may differ, such as a list instead of a tuple, as long as the arrays correspond.
+        # Containers may be of other classes, such as a list instead of a tuple.
         if tree != self._tree and len(leaves) != len(self._leaves):
             raise CallMismatch(
                 f"{self.words} of {self.function.name}: tangents have {len(leaves)} arrays, and the "
                 f"arguments {len(self._leaves)}"
             )
+        leaves = in_order_of(self._tree, tree, leaves)
         tangents = [array for array, has in zip(leaves, self._has) if has]
         return [
             matching_array(self, "tangent", place, item, array)
@@ -669,7 +671,7 @@ class DifferentiatedCall:
         results = native_arrays(self.function, self.words, leaves)
         has = list(map(derivatives.is_differentiable, results))
         if not any(has):
-            what = ", ".join(map(_describe_array, results)) or f"a {type(result).__name__}"
+            what = ", ".join(map(describe_array, results)) or f"a {type(result).__name__}"
             raise CallMismatch(
                 f"{self.words} of {self.function.name}: its result is {what}, which has no derivative; "
                 f"return floating-point numbers{where(self.function.call)}"
@@ -704,14 +706,14 @@ class DifferentiatedCall:
 
         Raises ``CallMismatch`` if the number of arrays or a shape differs.
         """
-        _, has = self._result_structure()
-        leaves, _ = flatten(given, is_value)
+        result, has = self._result_structure()
+        leaves, tree = flatten(given, is_value)
         if len(leaves) != len(has):
             raise CallMismatch(
                 f"{self.words} of {self.function.name}: {len(leaves)} cotangents were given for {len(has)} "
                 "results"
             )
-        chosen = [array for array, one in zip(leaves, has) if one]
+        chosen = [array for array, one in zip(in_order_of(result, tree, leaves), has) if one]
         return [
             matching_array(self, "cotangent", place, item, array)
             for place, (item, array) in enumerate(zip(chosen, results))
@@ -743,7 +745,7 @@ def matching_array(call: DifferentiatedCall, kind: str, place: int, item: Any, a
     return found if found.dtype == array.dtype else call.function.derivatives.cast(found, array)
 
 
-def _describe_array(array: Any) -> str:
+def describe_array(array: Any) -> str:
     name = str(getattr(array.dtype, "name", array.dtype)).rpartition(".")[2]
     return f"{name}{list(array.shape)}"
 

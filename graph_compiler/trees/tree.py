@@ -7,7 +7,7 @@ import enum
 import functools
 import types
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, Union, cast
 
 from ..registration import trait
@@ -383,6 +383,37 @@ def paths(tree: Tree) -> Iterator[Path]:
 def static_paths(tree: Tree) -> Iterator[tuple[Path, Any]]:
     """Yield (path, value) for each static value, with :class:`Fixed` ones unwrapped."""
     return ((path, unfixed(part.value)) for path, part in _parts(tree) if isinstance(part, Static))
+
+
+def same_structure(one: Tree, other: Tree) -> bool:
+    """Return True if the trees are equal, except for the order of keys.
+
+    >>> leaves = (Leaf(), Leaf())
+    >>> same_structure(Branch(dict, ("a", "b"), leaves), Branch(dict, ("b", "a"), leaves))
+    True
+    """
+    if not (isinstance(one, Branch) and isinstance(other, Branch)):
+        return one == other
+    children = dict(zip(other.keys, other.children))
+    return (
+        one.type is other.type
+        and children.keys() == set(one.keys)
+        and all(same_structure(child, children[key]) for key, child in zip(one.keys, one.children))
+    )
+
+
+def in_order_of(like: Tree, tree: Tree, leaves: Sequence[Any]) -> list[Any]:
+    """Return the leaves of ``tree`` in the order that their paths have in ``like``.
+
+    Return them in their own order if the trees have leaves at different paths.
+
+    >>> leaves = (Leaf(), Leaf())
+    >>> in_order_of(Branch(dict, ("a", "b"), leaves), Branch(dict, ("b", "a"), leaves), [2.5, 1.5])
+    [1.5, 2.5]
+    """
+    by_path = dict(zip(paths(tree), leaves))
+    order = list(paths(like))
+    return [by_path[path] for path in order] if by_path.keys() == set(order) else list(leaves)
 
 
 def leaves_at(tree: Tree, value: Any) -> list[Any]:

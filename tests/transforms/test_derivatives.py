@@ -193,6 +193,18 @@ def test_jacobians_between_real_and_complex_numbers(to: str) -> None:
     assert_near(transforms.jacfwd(powers)(x), torch.complex(*parts))
 
 
+def test_tangents_and_cotangents_belong_to_keys() -> None:
+    """A dict may have its keys in another order than the one that it belongs to, as in JAX."""
+    point, tangent = {"a": 2.0, "b": 3.0}, {"b": 0.0, "a": 1.0}
+    function = lambda point: {"c": point["a"] ** 2 * point["b"], "d": point["a"]}  # noqa: E731
+    expected = jax.jvp(function, (point,), (tangent,))[1]
+    point, tangent = ({key: torch.tensor(item) for key, item in one.items()} for one in (point, tangent))
+    found = transforms.jvp(function, (point,), (tangent,))[1]
+    assert {key: float(found[key]) for key in found} == expected
+    (pulled,) = transforms.vjp(function, point)[1]({"d": torch.tensor(0.0), "c": torch.tensor(1.0)})
+    assert {key: float(pulled[key]) for key in pulled} == {"a": 12.0, "b": 4.0}
+
+
 @pytest.mark.parametrize("to", TARGETS)
 def test_parameters_by_name(to: str) -> None:
     """Gradients have the names of parameters; those of buffers are zero."""

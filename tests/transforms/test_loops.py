@@ -152,6 +152,15 @@ def test_counters_and_ranges() -> None:
     assert transforms.scan(lambda c, row: (c + row, None), np.zeros(2), np.ones((3, 2)))[0].tolist() == [3, 3]
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_carried_dict_may_come_in_another_order(source: str) -> None:
+    array = SOURCES[source][2]
+    step = lambda i, c: {"b": c["b"] * 2, "a": c["a"] + c["b"]}  # noqa: E731
+    last = transforms.fori_loop(0, 3, step, {"a": array(np.float32(0)), "b": array(np.float32(1))})
+    expected = jax.lax.fori_loop(0, 3, step, {"a": jnp.float32(0), "b": jnp.float32(1)})
+    assert list(last) == ["a", "b"] and {key: float(last[key]) for key in last} == expected
+
+
 def test_several_loops_in_one_recording() -> None:
     """The counter of the second loop may get memory that the first loop has freed."""
     step = lambda i, x: x * torch.cos(x) + i  # noqa: E731
@@ -180,9 +189,29 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
     "shape": (
         lambda: transforms.fori_loop(0, 3, lambda i, c: torch.cat([c, c]), torch.ones(1)),
         CallMismatch,
-        r"carried array 0 has the shape \[2\] after a step, and \[1\] before",
+        r"fori_loop of <lambda>: carried array 0 is float32\[2\] after a step, and float32\[1\] before.* \(.*test_loops.py:\d+\)",
     ),
-    "structure": (lambda: transforms.fori_loop(0, 3, lambda i, c: (c, c), torch.ones(1)), CallMismatch, "gives 2 arrays to carry"),
+    **{
+        f"dtype in {source}": (
+            lambda array=array: transforms.scan(lambda c, row: (c + 0.5, None), array(np.zeros(2, "int32")), array(np.ones(3))),  # type: ignore[misc]
+            CallMismatch,
+            r"scan of <lambda>: carried array 0 is float\d\d\[2\] after a step, and int32\[2\] before.* \(.*test_loops.py:\d+\)",
+        )
+        for source, (_, _, array) in SOURCES.items()
+        if source != "tensorflow"
+    },
+    "dtype in TensorFlow": (
+        lambda: transforms.scan(lambda c, row: (tf.cast(c, tf.float32), None), tf.zeros(2, tf.int32), tf.ones(3)),
+        CallMismatch,
+        r"carried array 0 is float32\[2\] after a step, and int32\[2\] before",
+    ),
+    "structure": (
+        lambda: transforms.fori_loop(0, 3, lambda i, c: (c, c), torch.ones(1)),
+        CallMismatch,
+        r"a step gives the carry tuple\(0=\*, 1=\*\), and is given \*; what is carried keeps its structure.*\(.*test_loops.py:\d+\)",
+    ),
+    "classes": (lambda: transforms.fori_loop(0, 3, lambda i, c: [*c], (torch.ones(1),)), CallMismatch, r"list\(0=\*\), and is given tuple\(0=\*\)"),
+    "a Python integer": (lambda: transforms.fori_loop(0, 3, lambda i, c: c + 1, 0), CallMismatch, "the carry 1, and is given 0; .*integers of Python"),
     "bounds": (lambda: transforms.fori_loop(0, 2.5, lambda i, c: c, torch.ones(1)), InvalidOption, "low= and high= are integers"),
     "checkpoint": (lambda: transforms.fori_loop(0, 3, lambda i, c: c, torch.ones(1), checkpoint="no"), InvalidOption, "'sqrt', 'steps'"),
 }  # fmt: skip
