@@ -237,10 +237,8 @@ class TensorFlowParallelism(Parallelism):
         def run(arrays: Arrays) -> Arrays:
             results = strategy.run(of_part, args=(replica_arguments(strategy, arrays, how.split),))
             found = [list(strategy.experimental_local_results(array)) for array in results]
-            return [
-                _REDUCTIONS[reduced](items) if reduced else how.reduce(tf.stack(items))  # type: ignore[operator]
-                for items in found
-            ]
+            reduce: Any = how.reduce
+            return [_REDUCTIONS[reduced](items) if reduced else reduce(tf.stack(items)) for items in found]
 
         return tf.function(run, autograph=False)
 

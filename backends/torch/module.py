@@ -418,7 +418,8 @@ def _with_original_signature(base: type[_GraphCaller], graph: Any) -> Any:
         signature = call_signature(graph.variants[0].graph)
     if signature is not None:
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-        forward.__signature__ = signature.replace(parameters=[own, *signature.parameters.values()])  # type: ignore[attr-defined]
+        parameters = [own, *signature.parameters.values()]
+        forward.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     original = graph.pipeline.function
     name = type(original).__name__ if isinstance(original, torch.nn.Module) else base.__name__
     return type(name, (base,), {"forward": forward, "__module__": base.__module__})

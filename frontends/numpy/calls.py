@@ -251,7 +251,7 @@ def _out_place(key: str) -> int | None:
     if key in _OUT_PLACES:
         return _OUT_PLACES[key]
     try:
-        parameters = inspect.signature(functools.reduce(getattr, key.split("."), np)).parameters.values()  # type: ignore[arg-type]
+        parameters = inspect.signature(operator.attrgetter(key)(np)).parameters.values()
     except (AttributeError, TypeError, ValueError):
         return None
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]

@@ -511,8 +511,9 @@ class _WhileLoop:
         return self.arrays.concat([part for part in parts if part is not None]).item
 
     def _grows(self, place: int) -> bool:
-        before = self.operands[place].item
-        end = before.length - _lowest_row(self.roles.stacked[place], self.count.length) - self.count.length  # type: ignore[union-attr]
+        before, count = self.operands[place].item, self.count
+        assert count is not None
+        end = before.length - _lowest_row(self.roles.stacked[place], count.length) - count.length
         return bool(hint_of(end) <= 0) and self._holds(apply("le", end, 0))
 
     def _holds(self, condition: Any) -> bool:

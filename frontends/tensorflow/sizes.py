@@ -160,10 +160,10 @@ class Shape(PartialShape):
     def __iter__(self) -> Iterator[Any]:
         return iter(self.numbers)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: Any) -> bool:
         if isinstance(other, tf.TensorShape) and other.rank is None:
             return False
-        others = other if isinstance(other, (list, tuple)) else getattr(other, "numbers", None) or list(other)  # type: ignore[call-overload]
+        others = other if isinstance(other, (list, tuple)) else getattr(other, "numbers", None) or list(other)
         return len(others) == len(self.numbers) and all(
             bool(one == two) for one, two in zip(self.numbers, others)
         )

@@ -423,7 +423,8 @@ class Loops:
             return False
         loop.asked.append((held.item, answer))
         if is_last:
-            loop.marks[-1].state.update({(*ASKED, place): each for place, each in enumerate(asking.held)})  # type: ignore[attr-defined]
+            state: Any = loop.marks[-1].state
+            state.update({(*ASKED, place): each for place, each in enumerate(asking.held)})
             asking.held.clear()
             asking.places.clear()
         if is_last and not goes_on:

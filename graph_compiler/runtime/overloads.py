@@ -46,7 +46,9 @@ class Compiles(Protocol):
 
     # A class is a callable, too: mypy takes the first that fits.
     @overload
-    def __call__(self, obj: Class, /, **options: Unpack[CompileOptions]) -> Class: ...  # type: ignore[overload-overlap]
+    def __call__(  # type: ignore[overload-overlap]
+        self, obj: Class, /, **options: Unpack[CompileOptions]
+    ) -> Class: ...
     @overload
     def __call__(self, obj: ModuleType, /, **options: Unpack[CompileOptions]) -> ModuleType: ...
     @overload

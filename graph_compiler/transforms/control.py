@@ -295,7 +295,8 @@ class _ScanLoop:
             (found for item in iterate_structure((carry, rows)) if (found := owner_of(item)) is not None),
             None,
         )
-        self.derivatives: Derivatives = backend_of(owner).derivatives() if owner is not None else NumpyLoops()  # type: ignore[assignment]
+        derivatives: Any = NumpyLoops() if owner is None else backend_of(owner).derivatives()
+        self.derivatives: Derivatives = derivatives
         state, self.tree = flatten(carry, is_value)
         self.state, self.rows_tree = list(map(self.derivatives.array, state)), rows_tree
         # A scan needs an array to iterate over, even if the function gets no rows.

@@ -95,7 +95,8 @@ class StrongZeroFunction(FunctionWrapper):
         return found if has_derivatives else replace(found, hand_back=converter_to(graph, framework))
 
     def _resolve_graph(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-        derivatives = backend_of(target_of(graph_of(function), args, kwargs)).derivatives()  # type: ignore[arg-type]
+        graph: Any = graph_of(function)
+        derivatives = backend_of(target_of(graph, args, kwargs)).derivatives()
         given = self._with_arrays(derivatives, args, kwargs) if derivatives is not None else (args, kwargs)
         return resolve_function(function, *given)
 

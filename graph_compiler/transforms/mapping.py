@@ -98,19 +98,19 @@ def _slice(array: Any, axis: int | None) -> Any:
 def _mapped_result(found: Function, how: How, flat: FlattenedFunction, arrays: Arrays, out_axes: Any) -> Any:
     with translating_refusals("vmap", found), running_over(how.axis_name, found.framework):
         results = found.derivatives.vmap(flat, how)(arrays)
-    axes = list(_axis_of_each(out_axes, flat.result(results), "out_axes"))
+    axes: list[Any] = list(_axis_of_each(out_axes, flat.result(results), "out_axes"))
     if None in axes:
         raise InvalidOption(
             f"vmap of {found.name}: out_axes= is {out_axes!r}; every result has an axis for its "
             f"slices{where(found.call)}"
         )
     for place, (array, axis) in enumerate(zip(results, axes)):
-        if not -len(array.shape) <= axis < len(array.shape):  # type: ignore[operator]
+        if not -len(array.shape) <= axis < len(array.shape):
             raise CallMismatch(
                 f"vmap of {found.name}: out_axes= is {out_axes!r}, and result {place} has {len(array.shape)} "
                 f"axes with that of the slices{where(found.call)}"
             )
-    return flat.result([found.derivatives.move_axis(array, 0, axis) for array, axis in zip(results, axes)])  # type: ignore[arg-type]
+    return flat.result([found.derivatives.move_axis(array, 0, axis) for array, axis in zip(results, axes)])
 
 
 def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any) -> tuple[int | None, ...]:

@@ -36,6 +36,7 @@ from .tree import child_of as child_of
 from .tree import classes as classes
 from .tree import containers as containers
 from .tree import count_leaves as count_leaves
+from .tree import entries_of as entries_of
 from .tree import flatten as flatten
 from .tree import has_arrays_alone as has_arrays_alone
 from .tree import in_order_of as in_order_of

@@ -68,7 +68,9 @@ def is_like(cls: type, stands_in: type) -> bool:
     >>> is_like(collections.namedtuple("Pair", "a b"), stand_in("Pair", ["a", "b"]))
     True
     """
-    return is_namedtuple(cls) and (cls.__name__, cls._fields) == (stands_in.__name__, stands_in._fields)  # type: ignore[attr-defined]
+    return is_namedtuple(cls) and all(
+        getattr(cls, name) == getattr(stands_in, name) for name in ("__name__", "_fields")
+    )
 
 
 _STANDS_IN = "_graph_compiler_stands_in"

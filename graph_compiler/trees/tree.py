@@ -319,6 +319,18 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
     return build(tree.type, tree.keys, [_unflatten(child, leaves) for child in tree.children])
 
 
+def entries_of(tree: Tree) -> dict[Any, Tree]:
+    """Return the trees of the items of a container by key, also if the whole container is one static value.
+
+    >>> leaves, tree = flatten((1.5, "x"), is_leaf=lambda value: isinstance(value, float))
+    >>> entries_of(tree), entries_of(Static((2, 3)))
+    ({0: *, 1: 'x'}, {0: 2, 1: 3})
+    """
+    if isinstance(tree, Branch):
+        return dict(zip(tree.keys, tree.children))
+    return {key: Static(item) for key, item in items_of(tree.value)} if isinstance(tree, Static) else {}
+
+
 def containers(value: Any) -> Iterator[Any]:
     """Yield the containers among ``value`` and its items at any depth, each once, in no fixed order.
 

@@ -55,60 +55,96 @@ _RECORDED = "is followed while a function is recorded, and is no call of its own
 _GONE = "was removed from TensorFlow, which refuses to run it"
 _NO_KERNEL = "has no kernel on a CPU to record it with"
 _REFERENCE = "writes to a variable of TensorFlow 1, which functions of TensorFlow 2 do not have"
+_MACHINERY = "belongs to TensorFlow's own machinery"
+_ESTIMATORS = "belongs to TensorFlow's estimators"
+_SHARED = "holds what several steps or threads share"
+_FILES = "reads or writes files"
+_FORMATS = "reads or writes a file format"
+_TPU = "is made for TPUs"
+_STRINGS = "works on strings, which no target has arrays of"
+_DATA = "belongs to tf.data, which feeds functions and is no part of them"
+_SPARSE = "makes or takes sparse arrays, whose sizes depend on elements"
+_QUANTISED = "takes or gives quantised integers (qint8), a data type that no target has"
 
 LEFT_OUT: dict[str, str] = {
     # ---- recorded control flow and state
-    r"(Stateless)?(If|Case|While)|For|(Stateful)?PartitionedCall|SymbolicGradient|RemoteCall|BatchFunction|MapDefun": _RECORDED,
-    r"Const|Placeholder(V2)?|NoOp|ControlTrigger|Assert|Print(V2)?|FakeParam|DeviceIndex|Timestamp|ImmutableConst": _RECORDED,
-    r"VarHandleOp|ReadVariableOp|Assign(Add|Sub)?VariableOp|VarIsInitializedOp|VariableShape|DestroyResourceOp|DisableCopyOnRead": _RECORDED,
+    r"(Stateless)?(If|Case|While)|For|(Stateful)?PartitionedCall": _RECORDED,
+    r"SymbolicGradient|RemoteCall|BatchFunction|MapDefun": _RECORDED,
+    r"Const|Placeholder(V2)?|NoOp|ControlTrigger|Assert|Print(V2)?": _RECORDED,
+    r"FakeParam|DeviceIndex|Timestamp|ImmutableConst": _RECORDED,
+    r"VarHandleOp|ReadVariableOp|Assign(Add|Sub)?VariableOp|VarIsInitializedOp": _RECORDED,
+    r"VariableShape|DestroyResourceOp|DisableCopyOnRead": _RECORDED,
     r"ResourceGather(Nd)?|ResourceScatter.*|ResourceStridedSliceAssign|ResourceCountUpTo": _RECORDED,
     r"TensorList.*|EmptyTensorList": _RECORDED,
     r"BroadcastGradientArgs|ConcatOffset": _RECORDED,
     r"IdentityN|Rank|Shape(N)?|Size": _RECORDED,
-    r"(Ref)?(Enter|Exit|Merge|NextIteration|Switch)|LoopCond": "is control flow of TensorFlow 1; tf.while_loop and tf.cond take its place",
+    r"(Ref)?(Enter|Exit|Merge|NextIteration|Switch)|LoopCond": (
+        "is control flow of TensorFlow 1; tf.while_loop and tf.cond take its place"
+    ),
     r"ResourceApply.*|ResourceSparseApply.*": (
         "is one step of an optimiser on variables in their place; Keras optimisers are written in "
         "plain operations"
     ),
-    r"Assign(Add|Sub)?|(Count|)UpTo|CountUpTo|Variable(V2)?|IsVariableInitialized|Scatter(Add|Div|Max|Min|Mul|Sub|Update)": _REFERENCE,
-    r"ScatterNd(Add|Sub|Max|Min|Update)|StridedSliceAssign|(Sparse)?Apply.*|RefSelect|Inplace(Add|Sub|Update)|(Destroy)?TemporaryVariable": _REFERENCE,
-    r"SegmentSumV2|SegmentProdV2|SegmentMaxV2|SegmentMinV2|FFTND|IFFTND|RFFTND|IRFFTND|CudnnRNN.*|ParallelConcat|TopK|MaxPoolGradGradWithArgmax|SyncDevice|Conv2DBackprop(Input|Filter)V2|AccumulateNV2|CTCLossV2|GenerateBoundingBoxProposals": _NO_KERNEL,
+    r"Assign(Add|Sub)?|(Count|)UpTo|CountUpTo|Variable(V2)?|IsVariableInitialized": _REFERENCE,
+    r"Scatter(Add|Div|Max|Min|Mul|Sub|Update)|ScatterNd(Add|Sub|Max|Min|Update)": _REFERENCE,
+    r"StridedSliceAssign|(Sparse)?Apply.*|RefSelect|Inplace(Add|Sub|Update)": _REFERENCE,
+    r"(Destroy)?TemporaryVariable": _REFERENCE,
+    r"SegmentSumV2|SegmentProdV2|SegmentMaxV2|SegmentMinV2|FFTND|IFFTND|RFFTND|IRFFTND": _NO_KERNEL,
+    r"CudnnRNN.*|ParallelConcat|TopK|MaxPoolGradGradWithArgmax|SyncDevice": _NO_KERNEL,
+    r"Conv2DBackprop(Input|Filter)V2|AccumulateNV2|CTCLossV2|GenerateBoundingBoxProposals": _NO_KERNEL,
     # ---- data that no target has
-    r".*(String|Regex|Unicode|Substr|Base64|ReduceJoin|AsString|Fingerprint|UnsortedSegmentJoin|EditDistance).*": (
-        "works on strings, which no target has arrays of"
-    ),
-    r".*(Dataset|Iterator|Options|Optional|MemoryCache|Snapshot[A-Z]|WindowOp|DummyIteration|(Seed|Random)Generator).*": (
-        "belongs to tf.data, which feeds functions and is no part of them"
-    ),
+    r".*(String|Regex|Unicode|Substr|Base64|ReduceJoin|AsString|Fingerprint).*": _STRINGS,
+    r".*(UnsortedSegmentJoin|EditDistance).*": _STRINGS,
+    r".*(Dataset|Iterator|Options|Optional|MemoryCache|Snapshot[A-Z]|WindowOp).*": _DATA,
+    r".*(DummyIteration|(Seed|Random)Generator).*": _DATA,
     r".*(Summary|Summaries).*|ImportEvent": "writes a log for TensorBoard",
-    r".*(Queue|Barrier|Stage|Stack(V2|Push.*|Pop.*|Close.*)?|Unstage|Accumulator.*|Mutex.*|RecordInput|Map(Clear|Peek|Size|IncompleteSize))(V2|Lock|NoKey|.*)?": "holds what several steps or threads share",
-    r"(Reader|.*Reader(V2)?$|Reader.*|Read.*|Write.*|Save.*|Restore.*|MergeV2Checkpoints|Sharded.*|MatchingFiles|FileSystem.*|LoadAndRemap.*|GenerateVocab.*|DistributedSave)": "reads or writes files",
-    r"(Decode|Encode|Parse|Serialize|Deserialize|Extract(Jpeg).*|Compress|Uncompress).*|DecodeAndCropJpeg|ExtractJpegShape": "reads or writes a file format",
+    r".*(Queue|Barrier|Stage|Stack(V2|Push.*|Pop.*|Close.*)?|Unstage)(V2|Lock|NoKey|.*)?": _SHARED,
+    r".*(Accumulator.*|Mutex.*|RecordInput)(V2|Lock|NoKey|.*)?": _SHARED,
+    r".*Map(Clear|Peek|Size|IncompleteSize)(V2|Lock|NoKey|.*)?": _SHARED,
+    r"Reader|.*Reader(V2)?$|Reader.*|Read.*|Write.*|Save.*|Restore.*|MergeV2Checkpoints": _FILES,
+    r"Sharded.*|MatchingFiles|FileSystem.*|LoadAndRemap.*|GenerateVocab.*|DistributedSave": _FILES,
+    r"(Decode|Encode|Parse|Serialize|Deserialize|Extract(Jpeg).*|Compress|Uncompress).*": _FORMATS,
+    r"DecodeAndCropJpeg|ExtractJpegShape": _FORMATS,
     r".*(HashTable|LookupTable|DenseHash|InitializeTable).*|TensorMap.*|EmptyTensorMap": (
         "looks keys up in a table that is kept between calls"
     ),
-    r".*(TPU|Xla(?!DynamicUpdateSlice)|Infeed|Outfeed|Prelinearize|Minibatch|CooTensor|SparseCore|ReplicaSum|WorkerHeartbeat|GlobalIterId|VariableXla|Dequeue).*": "is made for TPUs",
+    r".*(TPU|Xla(?!DynamicUpdateSlice)|Infeed|Outfeed|Prelinearize|Minibatch|CooTensor).*": _TPU,
+    r".*(SparseCore|ReplicaSum|WorkerHeartbeat|GlobalIterId|VariableXla|Dequeue).*": _TPU,
     r"(Collective|Nccl).*|AllToAll|Send|Recv|CollectivePermute": "sends arrays between devices",
-    r"BoostedTrees.*|Sdca.*|.*(Forest|KMC2|KmeansPlusPlus|NearestNeighbors|Skipgram).*": "belongs to TensorFlow's estimators",
+    r"BoostedTrees.*|Sdca.*": _ESTIMATORS,
+    r".*(Forest|KMC2|KmeansPlusPlus|NearestNeighbors|Skipgram).*": _ESTIMATORS,
     r".*Ragged.*": "makes or takes ragged arrays, whose rows have sizes of their own",
-    r"(Sparse(?!SoftmaxCross|Segment|MatMul$|ToDense|TensorDense)|AddSparse|AddManySparse|TakeManySparse|CSR|DenseTo(CSR|Sparse)|DenseCount|SetSize|.*SetOperation).*": "makes or takes sparse arrays, whose sizes depend on elements",
+    r"Sparse(?!SoftmaxCross|Segment|MatMul$|ToDense|TensorDense).*": _SPARSE,
+    r"(AddSparse|AddManySparse|TakeManySparse|CSR|DenseTo(CSR|Sparse)|DenseCount).*": _SPARSE,
+    r"(SetSize|.*SetOperation).*": _SPARSE,
     r"DenseToDenseSetOperation": "makes sparse arrays, whose sizes depend on elements",
-    r"(Uniform)?(Quantized|Requantiz|Dequantize|Requantize|RequantizationRange|UniformQuantize|UniformDequantize|UniformRequantize).*|QuantizeV2|QuantizeDownAndShrinkRange|Dequantize": "takes or gives quantised integers (qint8), a data type that no target has",
-    r"UniformQuantized.*|UniformDequantize|UniformRequantize|QuantizeAndDequantize": (
-        "takes or gives quantised integers (qint8), a data type that no target has"
-    ),
+    r"(Uniform)?(Quantized|Requantiz|Dequantize|Requantize|RequantizationRange).*": _QUANTISED,
+    r"(Uniform)?(UniformQuantize|UniformDequantize|UniformRequantize).*": _QUANTISED,
+    r"QuantizeV2|QuantizeDownAndShrinkRange|Dequantize": _QUANTISED,
+    r"UniformQuantized.*|UniformDequantize|UniformRequantize|QuantizeAndDequantize": _QUANTISED,
     r".*(PyFunc|EagerPyFunc).*": "runs Python code that cannot be seen",
-    r".*(Composite|Variant).*|(Get|Delete)Session.*|Abort|CheckPinned|DebugN.*|StoreMinibatch.*|GetElementAtIndex|AnonymousMulti.*|ComputeBatchSize|NonDeterministicInts|ListDataset|(Un)?[bB]atch|UnbatchGrad": "belongs to TensorFlow's own machinery",
-    r"Batch(?!MatMul|ToSpace).*|AdjustContrast|TileGrad|MatrixExponential|SelfAdjointEig|Skipgram|RandomCrop|RandomPoisson|Conv3DBackprop(Input|Filter)": _GONE,
-    r"TensorArray.*": "is an array of arrays of TensorFlow 1; tf.TensorArray of TensorFlow 2 makes lists in its place",
+    r".*(Composite|Variant).*|(Get|Delete)Session.*|Abort|CheckPinned|DebugN.*": _MACHINERY,
+    r"StoreMinibatch.*|GetElementAtIndex|AnonymousMulti.*|ComputeBatchSize": _MACHINERY,
+    r"NonDeterministicInts|ListDataset|(Un)?[bB]atch|UnbatchGrad": _MACHINERY,
+    r"Batch(?!MatMul|ToSpace).*|AdjustContrast|TileGrad|MatrixExponential|SelfAdjointEig": _GONE,
+    r"Skipgram|RandomCrop|RandomPoisson|Conv3DBackprop(Input|Filter)": _GONE,
+    r"TensorArray.*": (
+        "is an array of arrays of TensorFlow 1; tf.TensorArray of TensorFlow 2 makes lists in its place"
+    ),
     # ---- numbers
     r"RngReadAndSkip|RngSkip|Stateful(Uniform.*|StandardNormalV2|TruncatedNormal)": _RECORDED,
     r"IgammaGradA|RandomGammaGrad": "is a special function that no target has",
     r"CTCBeamSearchDecoder": "gives the labels of several paths, of which each step keeps others",
-    r"(Learned|ThreadUnsafe)UnigramCandidateSampler": "draws classes by counts that it keeps in itself from call to call",
-    r"StatefulRandomBinomial|StatefulStandardNormal": "draws from a state by an algorithm that no other framework has; tf.random.Generator's other draws are followed",
+    r"(Learned|ThreadUnsafe)UnigramCandidateSampler": (
+        "draws classes by counts that it keeps in itself from call to call"
+    ),
+    r"StatefulRandomBinomial|StatefulStandardNormal": (
+        "draws from a state by an algorithm that no other framework has; tf.random.Generator's other "
+        "draws are followed"
+    ),
     r"RandomIndexShuffle": "enciphers numbers by an algorithm that no other framework has",
-    r".*(ThreadPool|StatsAggregator)Handle.*|IsBoostedTrees.*|Fact|DebugGradientRefIdentity|DebugIdentity(V3)?|RefIdentity": "belongs to TensorFlow's own machinery",
+    r".*(ThreadPool|StatsAggregator)Handle.*|IsBoostedTrees.*|Fact": _MACHINERY,
+    r"DebugGradientRefIdentity|DebugIdentity(V3)?|RefIdentity": _MACHINERY,
     r".*SampleDistortedBoundingBox.*": "draws boxes by an algorithm that no other framework has",
     r"Fractional.*": "pools windows whose borders are drawn by an algorithm that no other framework has",
 }

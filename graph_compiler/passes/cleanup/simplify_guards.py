@@ -77,7 +77,10 @@ def _facing(row: Compared) -> Compared:
     Terms are in the order of their texts.
     """
     _, factor = min(row.size.terms(), key=lambda term: repr(term[0]))
-    return row if factor > 0 else Compared(-row.size, MIRRORED[row.function], -row.number)  # type: ignore[arg-type]
+    if factor > 0:
+        return row
+    size: Any = -row.size
+    return Compared(size, MIRRORED[row.function], -row.number)
 
 
 def _condition(row: Compared) -> Any:

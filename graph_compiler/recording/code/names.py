@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import functools
-import sys
 import types
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -238,7 +237,8 @@ def _stored(code: CodeType, name: str, arg: int) -> list[str]:
     if name == "STORE_DEREF":
         # Since Python 3.11, cells are numbered together with the local variables.
         cells = (*code.co_cellvars, *code.co_freevars)
-        return [code._varname_from_oparg(arg) if sys.version_info >= (3, 11) else cells[arg]]  # type: ignore[attr-defined]
+        name_of_cell = getattr(code, "_varname_from_oparg", cells.__getitem__)
+        return [name_of_cell(arg)]
     return []
 
 

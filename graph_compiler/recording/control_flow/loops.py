@@ -529,9 +529,10 @@ class LoopRecorder:
             changed.extend(each for each in self.growing.values() if each.learn())
             return ()
 
-        rows_given = [(array, None) for array in rows]
+        given_first: list[Any] = [(one.first, one.kind) for one in carried]
+        given_first += [(array, None) for array in rows]
         try:
-            self.trials.run(run, [*((one.first, one.kind) for one in carried), *rows_given])  # type: ignore[list-item]
+            self.trials.run(run, given_first)
         except Raised as raised:
             self._leave(raised.problem)
             raise raised.problem from None

@@ -19,6 +19,7 @@ from ...trees import (
     Fixed,
     Tree,
     build,
+    entries_of,
     is_container,
     items_of,
     iterate_structure,
@@ -125,10 +126,7 @@ class ArgumentForm(NamedTuple):
 def argument_form(call: Tree) -> ArgumentForm:
     assert isinstance(call, Branch)
     positional, keywords = call.children
-    return ArgumentForm(
-        len(positional.keys if isinstance(positional, Branch) else positional.value),  # type: ignore[union-attr]
-        tuple(keywords.keys if isinstance(keywords, Branch) else keywords.value),  # type: ignore[union-attr]
-    )
+    return ArgumentForm(len(entries_of(positional)), tuple(entries_of(keywords)))
 
 
 class ArgumentBinding:

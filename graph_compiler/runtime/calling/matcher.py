@@ -30,6 +30,7 @@ from ...trees import (
     Static,
     Tree,
     TypedLeaf,
+    entries_of,
     is_container,
     is_like,
     is_stand_in,
@@ -183,14 +184,11 @@ class _Matcher:
 
     def _call(self, positional: Tree, keywords: Tree) -> None:
         # Positional or keyword arguments among which there is no array are one static value.
-        count = len(positional.children) if isinstance(positional, Branch) else len(positional.value)  # type: ignore[union-attr]
-        names = keywords.keys if isinstance(keywords, Branch) else tuple(keywords.value)  # type: ignore[union-attr]
-        self._require(f"len(args) == {count} and len(kwargs) == {len(names)}")
-        for i in range(count):
-            child = positional.children[i] if isinstance(positional, Branch) else Static(positional.value[i])  # type: ignore[union-attr]
-            self._tree(child, f"args[{i}]")
-        for i, name in enumerate(names):
-            child = keywords.children[i] if isinstance(keywords, Branch) else Static(keywords.value[name])  # type: ignore[union-attr]
+        args, kwargs = entries_of(positional), entries_of(keywords)
+        self._require(f"len(args) == {len(args)} and len(kwargs) == {len(kwargs)}")
+        for place, child in args.items():
+            self._tree(child, f"args[{place}]")
+        for name, child in kwargs.items():
             self._tree(child, f"kwargs[{name!r}]")
 
     def _require(self, condition: str) -> None:
