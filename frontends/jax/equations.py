@@ -25,6 +25,7 @@ from ...ops.dtypes import is_inexact
 from ...ops.registry import ArraySpec
 from ...recording.code.names import stored_names
 from ...recording.code.ownership import owner_of_file
+from ...recording.recorder import as_builtin
 from ...sizes import expression_of, is_symbolic
 from ...trees import Tree, iterate_structure, map_structure, unflatten
 from .control_flow import ORDERS, READ, CallWriter, call_with_rule
@@ -431,7 +432,7 @@ class Reader:
         weak: bool = False,
     ) -> None:
         arguments = (
-            map_structure(expression_of, inputs),
+            map_structure(lambda item: as_builtin(expression_of(item)), inputs),
             {name: _parameter(item) for name, item in params.items()},
         )
         self.append(
@@ -610,7 +611,7 @@ def _parameter(item: Any) -> Any:
 
 
 def _plain_number(item: Any) -> Any:
-    return int(item) if isinstance(item, np.integer) else expression_of(item)
+    return int(item) if isinstance(item, np.integer) else as_builtin(expression_of(item))
 
 
 def _operand(held: dict[Any, Any], atom: Any) -> Any:

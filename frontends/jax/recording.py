@@ -38,7 +38,7 @@ from ...recording.patches.settings import SETTINGS, refused
 from ...recording.reachability.walk import WalkPolicy
 from ...recording.request import GivenArguments
 from ...recording.search import Refutation, search_recording
-from ...recording.state.contents import refuse_outside
+from ...recording.state.contents import buffer_bytes, refuse_outside
 from ...sizes import Size, Symbol, apply, expression_of, is_symbolic
 from ...trees import Tree, call_of, flatten, leaves_at, plain_classes, referred
 from ..common.lifter import argument_names, input_names
@@ -108,7 +108,7 @@ def environment_guards(reached: Reached) -> list[EnvironmentGuard]:
     wide = EnvironmentGuard(
         "{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64"
     )
-    return [wide, *facts_outside(reached, _model_guards, _contents)]
+    return [wide, *facts_outside(reached, _model_guards, buffer_bytes)]
 
 
 def reach_of(objects: Iterable[Any]) -> Reached:
@@ -133,16 +133,6 @@ def _model_guards(model: Any) -> Iterator[EnvironmentGuard]:
             yield EnvironmentGuard(
                 "{}.get({}) is {}", (own, key, item), f"the attribute {key} of a {type(part).__name__}", own
             )
-
-
-def _contents(item: Any) -> bytes | None:
-    return (
-        item.tobytes()
-        if isinstance(item, np.ndarray)
-        else bytes(item)
-        if isinstance(item, bytearray)
-        else None
-    )
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from ...errors import TracingError
 from ...ir.node import Node
 from ...ops.dtypes import DTYPES
 from ...ops.text import factor
+from ...recording.recorder import is_subclassed
 from ...sizes import Size, Symbol
 from ...trees import Branch, Leaf, Path, Tree, TypedLeaf, flatten, leaves_at, map_structure, plain_classes
 from ..common.indexing import index_text
@@ -216,6 +217,7 @@ def normalize_arguments(
     function.
     """
     key = row_key(name)
+    args, kwargs = map_structure(_scalar, args), map_structure(_scalar, kwargs)
     place = _out_place(key)
     if place is not None and len(args) > place:
         args, kwargs = args[:place] + args[place + 1 :], {**kwargs, "out": args[place]}
@@ -235,6 +237,14 @@ def normalize_arguments(
 
     first = 0 if key in _NUMBERS_ONLY else 1
     return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)
+
+
+def _scalar(item: Any) -> Any:
+    """Return the NumPy scalar of an instance of a subclass of a Python number; any other item unchanged.
+
+    NumPy promotes with the dtype of such an instance, unlike with a plain Python number.
+    """
+    return np.asarray(item)[()] if is_subclassed(item) and not isinstance(item, str) else item
 
 
 _NUMBERS_ONLY = frozenset(

@@ -41,7 +41,7 @@ from ...recording.reachability.walk import WalkPolicy
 from ...recording.search import DisturbanceRetry, Refutation, gives_up, search_recording
 from ...recording.state.append_only import ListShims
 from ...recording.state.container_updates import Containers
-from ...recording.state.contents import refuse_outside
+from ...recording.state.contents import buffer_bytes, refuse_outside
 from ...recording.state.places import StatePlace, merge_places, reserved
 from ...registration import frontends
 from ...sizes import expression_of, is_symbolic
@@ -243,7 +243,7 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
 
 
 def _before(code: Reached) -> EnvironmentGuards:
-    return EnvironmentGuards([*all_of(code.functions), *facts_outside(code, contents=_elements)])
+    return EnvironmentGuards([*all_of(code.functions), *facts_outside(code, contents=buffer_bytes)])
 
 
 # Besides changes of settings, random numbers of Python are refused, because no key of a graph yields them.
@@ -265,11 +265,6 @@ class _EnvironmentReads:
         )
         spaces = (*(function.__globals__ for function in code.functions), *library.spaces)
         self.seen = patching(_PATCHES, self.settings, spaces, self.globals.places())
-
-
-def _elements(item: Any) -> Any:
-    # NumPy does not count writes to an array, so guards compare its elements.
-    return item.tobytes() if isinstance(item, np.ndarray) else None
 
 
 def _run(
@@ -400,7 +395,7 @@ def _environment(
     read_anew = set(map(id, weights.buffers()))
 
     def contents(item: Any) -> Any:
-        return None if id(item) in read_anew else _elements(item)
+        return None if id(item) in read_anew else buffer_bytes(item)
 
     facts = [
         *asked.globals.facts(),

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import array
 import inspect
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from ...recording import Reached, facts_outside
 from ...recording.environment_guards import EnvironmentGuard, same_items
 from ...recording.reachability.containers import FreeParts
 from ...recording.reachability.walk import WalkPolicy
+from ...recording.state.contents import buffer_bytes
 from .evaluation import run_eagerly
 
 
@@ -121,7 +121,7 @@ def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> l
         for layer in layers_of(reached, roots)
         for fact in (*_trainable_guards(layer), *_keras_guards(layer, free))
     )
-    return [*facts_outside(reached, of_others, _contents, of_calls), *facts, *_settings(reached)]
+    return [*facts_outside(reached, of_others, buffer_bytes, of_calls), *facts, *_settings(reached)]
 
 
 def is_bookkeeping(holder: Any, key: Any) -> bool:
@@ -179,13 +179,10 @@ def _keras_settings() -> tuple[Any, ...]:
 
 
 def _module_of(item: Any) -> str:
-    return (
-        item.__name__
-        if isinstance(item, ModuleType)
-        else item.__module__
-        if isinstance(item, FunctionType)
-        else type(item).__module__
-    )
+    if isinstance(item, ModuleType):
+        return item.__name__
+    # A function whose globals have no ``__name__`` has no module.
+    return (item.__module__ or "") if isinstance(item, FunctionType) else type(item).__module__
 
 
 def layers_of(reached: Reached, roots: Iterable[Any]) -> list[Any]:
@@ -275,9 +272,3 @@ def _trainable_guards(layer: keras.Layer) -> Iterator[EnvironmentGuard]:
     yield EnvironmentGuard(
         "{}.trainable is {}", (layer, layer.trainable), f"whether the layer {layer.name} is trainable", own
     )
-
-
-def _contents(item: Any) -> bytes | None:
-    if isinstance(item, (np.ndarray, array.array)):
-        return item.tobytes()
-    return bytes(item) if isinstance(item, bytearray) else None

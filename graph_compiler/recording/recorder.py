@@ -14,13 +14,15 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import TracingError
 from ..ir.assumption import Assumption
 from ..ir.graph import Graph, Guard, check
 from ..ir.node import CallRecord, Makers, Node, Origin, Region, Value, values_in
 from ..ops.registry import ArraySpec
-from ..sizes import Size, apply, negate
-from ..trees import iterate_structure
+from ..sizes import Size, SymbolicNumber, apply, negate
+from ..trees import iterate_structure, map_structure
 from .lock import stage
 
 if TYPE_CHECKING:
@@ -158,8 +160,11 @@ class Recorder:
         Outputs, and values that the node writes to, are marked as varying if an operand varies, or if the
         node draws random numbers, reads symbolic sizes or depends on the devices. They are marked as
         random if the node draws random numbers or an operand is random. Outputs that ``record.views`` lists
-        get the base of the viewed value.
+        get the base of the viewed value. Operands that are instances of subclasses of Python's numbers or of
+        ``str``, such as members of an ``IntEnum``, become plain ones.
         """
+        if any(map(is_subclassed, iterate_structure((inputs, params)))):
+            inputs, params = map_structure(as_builtin, (inputs, params))
         node = Node(op, inputs, params, origin, outputs, record, regions)
         if (
             not self.varying.isdisjoint(node.uses)
@@ -337,6 +342,39 @@ class Recorder:
 
 def _reads_sizes(node: Node) -> bool:
     return any(isinstance(item, Size) for item in iterate_structure((node.inputs, node.params)))
+
+
+def is_subclassed(item: Any) -> bool:
+    """Return True for an instance of a subclass of int, float, complex or str.
+
+    Return False for bools, NumPy's scalars and symbolic numbers, some of which are such instances.
+    """
+    cls = type(item)
+    return (
+        cls not in _BUILTINS
+        and issubclass(cls, (int, float, complex, str))
+        and not issubclass(cls, (bool, np.generic, SymbolicNumber))
+    )
+
+
+def as_builtin(item: Any) -> Any:
+    """Convert an instance of a subclass of int, float, complex or str to that class; return others unchanged.
+
+    Bools, NumPy's scalars and symbolic numbers are returned unchanged, too.
+    """
+    if not is_subclassed(item):
+        return item
+    return next(convert(item) for cls, convert in _BUILTINS.items() if isinstance(item, cls))
+
+
+# class: conversion of an instance of a subclass to it. The methods of the class itself ignore those that the
+# subclass overrides, such as ``__str__`` of an ``Enum``, as frameworks do.
+_BUILTINS: dict[type, Callable[[Any], Any]] = {
+    int: int.__int__,
+    float: float.__float__,
+    complex: complex.__pos__,
+    str: str.__str__,
+}
 
 
 def _weak_reference(array: Any) -> Callable[[], Any]:

@@ -552,7 +552,9 @@ def apply(function: str, *arguments: Scalar) -> Scalar:
             return False
         if function in ("max", "min"):
             return arguments[0]
-    return Size.of(Apply(function, arguments))
+    # The text of a member of an ``IntEnum`` is no expression.
+    plain = (int(item) if isinstance(item, int) and type(item) is not bool else item for item in arguments)
+    return Size.of(Apply(function, tuple(plain)))
 
 
 def negate(condition: Scalar) -> Scalar:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import functools
 import itertools
 import operator
@@ -10,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch.nn.modules import module as modules
 from torch.utils.hooks import RemovableHandle
@@ -23,7 +21,7 @@ from ....recording.reachability.containers import FreeParts
 from ....recording.reachability.libraries import is_self_contained
 from ....recording.reachability.outside import code_fact
 from ....recording.reachability.walk import is_constant
-from ....recording.state.contents import WHOLE
+from ....recording.state.contents import WHOLE, buffer_bytes
 from ..basics.tensors import dtype_name
 from ..compat import is_any_autocast_enabled
 from ..memory.copies import Snapshot, elements_of
@@ -230,14 +228,11 @@ def _of_module(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
 def _contents(item: Any) -> bytes | None:
     """Return the bytes of memory whose writes torch does not count, or None for any other object.
 
-    Such memory is that of NumPy arrays, bytearrays, arrays of :mod:`array`, and tensors on memory that
-    torch did not allocate.
+    Such memory is that of buffers other than tensors, and of tensors on memory that torch did not allocate.
     """
-    if isinstance(item, np.ndarray):
-        return item.tobytes()
-    if isinstance(item, (bytearray, array.array)):
-        return bytes(item)
-    return elements_of(item) if isinstance(item, torch.Tensor) and is_shared(item) else None
+    if isinstance(item, torch.Tensor):
+        return elements_of(item) if is_shared(item) else None
+    return buffer_bytes(item)
 
 
 _COUNTED = dicts_of_attribute(RemovableHandle, "next_id")

@@ -113,6 +113,21 @@ def contents_of(item: Any) -> Contents | None:
     return None if is_fixed else found
 
 
+def buffer_bytes(item: Any) -> bytes | None:
+    """Return a copy of the memory of a buffer, or None if ``item`` is none.
+
+    Buffers are instances of ``numpy.ndarray``, ``array.array``, ``bytearray`` and ``memoryview``. Nothing
+    counts the writes to them, so guards compare their memory. That of a NumPy array of objects consists of
+    their addresses.
+
+    >>> buffer_bytes(bytearray(b"ab")), buffer_bytes(array.array("b", [1])), buffer_bytes([1])
+    (b'ab', b'\\x01', None)
+    """
+    if isinstance(item, (np.ndarray, array.array, memoryview)):
+        return item.tobytes()
+    return bytes(item) if isinstance(item, bytearray) else None
+
+
 def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
     """Yield the iterators in ``items``, also those inside tuples and wrappers such as bound methods.
 
