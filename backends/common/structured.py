@@ -49,7 +49,7 @@ class Numbered(Protocol):
 
 
 class Scope(Protocol):
-    """Lines of one block while they are written; ``codegen/scope.py`` implements it.
+    """Lines of one block while they are written; ``BlockWriter`` (``codegen/scope.py``) implements it.
 
     nodes: the nodes of the block.
     text: expression for each value, usually its name.

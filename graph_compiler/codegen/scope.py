@@ -140,7 +140,7 @@ class SharedState:
 _NAME = re.compile(r"\w+")
 
 
-class Scope:
+class BlockWriter:
     """Writer of one block: its lines, and the names of its values and sizes.
 
     text: expression for each value, usually its name.
@@ -154,7 +154,7 @@ class Scope:
         shared: SharedState,
         nodes: Sequence[Node],
         roots: Iterable[Value],
-        outer: Scope | None = None,
+        outer: BlockWriter | None = None,
         region: Region | None = None,
     ) -> None:
         self.shared, self.dialect = shared, shared.dialect
@@ -440,7 +440,7 @@ class Scope:
         region shares with this scope are read in this scope, before its next line.
         """
         block = region.block
-        scope = Scope(self.shared, block.nodes, values_in(block.outputs), self, region)
+        scope = BlockWriter(self.shared, block.nodes, values_in(block.outputs), self, region)
         scope.text.update(
             zip(block.inputs, [*inputs, *(repr(self.literal(item)) for item in captured)], strict=True)
         )
@@ -476,7 +476,7 @@ class Scope:
         All sizes are read from the arguments of that function. Reads of sizes that nothing uses are removed.
         """
         block = region.block
-        scope = Scope(self.shared, block.nodes, values_in(block.outputs), self)
+        scope = BlockWriter(self.shared, block.nodes, values_in(block.outputs), self)
         scope.text.update(zip(block.inputs, inputs, strict=True))
         scope.write()
         outputs = scope.results(block.outputs)
@@ -504,7 +504,9 @@ class Scope:
             for origins in (self.origins, self.inner_origins):
                 origins[:] = [(line - (line > place), origin) for line, origin in origins]
 
-    def define(self, wanted: str, write: Callable[[Scope, str], None], suffixes: Sequence[str] = ()) -> str:
+    def define(
+        self, wanted: str, write: Callable[[BlockWriter, str], None], suffixes: Sequence[str] = ()
+    ) -> str:
         """Write a module-level function or class with ``write(scope, name)``, and return its name.
 
         ``write`` receives a placeholder for the name. It may also define names that consist of the name and
@@ -513,7 +515,7 @@ class Scope:
         definitions = self.shared.definitions
         names = Namespace([*self.shared.reserved, *definitions.taken, *self.shared.globals])
         definitions.open.append(names)
-        scope = Scope(self.shared, (), ())
+        scope = BlockWriter(self.shared, (), ())
         scope.names, scope.module = names, self.module
         write(scope, OWN_NAME)
         lines = [
@@ -529,7 +531,7 @@ class Scope:
         definitions.open.pop()
         return name
 
-    def define_region(self, region: Region, write: Callable[[Scope, str], None]) -> str:
+    def define_region(self, region: Region, write: Callable[[BlockWriter, str], None]) -> str:
         """Return the name of the function for a region, written once for all nodes with its block."""
         known, block = self.shared.functions, id(region.block)
         known[block] = known.get(block) or self.define(region.name, write)
@@ -562,7 +564,7 @@ class WrittenRegion:
     outputs: texts of the outputs.
     """
 
-    scope: Scope
+    scope: BlockWriter
     outputs: list[str]
 
     @property

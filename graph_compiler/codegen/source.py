@@ -28,7 +28,7 @@ from ..trees import Leaf, iterate_structure, making
 from .layers import HELPER, Stack, indexed_weights_by_block, quoted, stacks_of
 from .lines import broken
 from .results import MAKERS, ResultText, result_text
-from .scope import Scope, SharedState
+from .scope import BlockWriter, SharedState
 from .standing_alone import ERRORS, portable
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
@@ -95,7 +95,7 @@ class _Writer:
         self.shared.numbered = indexed_weights_by_block(graph) if graph.parameters or graph.constants else {}
         # Only targets that loop over layers have the helper that reads stacked weights.
         self.shared.stacks = stacks_of(graph) if graph.parameters and HELPER in self.helpers else {}
-        self.scope = Scope(self.shared, graph.nodes, graph.roots())
+        self.scope = BlockWriter(self.shared, graph.nodes, graph.roots())
         for effect in graph.effects:
             # The new value of a buffer gets the name of the buffer.
             if effect.kind == "buffer":

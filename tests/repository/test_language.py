@@ -27,7 +27,6 @@ CLIPPED = frozenset(
 SAME_NAMES: dict[str, str] = {
     "Graph": "the graph of nodes, and the object that users call",
     "GraphModule": "what users get as a module, in JAX and in NumPy",
-    "Scope": "the lines of a block while they are written, and the part of it that rows of backends see",
 }
 # Modules whose import, within functions or for type checkers alone, closes a cycle.
 _TAKEN = "functions in files of their own take an instance of its class"

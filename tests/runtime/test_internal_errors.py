@@ -71,7 +71,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "folding": (pipeline, "fold_loops"),
     "a pass over recorded calls": (pipeline, "simplify_guards"),
     "passes over canonical operations": (pipeline, "canonical_passes"),
-    "writing": (source, "Scope"),
+    "writing": (source, "BlockWriter"),
 }
 
 
