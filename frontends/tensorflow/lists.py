@@ -10,12 +10,14 @@ import numpy as np
 import tensorflow as tf
 
 from ...errors import UnsupportedOperation
-from ...ir.node import Value
+from ...ir.node import CallRecord, Value
 from ...sizes import Size, Symbol, apply, hint_of
 from .known_numbers import known, nested
 from .names import RAW, dtype_name
 from .reader import GraphReader, Handler, as_operand
 from .variables import TensorValue
+
+_PLAIN = CallRecord()
 
 
 def all_sizes(value: Value) -> tuple[Any, ...]:
@@ -29,7 +31,14 @@ class Arrays:
     reader: GraphReader
     operation: Any
 
-    def call(self, name: str, operands: Sequence[Any], attributes: dict[str, Any], seen: Any) -> TensorValue:
+    def call(
+        self,
+        name: str,
+        operands: Sequence[Any],
+        attributes: dict[str, Any],
+        seen: Any,
+        record: CallRecord = _PLAIN,
+    ) -> TensorValue:
         """Append a call of the raw operation ``name`` and return its result, whose array is ``seen``.
 
         A list in ``operands`` is one list argument.
@@ -39,7 +48,7 @@ class Arrays:
             for item in operands
         )
         return self.reader.call(
-            f"{RAW}{name}", inputs, attributes, [seen], self.reader.origin(self.operation)
+            f"{RAW}{name}", inputs, attributes, [seen], self.reader.origin(self.operation), record
         )[0]
 
     def _operand(self, item: Any) -> Any:
@@ -361,20 +370,18 @@ def pop_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
 
     An ``InputRow`` or ``RepeatedRow`` is returned unchanged, together with its row.
     """
-    held = operands[0]
+    held, shape = operands
     if isinstance(held.item, (InputRow, RepeatedRow)):
         return [held, held.item.row]
     seen = reader.seen(operation, operands)
-    if isinstance(held.item, PartialList) and held.item.rows:
-        last = max(held.item.rows)
-        rest = replace(
-            held.item,
-            length=last,
-            rows={place: row for place, row in held.item.rows.items() if place != last},
-        )
-        return [TensorValue(rest, seen[0]), TensorValue(held.item.rows[last].item, seen[1])]
+    if isinstance(held.item, PartialList) and (last := held.item.length - 1) in held.item.rows:
+        rest = {place: row for place, row in held.item.rows.items() if place != last}
+        return [
+            TensorValue(replace(held.item, length=last, rows=rest), seen[0]),
+            TensorValue(held.item.rows[last].item, seen[1]),
+        ]
     arrays = Arrays(reader, operation)
-    array = _array(arrays, held)
+    array = _array(arrays, held, _shape_in(shape))
     last = all_sizes(array.item)[0] - 1
     row = arrays.row(array, TensorValue(known(last), tf.constant(hint_of(last))), seen[1])
     return [TensorValue(arrays.slice_rows(array, 0, last).item, seen[0]), row]
@@ -495,17 +502,25 @@ def _outer_numbers(reader: GraphReader, operation: Any, row: TensorValue) -> Ten
 
 
 def resize(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
+    """Lift ``TensorListResize``, which drops rows past the new length, under guards on it.
+
+    Raise ``UnsupportedOperation`` if the list is an array.
+    """
     held, length = operands
     if not isinstance(held.item, PartialList):
         raise UnsupportedOperation(
             f"{operation.type}: a list that is filled is made longer\n    {reader.origin(operation)}"
         )
-    return [
-        TensorValue(
-            replace(held.item, length=_length_in(reader, operation, length)),
-            reader.seen(operation, operands)[0],
+    size, origin = _length_in(reader, operation, length), reader.origin(operation)
+
+    def is_inside(place: int) -> bool:
+        condition = apply("lt", place, size)
+        return bool(
+            reader.recorder.decide_size(condition, origin) if isinstance(condition, Size) else condition
         )
-    ]
+
+    rows = {place: row for place, row in held.item.rows.items() if is_inside(place)}
+    return [TensorValue(replace(held.item, length=size, rows=rows), reader.seen(operation, operands)[0])]
 
 
 def _list_or_array(name: str) -> Handler:

@@ -27,6 +27,7 @@ _PAIRS = (
 )
 _COUNTS = tuple(lambda n=n: (drawn(3, seed=4), tf.constant(n)) for n in (2, 0, 5, 1))
 _INDICES = tuple(lambda n=n: (drawn(4, seed=n + 1), tf.constant(n)) for n in (1, 0, 2, 7, -1))
+_ENOUGH = (lambda: (drawn(),), lambda: (drawn(2, seed=1),), lambda: (drawn(7, seed=2),))
 FLOAT = tf.float32
 
 TRAPS.rows(*_ROWS)(
@@ -468,3 +469,37 @@ def cond_of_python_structures(x: Any) -> Any:
 @TRAPS.function(*_SIGNS, errors={EVERYWHERE: "structured_loops.py"})
 def cond_with_a_python_function(x: Any) -> Any:
     return tf.cond(x[0, 0] > 0, lambda: tf.py_function(lambda y: y * 2.0, [x], FLOAT), lambda: x)
+
+
+def _rows_of(x: Any, length: Any) -> Any:
+    """Return a list of ``length`` rows, of which the first two are written."""
+    rows = tf.raw_ops.TensorListReserve(element_shape=[3], num_elements=length, element_dtype=FLOAT)
+    for place in range(2):
+        rows = tf.raw_ops.TensorListSetItem(input_handle=rows, index=place, item=x[place])
+    return rows
+
+
+def _stacked(rows: Any) -> Any:
+    return tf.raw_ops.TensorListStack(input_handle=rows, element_shape=[3], element_dtype=FLOAT)
+
+
+@TRAPS.function(*_ENOUGH)
+def list_pops_rows_that_nothing_has_written(x: Any) -> Any:
+    rows, popped = _rows_of(x, 3), []
+    for _ in range(2):
+        rows, row = tf.raw_ops.TensorListPopBack(input_handle=rows, element_shape=[3], element_dtype=FLOAT)
+        popped.append(row)
+    return popped, _stacked(rows)
+
+
+@TRAPS.function(*_ENOUGH)
+def list_of_a_size_pops_a_row(x: Any) -> Any:
+    rows = _rows_of(x, tf.shape(x)[0])
+    rows, row = tf.raw_ops.TensorListPopBack(input_handle=rows, element_shape=[3], element_dtype=FLOAT)
+    return row, _stacked(rows)
+
+
+@TRAPS.function(*_ENOUGH)
+def list_is_cut_and_made_longer(x: Any) -> Any:
+    rows = tf.raw_ops.TensorListResize(input_handle=_rows_of(x, 2), size=1)
+    return _stacked(tf.raw_ops.TensorListResize(input_handle=rows, size=tf.shape(x)[0]))
