@@ -132,7 +132,6 @@ def _nested(rows: Any) -> Any:
 
 # The dtype of these arrays is object.
 KnownArray = np.ndarray[Any, Any]
-_MOST = 64
 _INTEGERS = frozenset({"int32", "int64"})
 # Up to these bounds a float dtype represents every integer exactly.
 _EXACT = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24, "float64": 2**53}
@@ -372,13 +371,17 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _extreme(name: str) -> Callable[..., Any]:
-    """Return a rule for the maximum or minimum. It takes symbolic sizes only if all axes are reduced."""
+    """Return a rule for the maximum or minimum. It raises :class:`UnknownResult` for an empty axis."""
+    larger = np.frompyfunc(lambda one, other: apply(name, one, other), 2, 1)
 
     def rule(attributes: dict[str, Any], x: KnownArray, axis: KnownArray) -> Any:
-        if len({place % max(x.ndim, 1) for place in _axes(axis)}) < x.ndim:
-            return getattr(np, name)(x.astype(int), axis=_axes(axis), keepdims=attributes["keep_dims"])
-        found = functools.reduce(lambda one, other: apply(name, one, other), x.ravel())
-        return np.full((1,) * x.ndim if attributes["keep_dims"] else (), found, object)
+        axes = tuple({place % x.ndim for place in _axes(axis)})
+        if any(x.shape[place] == 0 for place in axes):
+            # TensorFlow gives the smallest or largest number of the dtype.
+            raise UnknownResult
+        for place in axes:
+            x = larger.reduce(x, axis=place, keepdims=True)
+        return x if attributes["keep_dims"] else np.squeeze(x, axes)
 
     return rule
 

@@ -101,6 +101,11 @@ TRAPS.rows(*_MANY)(
     ),
     tensor_of_a_size_as_a_condition=lambda x: tf.cond(tf.shape(x)[0] > 4, lambda: x * 2.0, lambda: x - 1.0),
     tensor_of_a_size_in_where=lambda x: tf.where(tf.shape(x)[0] > 4, x, -x),
+    larger_of_two_shapes=lambda x: tf.zeros(
+        tf.reduce_max(tf.stack([tf.shape(x), tf.shape(x)[::-1]]), axis=0, keepdims=True)[0]
+    ),
+    smallest_of_each_shape=lambda x: x * tf.cast(tf.reduce_min([tf.shape(x), [4, 9]], axis=1)[0], x.dtype),
+    largest_of_no_sizes=lambda x: x + tf.cast(tf.reduce_max(tf.shape(tf.reduce_sum(x))), x.dtype),
     reads_a_size_of_a_tensor=lambda x: x * float(tf.shape(x)[0]) + int(tf.size(x)),
     tensor_of_a_size_by_numpy=lambda x: x * tf.shape(x).numpy()[0] + np.prod(tf.shape(x)),
     list_of_a_shape=lambda x: tf.reshape(x, tf.shape(x).numpy().tolist()[::-1]),
