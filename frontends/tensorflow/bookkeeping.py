@@ -345,20 +345,24 @@ def _draw(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
     """
     handle, algorithm, shape, *bounds = operands
     arrays = Arrays(reader, operation)
-    count = TensorValue(
-        known(np.prod(shape.item) if shape.item.size else 1), tf.reduce_prod(tf.cast(shape.seen, tf.int64))
-    )
-    state = _advance(reader, operation, handle, algorithm, count)
+    state = _advance(reader, operation, handle, algorithm, _count_of(arrays, shape))
     counter, key = (_state_words(arrays, state, first, size) for first, size in ((0, 2), (2, 1)))
     name, dtype = _STATELESS[operation.type], operation.get_attr("dtype")
     given = {"shape": shape.seen, "key": key.seen, "counter": counter.seen, "alg": _PHILOX}
     given.update(zip(("minval", "maxval"), (bound.seen for bound in bounds)) if bounds else {"dtype": dtype})
     attributes = {"dtype": dtype_name(dtype), "Tshape": dtype_name(shape.made.dtype)}
-    return [
-        arrays.call(
-            name, [shape, key, counter, _PHILOX, *bounds], attributes, getattr(tf.raw_ops, name)(**given)
-        )
-    ]
+    inputs = [shape, key, counter, _PHILOX, *bounds]
+    record = CallRecord(extra=elements_of(reader.recorder, inputs, static_places(name)))
+    return [arrays.call(name, inputs, attributes, getattr(tf.raw_ops, name)(**given), record)]
+
+
+def _count_of(arrays: Arrays, shape: TensorValue) -> TensorValue:
+    """Return the number of elements of an array with this shape."""
+    seen = tf.reduce_prod(shape.seen)
+    if isinstance(shape.item, np.ndarray):
+        return TensorValue(known(np.prod(shape.item) if shape.item.size else 1), tf.cast(seen, tf.int64))
+    attributes = {"T": dtype_name(shape.made.dtype), "Tidx": "int32", "keep_dims": False}
+    return arrays.call("Prod", [shape, (0,)], attributes, seen)
 
 
 def _state_words(arrays: Arrays, state: TensorValue, first: int, size: int) -> TensorValue:

@@ -203,6 +203,16 @@ def generator_in_a_while_loop() -> Any:
 
 
 @TRAPS.made(*_CALLS)
+def stateful_operation_of_a_computed_shape() -> Any:
+    generator = tf.random.Generator.from_seed(6)
+    return lambda x: tf.raw_ops.StatefulStandardNormalV2(
+        resource=generator.state.handle,
+        algorithm=tf.constant(1, tf.int64),
+        shape=tf.cast(tf.abs(x[0]), tf.int32) + 2,
+    )
+
+
+@TRAPS.made(*_CALLS)
 def two_generators() -> Any:
     first, second = tf.random.Generator.from_seed(1), tf.random.Generator.from_seed(1)
     return lambda x: (first.normal((2,)), second.normal((2,)) + first.normal((2,)))
