@@ -167,7 +167,8 @@ class GuardFailed(GraphCompilerError, ValueError):
     >>> graph(-torch.ones(2))
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.GuardFailed: function: this call fits no recorded variant: variant 0: ...
+    graph_compiler.errors.GuardFailed: function: this call fits no recorded variant: variant 0:
+    ... was True when recorded and is False for this call. Record one for it with ...
     """
 
 
@@ -240,7 +241,8 @@ class TooManyVariants(GraphCompilerError):
     >>> graph(-torch.ones(2))
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.TooManyVariants: function was recorded 1 times and this call fits none: ...
+    graph_compiler.errors.TooManyVariants: function was recorded 1 times and this call fits none: variant 0:
+    ... was True when recorded and is False for this call. Raise max_variants, or ...
     """
 
 

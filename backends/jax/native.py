@@ -424,10 +424,7 @@ def _as_expected(check: Any, guard: Guard) -> Any:
     """
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:
-        raise GuardFailed(
-            f"elements handed to Python were {guard.expected!r} while recording and are of the shape "
-            f"{check.shape} now"
-        )
+        raise GuardFailed(f"{guard.recorded()} and has the shape {check.shape} for this call")
     with np.errstate(all="ignore"):
         wanted = expected.astype(check.dtype)
     # A recorded value that the dtype of `check` cannot hold differs from every value of `check`.
@@ -500,10 +497,7 @@ def _raise_unless(guards: tuple[Guard, ...], each: Any) -> Any:
     holds = np.asarray(each)
     for place, guard in enumerate(guards):
         if not holds[..., place].all():
-            raise GuardFailed(
-                f"elements handed to Python were {guard.expected!r} while recording and are others now, read "
-                f"by {guard.origin}"
-            )
+            raise GuardFailed(f"{guard.recorded()} and is not for this call")
     return holds.all(axis=-1)
 
 

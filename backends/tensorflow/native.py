@@ -217,10 +217,7 @@ class TensorFlowTarget(Target):
             if hasattr(check, "numpy"):
                 guard.require(self.elements(check))
             else:
-                message = (
-                    f"elements handed to Python were {guard.expected!r} while recording, read by "
-                    f"{guard.origin}; they are"
-                )
+                message = f"{guard.recorded()} and for this call is"
                 result = _assert_or_poison(result, _matches_recorded(check, guard), message, check)
         return result
 
@@ -261,10 +258,7 @@ def _matches_recorded(check: Any, guard: Guard) -> Any:
     """
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):
-        raise GuardFailed(
-            f"elements handed to Python were {guard.expected!r} while recording and are of the shape "
-            f"{check.shape} now"
-        )
+        raise GuardFailed(f"{guard.recorded()} and has the shape {check.shape} for this call")
     wanted = tf.cast(tf.constant(expected), check.dtype)
     if not (check.dtype.is_floating or check.dtype.is_complex):
         same = tf.equal(check, wanted)

@@ -14,6 +14,7 @@ import torch
 
 from ...errors import GuardFailed
 from ...ir.graph import Guard
+from ...ir.quotation import recorded
 from ...recording import active
 from ...trees import flatten, unflatten
 
@@ -69,10 +70,7 @@ def assert_guards(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...
 
 
 def _message(expected: Any, origin: Any) -> str:
-    return (
-        f"GuardFailed: elements handed to Python were {expected!r} while recording and are others now, read "
-        f"by {origin}"
-    )
+    return f"GuardFailed: {recorded(origin, expected)} and is not for this call"
 
 
 # torch.compile cannot trace this text, so it evaluates the function while tracing.
@@ -94,10 +92,7 @@ def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
     """
     expected = torch.tensor(guard.expected, dtype=check.dtype, device=check.device)
     if check.ndim != expected.ndim or any(size != other for size, other in zip(check.shape, expected.shape)):
-        raise GuardFailed(
-            f"elements handed to Python were {guard.expected!r} while recording and are of the shape "
-            f"{tuple(check.shape)} now"
-        )
+        raise GuardFailed(f"{guard.recorded()} and has the shape {tuple(check.shape)} for this call")
     if not check.is_floating_point():
         return (check == expected).all()
     near = (check - expected).abs() <= guard.rounding * expected.abs()

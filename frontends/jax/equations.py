@@ -20,7 +20,7 @@ from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 from jax.interpreters import ad
 
 from ...errors import UnsupportedOperation
-from ...ir.node import CallRecord, Node, Origin, Value
+from ...ir.node import CallRecord, Instruction, Node, Origin, Value
 from ...ops.dtypes import is_inexact
 from ...ops.registry import ArraySpec
 from ...recording.code.names import stored_names
@@ -651,7 +651,10 @@ def origin_of(equation: Any, call: str) -> Origin:
         if is_users(frame.file_name):
             codes, instructions = traceback.raw_frames()
             told = (
-                (stored_names(codes[place], instructions[place]), instructions[place])
+                (
+                    stored_names(codes[place], instructions[place]),
+                    Instruction(codes[place], instructions[place]),
+                )
                 if len(codes) > place
                 else ()
             )

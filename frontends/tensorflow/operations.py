@@ -166,13 +166,13 @@ def origin_of(operation: Any, around: Origin) -> Origin:
     # A ``LineNotingGraph`` has noted the line.
     line = getattr(operation.graph, "lines", {}).get(id(operation))
     if line is not None:
-        return Origin(line[0], line[1], _scope_of(operation), call)
+        return Origin(line[0], line[1], _scope_of(operation), call, instruction=line[2])
     # Listing all frames would create hundreds of TensorFlow's own.
     frames = operation.traceback.get_user_frames() if operation.traceback else ()
     for frame in reversed(frames):
         if is_users(frame.filename):
             return Origin(frame.filename, frame.lineno, _scope_of(operation), call)
-    return Origin(around.file, around.line, around.module, call)
+    return Origin(around.file, around.line, around.module, call, instruction=around.instruction)
 
 
 def _scope_of(operation: Any) -> str:

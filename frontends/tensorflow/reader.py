@@ -23,7 +23,7 @@ from tensorflow.python.util import tf_stack
 from ...errors import UnsupportedOperation
 from ...forwarding import forwards
 from ...ir.builder import Body, close
-from ...ir.node import CallRecord, Node, Origin, Value
+from ...ir.node import CallRecord, Instruction, Node, Origin, Value
 from ...ops.collectives import RECORDED_DEVICES
 from ...ops.registry import get
 from ...recording import Recorder
@@ -122,7 +122,7 @@ def read_collective(
 # ----------------------------------------------------------------------------------------------------- reader
 # TensorFlow itself maps lines of such files to the user's.
 _GENERATED_FILE = "__autograph_generated_file"
-Line = tuple[str, int]
+Line = tuple[str, int, Instruction]
 
 
 class LineNotingGraph(FuncGraph):
@@ -131,7 +131,7 @@ class LineNotingGraph(FuncGraph):
     Operations with a known line share one stack, because extracting and searching a stack for each takes a
     tenth of the conversion.
 
-    lines: file and line of the user's code for each operation, by the id of the operation.
+    lines: file, line and instruction of the user's code for each operation, by the id of the operation.
     """
 
     def __init__(self, name: str) -> None:
@@ -169,7 +169,7 @@ class LineNotingGraph(FuncGraph):
 
 
 def _users_line() -> Line | None:
-    """Return file and line of the innermost frame of the user's code.
+    """Return file, line and instruction of the innermost frame of the user's code.
 
     Return None if there is none, or if AutoGraph generated its code.
     """
@@ -179,7 +179,7 @@ def _users_line() -> Line | None:
     return (
         None
         if frame is None or _GENERATED_FILE in frame.f_code.co_filename
-        else (frame.f_code.co_filename, frame.f_lineno)
+        else (frame.f_code.co_filename, frame.f_lineno, Instruction(frame.f_code, frame.f_lasti))
     )
 
 

@@ -427,10 +427,14 @@ class BlockWriter:
 
     def guard(self, condition: Any, origin: Origin) -> None:
         text = repr(self.literal(condition))
-        # The message is written in double quotes.
-        message = f"{text}, assumed by {portable(origin)}".replace("\\", "/").replace('"', "'")
+        sizes = dict.fromkeys(repr(self.literal(Size.of(symbol))) for symbol in condition.symbols())
+        # The message is written in double quotes, as an f-string that shows the sizes of the call.
+        words = f"{portable(origin)} was recorded for {text}, and ".replace("\\", "/").replace('"', "'")
+        words = words.replace("{", "{{").replace("}", "}}")
+        shown = " and ".join(f"{size} is {{{size}}}" for size in sizes)
+        self.inner_origins.append((len(self.lines), origin))
         with self.indented(f"if not ({text}):"):
-            self.line(f'raise GuardFailed("{message}")')
+            self.line(f'raise GuardFailed(f"{words}{shown} for this call")')
 
     # ------------------------------------------------------------------------------ inner blocks
     def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> WrittenRegion:

@@ -48,7 +48,7 @@ class Program:
     checks: guards on elements, whose values the function returns after its result.
     origins: for each node in order, the line of the source where it begins, and the location of the
         recorded call.
-    inner_origins: the same for nodes of regions.
+    inner_origins: the same for nodes of regions and for guards.
     stacks: weights that the source reads stacked.
     """
 

@@ -75,11 +75,11 @@ class MatcherNames(Protocol):
     def require(self, condition: str) -> str:
         """Return a line that rejects the call unless `condition` holds."""
 
-    def require_of_sizes(self, condition: str, words: str) -> list[str]:
+    def require_of_sizes(self, condition: str, words: Callable[[], str]) -> list[str]:
         """Return lines that reject the call unless a condition on sizes holds.
 
         Sizes may be unknown while the target traces a function. Then the traced program checks the
-        condition, and `words` describe it in the error.
+        condition, and its error begins with the result of `words`.
         """
 
 
@@ -142,6 +142,23 @@ def input_number(item: Any, read: JsonReader) -> int:
     if type(item) is not int or not 0 <= item < len(read.inputs):
         raise InvalidFile(f"{item!r:.80} is no input")
     return item
+
+
+def first_difference(left: Any, right: Any, rounding: float = 0.0) -> tuple[str, Any, Any]:
+    """Return the index of the first element in which nested lists differ, and the two elements.
+
+    Lists of different lengths count as elements. The index is empty if ``left`` and ``right`` are not
+    lists of one length.
+
+    >>> first_difference([[1, 2], [3, 4]], [[1, 2], [3, 5]])
+    ('[1][1]', 4, 5)
+    """
+    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        for place, pair in enumerate(zip(left, right)):
+            if not same_elements(*pair, rounding):
+                inner, one, other = first_difference(*pair, rounding)
+                return f"[{place}]{inner}", one, other
+    return "", left, right
 
 
 def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:

@@ -27,10 +27,12 @@ from .assumption import (
     MatcherNames,
     MismatchedCall,
     Substitution,
+    first_difference,
     row,
     same_elements,
 )
 from .node import Block, CallRecord, Makers, Node, Origin, Value, distinct, values_in
+from .quotation import MOST_COLUMNS, place_of, recorded, shortened, value_at
 from .recorded_loop import RecordedLoop
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ class Guard:
     rounding: relative tolerance for floats, because other frameworks round differently.
 
     >>> print(Guard(Value("mask", None), True, Origin("f.py", 3, call="bool")))
-    the elements of mask are True, read by bool at f.py:3
+    bool at f.py:3 is True
     """
 
     kind: ClassVar[str] = "guard"
@@ -69,16 +71,31 @@ class Guard:
 
     def __str__(self) -> str:
         if isinstance(self.condition, Value):
-            return f"the elements of {self.condition.name} are {self.expected!r}, read by {self.origin}"
-        return f"{self.condition!r}, assumed by {self.origin}"
+            return f"{value_at(self.origin, self.expected)} is {shortened(repr(self.expected))}"
+        return f"{self.condition!r}, assumed by {place_of(self.origin)}"
+
+    def recorded(self) -> str:
+        """Return the beginning of a message: where the guard comes from, and what it was when recorded."""
+        if isinstance(self.condition, Value):
+            return recorded(self.origin, self.expected)
+        return f"{place_of(self.origin)} was recorded for {self.condition!r}"
+
+    def difference(self, seen: Any) -> str:
+        """Return a message about the elements ``seen``, which differ from those of the recording.
+
+        For long lists it is about the first element that differs.
+        """
+        where, before = value_at(self.origin, self.expected), self.expected
+        if max(len(repr(before)), len(repr(seen))) > MOST_COLUMNS:
+            index, before, seen = first_difference(before, seen, self.rounding)
+            where = f"element {index} of {where}" if index else where
+        then, now = shortened(repr(before)), shortened(repr(seen))
+        return f"{where} was {then} when recorded and is {now} for this call"
 
     def require(self, seen: Any) -> None:
         """Raise ``GuardFailed`` if the elements ``seen`` differ from those of the recording."""
         if not same_elements(seen, self.expected, self.rounding):
-            raise GuardFailed(
-                f"elements handed to Python were {self.expected!r} while recording and are {seen!r} "
-                f"now, read by {self.origin}"
-            )
+            raise GuardFailed(self.difference(seen))
 
     def symbols(self) -> tuple[Symbol, ...]:
         return tuple(self.condition.symbols()) if isinstance(self.condition, Size) else ()
@@ -87,7 +104,7 @@ class Guard:
     def lines(self, names: MatcherNames) -> list[str]:
         if not isinstance(self.condition, Size) or not all(map(names.knows, self.symbols())):
             return []
-        return names.require_of_sizes(self.condition.text(names.size), str(self))
+        return names.require_of_sizes(self.condition.text(names.size), self.recorded)
 
     def broken_by(self, call: MismatchedCall) -> str | None:
         """Return a description of the condition if it does not hold for this call or cannot be decided.
@@ -101,15 +118,17 @@ class Guard:
         if not isinstance(self.condition, Size) or not is_of_call:
             return None
         if any(call.size(symbol) is None for symbol in symbols):
-            return f"{self} cannot be told of sizes that are unknown yet"
+            return f"{self.recorded()}, which cannot be told of sizes that are unknown yet"
         try:
             holds = substitute(self.condition, call.size)
         except call.undecided as problem:
             return (
-                f"{self} cannot be told of sizes that are unknown yet ({str(problem).partition(chr(10))[0]} "
-                "Say it in their constraints)"
+                f"{self.recorded()}, which cannot be told of sizes that are unknown yet "
+                f"({str(problem).partition(chr(10))[0]} Say it in their constraints)"
             )
-        return None if holds else f"{self} does not hold"
+        # Symbols of one array and axis may occur several times.
+        sizes = dict.fromkeys(f"{symbol!r} is {call.size(symbol)!r}" for symbol in symbols)
+        return None if holds else f"{self.recorded()}, and {' and '.join(sizes)} for this call"
 
     def mapped(self, replaced: Substitution) -> Guard | None:
         condition = replaced(self.condition)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NoReturn, Protocol
+from types import CodeType
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from ..ops.collectives import DEPEND_ON_DEVICES
 from ..ops.registry import ArraySpec
@@ -72,6 +73,13 @@ class CallRecord:
 _NO_VIEWS: Mapping[int, Value] = {}
 
 
+class Instruction(NamedTuple):
+    """Bytecode instruction: a code object, and the offset of the instruction (``frame.f_lasti``)."""
+
+    code: CodeType
+    offset: int
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Source location of a node.
@@ -80,7 +88,8 @@ class Origin:
     module: path of the module that was running, such as `encoder.layers.0`; empty outside of modules.
     call: name of the framework function that was called.
     stored: variables to which the user's code assigns the result. Comparisons of origins ignore it.
-    instruction: offset of the bytecode instruction, which separates expressions on one line.
+    instruction: bytecode instruction, which separates expressions on one line; None if it is unknown, as
+        for a graph from a file.
 
     Comparisons of origins ignore ``stored`` and ``instruction``.
     """
@@ -90,11 +99,15 @@ class Origin:
     module: str = ""
     call: str = ""
     stored: tuple[str, ...] = field(default=(), compare=False)
-    instruction: int = field(default=0, compare=False)
+    instruction: Instruction | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
+        return f"{self.call or 'call'} at {self.place}"
+
+    @property
+    def place(self) -> str:
         place = f"{self.file}:{self.line}" if self.file else "unknown place"
-        return f"{self.call or 'call'} at {place}" + (f" (in {self.module})" if self.module else "")
+        return place + (f" (in {self.module})" if self.module else "")
 
 
 @leaf

@@ -17,15 +17,16 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from ..forwarding import forward
-from ..ir.node import Origin, Value
+from ..ir.node import Instruction, Origin, Value
 from ..ir.recorded_loop import ASKED, Mark, Path, Question, RecordedLoop, VariableState, always_holds
+from ..ir.source_nodes import Position
 from ..ops.registry import ArraySpec
 from ..registration import entry_method
 from ..sizes import Size, Symbol, apply, hint_of, negate, substitute
 from ..trees import Path as TreePath
 from .code.names import names_read
 from .code.ownership import is_users
-from .code.syntax import Position, definition_of
+from .code.syntax import definition_of
 from .control_flow.conversion import is_converted
 from .loop_syntax import Found, Purity, for_at, for_over, is_given_to, is_source, while_asking
 from .patches.builtin_names import ClassShim
@@ -311,9 +312,8 @@ class Loops:
         if not self._purity.of(found, frame, is_traced):
             return None
         start, stop = map(self.means.expression_of, (steps.start, steps.stop))
-        origin = Origin(frame.f_code.co_filename, frame.f_lineno, call="range")
         return self._counted(
-            RecordedLoop(origin, self.means.library, start, stop, steps.step, found.after),
+            RecordedLoop(_origin(frame, "range"), self.means.library, start, stop, steps.step, found.after),
             found,
             frame,
             steps.item,
@@ -397,8 +397,9 @@ class Loops:
         if asking is None:
             if number or not (goes_on or any_of) or not self._purity.of(found, frame):
                 return False
-            origin = Origin(frame.f_code.co_filename, frame.f_lineno, call="while")
-            loop = RecordedLoop(origin, self.means.library, after=found.after, negated=negated, any_of=any_of)
+            loop = RecordedLoop(
+                _origin(frame, "while"), self.means.library, after=found.after, negated=negated, any_of=any_of
+            )
             asking = _Asking(frame, found, loop, self._begin(loop), [], [])
             self._asking.append(asking)
         # An outer loop has gone on, so this is another run of the loop.
@@ -524,6 +525,11 @@ def _is_shim(frame: FrameType, name: str) -> bool:
         and name not in frame.f_locals
         and type(frame.f_globals.get(name)) is ClassShim
     )
+
+
+def _origin(frame: FrameType, call: str) -> Origin:
+    code = frame.f_code
+    return Origin(code.co_filename, frame.f_lineno, call=call, instruction=Instruction(code, frame.f_lasti))
 
 
 def _name_of(found: Found) -> str:

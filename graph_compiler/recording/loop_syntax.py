@@ -15,9 +15,10 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple, Union
 
 from ..errors import Signal
+from ..ir.source_nodes import Position, nodes_around, nodes_at
 from ..registration import entry_method, packages
 from .code.ownership import owner_of, package_of
-from .code.syntax import Position, nodes_around, nodes_at, syntax_of
+from .code.syntax import syntax_of
 from .control_flow.jumps import Liveness, walk, writes
 
 # ----------------------------------------------------------------------------------------------- loop syntax

@@ -17,9 +17,11 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ..codegen import Program
+from ..codegen.standing_alone import portable
 from ..errors import GraphCompilerError, InternalError, TargetRefused
 from ..forwarding import PASSING
 from ..ir.node import Node, Origin
+from ..ir.quotation import place_of
 from ..recording.code.ownership import owner_of
 from ..recording.faults import owner_of_frame, owner_of_problem
 from ..recording.lock import stage
@@ -198,7 +200,7 @@ def raise_refused(variant: Variant, problem: Exception) -> NoReturn:
     """
     is_own = variant.is_own is None or isinstance(problem, GraphCompilerError)
     words = None if is_own else variant.target.refusal(problem)
-    origin = None if words is None else _origin(variant.program, problem)
+    origin = None if words is None else _origin(variant.program, lines_of(variant.program, problem))
     if origin is None:
         raise problem
     raise TargetRefused(
@@ -206,12 +208,25 @@ def raise_refused(variant: Variant, problem: Exception) -> NoReturn:
     ) from problem
 
 
-def _origin(program: Program, problem: Exception) -> Origin | None:
-    lines = [
+def lines_of(program: Program, problem: Exception) -> list[int]:
+    """Return the lines of a generated program in the traceback of an exception, outermost first."""
+    return [
         line
         for frame, line in traceback.walk_tb(problem.__traceback__)
         if frame.f_code.co_filename.startswith(f"<graph_compiler {program.name} ")
     ]
+
+
+def with_expression(program: Program, text: str, lines: list[int]) -> str:
+    """Return the message of a guard in a generated program with the user's expression and full path.
+
+    The program's own text has the name of the recorded call and a portable path.
+    """
+    origin = _origin(program, lines)
+    return text if origin is None else text.replace(str(portable(origin)), place_of(origin), 1)
+
+
+def _origin(program: Program, lines: list[int]) -> Origin | None:
     known = sorted((*program.origins, *program.inner_origins), key=lambda pair: pair[0])
     # The innermost line may lie in a helper before the function, which belongs to no call.
     for line in reversed(lines):

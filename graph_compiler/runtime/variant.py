@@ -12,7 +12,7 @@ from ..codegen import Program, load
 from ..contracts import Live, Target
 from ..errors import CallMismatch, GuardFailed
 from ..ir.assumption import same_elements
-from ..ir.graph import Effect
+from ..ir.graph import Effect, Guard
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import count_all, every
 from ..recording import EnvironmentGuards
@@ -22,7 +22,7 @@ from ..recording.request import AbandonedWay
 from ..recording.state.container_updates import apply_updates, put
 from ..recording.state.places import ExternalState, StateLock, planned_places
 from ..trees import leaves_at, paths, unflatten
-from .boundary import raise_refused
+from .boundary import lines_of, raise_refused, with_expression
 from .calling.matcher import (
     NO_FIT,
     Attempt,
@@ -208,7 +208,6 @@ class Variant:
         self.state: ExternalState | None = self.graph.state.places
         self._host_state: Any = None
         self._tracer = self.target.tracer
-        self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
         # None if a call changes neither a container nor a place; at least () otherwise.
         self._updates = self.graph.state.updates
         self._set_proxy_classes = (
@@ -232,7 +231,8 @@ class Variant:
         self.siblings: Sequence[Variant] = ()
         # True if the flat function draws from a generator that the framework holds.
         self._draws = any(node.is_random for node in every(self.graph.nodes))
-        self.last_failure = ""
+        # Returns the text about the last failure. Most failures lead to another variant, and none needs it.
+        self.last_failure: Callable[[], str] = str
         # Such a variant keeps no state and returns what the flat function returns, so one generated function
         # runs it.
         self._only_computes = not any(
@@ -497,15 +497,16 @@ class Variant:
         Raise the exception if the function has already written to memory that was not saved, if it is a
         signal of the target, or if it is a bug of this package. ``GuardFailed`` is never raised.
         """
-        if not isinstance(problem, GuardFailed):
-            has_written = self.writes and not self._saves and not (unwritten is not None and unwritten())
-            if has_written or self.target.is_signal(problem) or is_fault(problem):
-                raise problem
-            self.last_failure = f"it fails with {type(problem).__name__}: {problem}"
-            # The exception is not stored on the variant, because its traceback holds the arrays of the call.
-            return CallMiss(self.last_failure, problem)
-        self.last_failure = str(problem)
-        return CallMiss(self.last_failure)
+        if isinstance(problem, GuardFailed):
+            self.last_failure = _message_of(problem, self.program)
+            return CallMiss(self.last_failure)
+        has_written = self.writes and not self._saves and not (unwritten is not None and unwritten())
+        if has_written or self.target.is_signal(problem) or is_fault(problem):
+            raise problem
+        text = f"it fails with {type(problem).__name__}: {problem}"
+        # The exception is not stored on the variant, because its traceback holds the arrays of the call.
+        self.last_failure = lambda: text
+        return CallMiss(self.last_failure, problem)
 
     def arrays_written(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> list[Any]:
         held = dict(zip(self.program.arguments, leading))
@@ -535,17 +536,11 @@ class Variant:
         return result
 
     def _check(self, checks: tuple[Any, ...]) -> None:
-        for (expected, rounding), value in zip(self._expected, checks):
-            seen = self.target.elements(value)
+        for guard, value in zip(self.program.checks, checks):
+            seen, expected = self.target.elements(value), guard.expected
             # Most checks are booleans, for which identity suffices.
-            if seen is not expected and not same_elements(seen, expected, rounding):
-                origin = next(
-                    guard.origin for guard, check in zip(self.program.checks, checks) if check is value
-                )
-                raise GuardFailed(
-                    f"elements handed to Python were {expected!r} while recording and are {seen!r} now, read "
-                    f"by {origin}"
-                )
+            if seen is not expected and not same_elements(seen, expected, guard.rounding):
+                raise _ElementsDiffer(guard, seen)
 
     def _apply(
         self,
@@ -656,3 +651,25 @@ class Variant:
 
 
 def _nothing() -> None: ...
+
+
+class _ElementsDiffer(GuardFailed):
+    """Guard on elements that a call failed; its message is written when it is shown.
+
+    message(): returns the message.
+    """
+
+    def __init__(self, guard: Guard, seen: Any) -> None:
+        self.message: Callable[[], str] = functools.partial(guard.difference, seen)
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message()
+
+
+def _message_of(problem: GuardFailed, program: Program) -> Callable[[], str]:
+    """Return a function that returns the message of a failed guard, with the user's expression."""
+    if isinstance(problem, _ElementsDiffer):
+        return problem.message
+    text, lines = str(problem), lines_of(program, problem)
+    return lambda: with_expression(program, text, lines)

@@ -430,9 +430,9 @@ class RecordingMethods:
             if result.problem is not None:
                 raise_refused(variant, result.problem)
             raise GuardFailed(
-                f"{self.name}: a guard fails on the very call that was recorded: {result.reason}. Where each "
-                "step of a loop has other elements, they cannot decide in Python: compute with the array "
-                "instead (where, cond)"
+                f"{self.name}: a guard fails on the very call that was recorded: {result.reason()}. Where "
+                "each step of a loop has other elements, they cannot decide in Python: compute with the "
+                "array instead (where, cond)"
             )
         return result
 

@@ -125,7 +125,7 @@ SAMPLES = (
         recorded=lambda: call(ones(3, 2)),
         keeps=lambda: call(ones(5, 4)),
         breaks=lambda: call(ones(2, 2)),
-        words=r"x\.shape\[0\] > 2, assumed by .* does not hold",
+        words=r"samples.py:\d+ was recorded for x\.shape\[0\] > 2, and x\.shape\[0\] is 2 for this call",
         hostile=(
             [],
             CODE,
@@ -144,7 +144,7 @@ SAMPLES = (
         recorded=lambda: call(ones(3, 2)),
         keeps=lambda: call(ones(5, 4)),
         breaks=lambda: call(-ones(3, 2)),
-        words="elements handed to Python were True while recording and are False now, read by .*samples.py",
+        words=r"samples.py:\d+ was True when recorded and is False for this call",
         hostile=([VALUE, True, ORIGIN, float("nan")], [VALUE, [[SIZE]], ORIGIN, 0.0], [VALUE, True, ORIGIN]),
         is_after=True,
     ),

@@ -164,7 +164,7 @@ def test_numbers_of_a_call_that_change_again_and_again_are_open(
     # This call takes the other branch.
     args, kwargs = _shifted_call(8)
     assert_same(graph(*args, **kwargs), shifted(*args, **kwargs))
-    assert len(graph.variants) == 4 and "options_shift > 3, assumed by Python" in graph.variants[-1].why
+    assert len(graph.variants) == 4 and "was recorded for options_shift > 3" in graph.variants[-1].why
     args, kwargs = _shifted_call(1)
     # A bool is another class than int.
     assert_same(graph(args[0], True, **kwargs), shifted(args[0], True, **kwargs))

@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
+from ...ir.source_nodes import nodes_around
 from ...registration import trait
 from .ownership import OWN, owner_of
-from .syntax import definition_of, nodes_around, resolve_name
+from .syntax import definition_of, resolve_name
 
 _WAYS_OUT = (ast.Return, ast.Yield, ast.YieldFrom, ast.Break, ast.Continue)
 _HANDLES = (ast.Try, getattr(ast, "TryStar", ast.Try))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from types import CodeType
 
-from ...ir.node import Node, Origin
+from ...ir.node import Instruction, Node, Origin
 
 _READS = ("LOAD", "IMPORT_FROM")
 _BY_TEXT = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
@@ -260,7 +260,7 @@ def name_by_variables(nodes: Iterable[Node]) -> None:
         before = node
 
 
-def _expression(origin: Origin) -> tuple[str, int, int]:
+def _expression(origin: Origin) -> tuple[str, int, Instruction | None]:
     return origin.file, origin.line, origin.instruction
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from ...ir.node import Origin
+from ...ir.node import Instruction, Origin
 from .error_texts import is_message
 from .names import names_read, stored_names
 from .ownership import owner_of, package_of
@@ -31,7 +31,7 @@ class Locator:
         self._module_call, self._path_of = module_call, path_of
         # The keys are identities, because the hash of a code object covers all of it.
         self._is_internal: dict[int, tuple[bool, CodeType]] = {}
-        self._names: dict[tuple[int, int], tuple[tuple[str, ...], CodeType]] = {}
+        self._stored: dict[tuple[int, int], tuple[tuple[str, ...], Instruction]] = {}
 
     def locate(self, call: str, depth: int = 2) -> Origin:
         """Return the origin of ``call``: file, line, module, and the variables that store the result.
@@ -58,14 +58,15 @@ class Locator:
             place.f_lineno,
             path or "",
             call,
-            *self._stored(place.f_code, place.f_lasti),
+            *self._instruction(place.f_code, place.f_lasti),
         )
 
-    def _stored(self, code: CodeType, instruction: int) -> tuple[tuple[str, ...], int]:
-        key = id(code), instruction
-        if key not in self._names:
-            self._names[key] = stored_names(code, instruction), code
-        return self._names[key][0], instruction
+    def _instruction(self, code: CodeType, offset: int) -> tuple[tuple[str, ...], Instruction]:
+        """Return the variables that store the value of an instruction, and the instruction."""
+        key = id(code), offset
+        if key not in self._stored:
+            self._stored[key] = stored_names(code, offset), Instruction(code, offset)
+        return self._stored[key]
 
     def in_message(self) -> bool:
         return is_message(self._outer_frame())

@@ -5,41 +5,16 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import linecache
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from ...errors import GuardFailed, TracingError
+from ...ir.source_nodes import nodes_around, tree_of
 from ...registration import entry_method, trait
 from .ownership import package_of
-
-# First line, last line, first column, last column.
-Position = tuple[int, int, int, int]
-
-
-@functools.lru_cache(maxsize=1024)
-def nodes_around(code: CodeType, instruction: int) -> tuple[Any, ...]:
-    """Return the syntax nodes that contain an instruction (``frame.f_lasti``), outermost first.
-
-    Return an empty tuple if the source or the instruction's columns are unknown (always on Python 3.10).
-    """
-    # Python 3.10 does not store the columns of an instruction.
-    if not hasattr(code, "co_positions"):
-        return ()
-    # There is one position for each code unit, which has two bytes.
-    position = next(islice(code.co_positions(), instruction // 2, None), None)
-    if position is None or None in position:
-        return ()
-    return nodes_at(code.co_filename, position)  # type: ignore[arg-type]
-
-
-def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
-    tree = _parsed(file)
-    return () if tree is None else tuple(_around(tree, position))
 
 
 def resolve_name(expression: ast.expr, frame: FrameType) -> Any:
@@ -65,7 +40,7 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 
     Return None if it is not found, if it is an ``async def``, or if several start on its line.
     """
-    tree = _parsed(code.co_filename)
+    tree = tree_of(code.co_filename)
     found = (
         []
         if tree is None
@@ -86,7 +61,7 @@ def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
     """
     if code.co_name != "<lambda>":
         return definition_of(code)
-    tree = _parsed(code.co_filename)
+    tree = tree_of(code.co_filename)
     nodes = () if tree is None else ast.walk(tree)
     found = [node for node in nodes if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno]
     return found[0] if len(found) == 1 else None
@@ -94,31 +69,6 @@ def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
 
 def _first_line(function: ast.FunctionDef) -> int:
     return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
-
-
-def _around(tree: ast.AST, position: Position) -> list[Any]:
-    first, last = (position[0], position[2]), (position[1], position[3])
-    found: list[Any] = []
-    node: Any = tree
-    while node is not None:
-        node = next((child for child in ast.iter_child_nodes(node) if _holds(child, first, last)), None)
-        if node is not None:
-            found.append(node)
-    return found
-
-
-def _holds(node: Any, first: tuple[int, int], last: tuple[int, int]) -> bool:
-    if not hasattr(node, "lineno"):
-        return False
-    return (node.lineno, node.col_offset) <= first and last <= (node.end_lineno, node.end_col_offset)
-
-
-@functools.lru_cache(maxsize=16)
-def _parsed(file: str) -> ast.Module | None:
-    try:
-        return ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return None
 
 
 _PLACE = re.compile(r":\d+")

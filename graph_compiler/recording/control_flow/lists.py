@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol
 
 from ...errors import TracingError
+from ...ir.source_nodes import Position
 from ...sizes import apply, expression_of, hint_of, is_symbolic
-from ..code.syntax import Position
 from .conversion import is_converted
 from .jumps import PREFIX
 from .regions import ArrayKind, Regions, regions

@@ -17,9 +17,9 @@ from typing import Any
 
 from ...errors import InvalidOption, NotCompilable, TracingError
 from ...forwarding import forwards
+from ...ir.source_nodes import Position
 from ...sizes import apply, hint_of, is_symbolic
 from ..code.ownership import is_users
-from ..code.syntax import Position
 from .branches import VALUE, BranchRecorder, Raised
 from .conversion import convert_function
 from .lists import NOWHERE, function_of, with_grown_lists, with_plain_lists

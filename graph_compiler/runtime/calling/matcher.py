@@ -46,16 +46,16 @@ from ..traits import arrays_written, write_argument
 class CallMiss:
     """Result of a call that did not complete and wrote nothing.
 
-    reason: the guard that failed, or the error of the generated function, as text.
+    reason(): returns a text about the guard that failed, or about the error of the generated function.
     problem: the exception that the generated function raised; None if a guard failed or the call does not
         fit.
     """
 
-    reason: str
+    reason: Callable[[], str]
     problem: Exception | None = None
 
 
-NO_FIT = CallMiss("the call does not fit")
+NO_FIT = CallMiss(lambda: "the call does not fit")
 
 
 class UndecidedValues(GuardFailed):
@@ -367,7 +367,7 @@ class _Matcher:
     def require(self, condition: str) -> str:
         return f"if not ({condition}): return {self.misfit}"
 
-    def require_of_sizes(self, condition: str, words: str) -> list[str]:
+    def require_of_sizes(self, condition: str, words: Callable[[], str]) -> list[str]:
         return [self.require(condition)]
 
     @functools.cached_property
@@ -390,11 +390,12 @@ class _UnknownSizeMatcher(_Matcher):
         name = self._places[symbol.source]
         return name if symbol.kind == "item" else f"size_of({name}, {symbol.axis})"
 
-    def require_of_sizes(self, condition: str, words: str) -> list[str]:
+    def require_of_sizes(self, condition: str, words: Callable[[], str]) -> list[str]:
+        text = f"{words()}, which does not hold for this call"
         return [
             f"condition = {condition}",
             "if condition is False: return None",
-            f"if condition is not True: conditions.append((condition, {words!r}))",
+            f"if condition is not True: conditions.append((condition, {text!r}))",
         ]
 
 

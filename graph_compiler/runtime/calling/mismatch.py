@@ -244,7 +244,7 @@ def why_missed(
         return variant.environment.reason()
     if given is None and variant.match(args, kwargs) is not None:
         # Only the first line: the rest of a framework's error is advice for its own users.
-        return variant.last_failure.strip().partition("\n")[0] or "it fits"
+        return variant.last_failure().strip().partition("\n")[0] or "it fits"
     return next(
         _differences(variant, args, kwargs, given),
         "an object among the arguments has attributes of its own that it had not while recording",

@@ -46,7 +46,7 @@ def test_exports_with_open_sizes_and_maps_over_devices() -> None:
     served = jax.jit(lambda x: graph.functional(graph.parameters, x))
     with pytest.raises(
         GuardFailed,
-        match=r"x\.shape\[1\] <= 64, assumed by .*test_uses\.py:\d+.*cannot be told.*constraints",
+        match=r"test_uses\.py:\d+ .*was recorded for x\.shape\[1\] <= 64, which cannot be told.*constraints",
     ):
         export.export(served)(jax.ShapeDtypeStruct(export.symbolic_shape("rows, length, 4"), np.float32))
     sizes = export.symbolic_shape("rows, length, 4", constraints=["length <= 64"])

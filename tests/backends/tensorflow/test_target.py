@@ -141,7 +141,8 @@ def test_guards_on_unknown_sizes_are_checked_when_the_function_runs() -> None:
             assert np.isnan(traced(tf.ones([2])).numpy()).all()
         else:
             with pytest.raises(
-                tf.errors.InvalidArgumentError, match=r"GuardFailed: x\.shape\[0\] > 2, assumed by"
+                tf.errors.InvalidArgumentError,
+                match=r"GuardFailed: .* was recorded for x\.shape\[0\] > 2, which",
             ):
                 traced(tf.ones([2]))
 
@@ -263,7 +264,7 @@ def test_a_guard_on_elements_is_checked_in_a_tf_function() -> None:
     graph = gc.transpile(lambda x: x * 2 if x.sum() > 0 else x - 1, to="tensorflow", args=(torch.ones(3),))
     traced = tf.function(lambda x: graph.functional({}, x))
     assert traced(tf.ones([3])).numpy().tolist() == [2, 2, 2]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="handed to Python were"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="was True when recorded and for this call is"):
         traced(-tf.ones([3]))
 
 

@@ -1,0 +1,131 @@
+"""Quotations of the user's source in messages: the expression at an origin, and its values."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any
+
+from .node import Origin
+from .source_nodes import nodes_around, statement_at, text_of
+
+# Longest quotation, and longest value in a message.
+MOST_COLUMNS = 80
+# Nodes that decide by a condition, which is their field ``test``, with the keyword before it.
+_DECISIONS: dict[type[ast.AST], str] = {
+    ast.If: "if",
+    ast.IfExp: "if",
+    ast.While: "while",
+    ast.Assert: "assert",
+}
+# Functions and methods that return the elements that Python reads from an array.
+_CONVERSIONS: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "float": (float,),
+    "complex": (complex,),
+    "item": (bool, int, float, complex),
+    "tolist": (list, bool, int, float, complex),
+}
+
+
+def place_of(origin: Origin) -> str:
+    """Return the user's expression at ``origin`` with its file and line, for a message.
+
+    If the expression is not found, the name of the recorded call takes its place.
+    """
+    around = _nodes(origin)
+    return f"`{_quoted(origin, around)}` at {origin.place}" if around else str(origin)
+
+
+def value_at(origin: Origin, value: Any) -> str:
+    """Return :func:`place_of`, after the kind of ``value`` if it is not the value of the whole expression.
+
+    ``value`` was read from an array at ``origin``.
+    """
+    around = _nodes(origin)
+    if not around or _has_value(around, value):
+        return place_of(origin)
+    kind = "a condition" if isinstance(value, bool) else "a list" if isinstance(value, list) else "a number"
+    return f"{kind} in {place_of(origin)}"
+
+
+def recorded(origin: Origin, value: Any) -> str:
+    """Return the beginning of a message: that the elements read at ``origin`` were ``value``."""
+    return f"{value_at(origin, value)} was {shortened(repr(value))} when recorded"
+
+
+def shortened(text: str) -> str:
+    """Return ``text``, or its beginning and ``...`` if it has more than ``MOST_COLUMNS`` characters."""
+    return text if len(text) <= MOST_COLUMNS else f"{text[: MOST_COLUMNS - 3]}..."
+
+
+def _nodes(origin: Origin) -> tuple[Any, ...]:
+    """Return the syntax nodes around the smallest expression at ``origin``, outermost first.
+
+    Where Python does not tell the position in the line (Python 3.10), return the statement at the line.
+    Return an empty tuple if the source is not found, or if the instruction is unknown: then the line need
+    not be the user's, and the file need not be the one that was recorded.
+    """
+    if origin.instruction is None:
+        return ()
+    code, offset = origin.instruction
+    if around := nodes_around(code, offset):
+        return around
+    statement = statement_at(code.co_filename, origin.line)
+    return () if statement is None else (statement,)
+
+
+def _quoted(origin: Origin, around: tuple[Any, ...]) -> str:
+    """Return the source of the last of the nodes in one line of at most ``MOST_COLUMNS`` characters.
+
+    A condition comes with the keyword of its statement, and the iterable of a ``for`` with its head.
+    """
+    file, node = origin.file, around[-1]
+    if isinstance(node, ast.stmt):
+        return shortened(_head(node))
+    outer = around[-2]
+    if isinstance(outer, (ast.For, ast.AsyncFor)) and node is outer.iter:
+        return shortened(_head(outer))
+    keyword = f"{_DECISIONS[type(outer)]} " if _is_test(node, outer) else ""
+    return shortened(keyword + _source(file, node))
+
+
+def _is_test(node: ast.AST, outer: Any) -> bool:
+    return type(outer) in _DECISIONS and outer.test is node
+
+
+def _has_value(around: tuple[Any, ...], value: Any) -> bool:
+    """Return True if the expression itself has the value that was read at its instruction.
+
+    Otherwise the value may be one that a part of it needs, such as the index in ``table[n]``.
+    """
+    node = around[-1]
+    # Python reads the parts of ``a and b``, ``not a`` and ``a < b < c``.
+    if isinstance(node, (ast.stmt, ast.BoolOp, ast.UnaryOp)):
+        return False
+    if isinstance(node, ast.Compare):
+        return len(node.ops) == 1
+    outer = around[-2]
+    if isinstance(outer, (ast.BoolOp, ast.UnaryOp)) or _is_test(node, outer):
+        return True
+    function = node.func if isinstance(node, ast.Call) else None
+    name = getattr(function, "id", None) or getattr(function, "attr", None)
+    return type(value) in _CONVERSIONS.get(name, ())
+
+
+def _head(statement: ast.stmt) -> str:
+    """Return the first line of a statement as ``unparse`` writes it, without its body and its colon."""
+    head: Any = copy.copy(statement)
+    if isinstance(head, ast.Assert):
+        head.msg = None
+    elif hasattr(head, "body"):
+        head.body, head.orelse = [ast.Pass()], []
+    first, _, rest = ast.unparse(head).partition("\n")
+    return first.removesuffix(":") if rest else first
+
+
+def _source(file: str, node: ast.AST) -> str:
+    text = ast.get_source_segment(text_of(file), node) or ""
+    # ``unparse`` writes an expression of several lines in one, without its comments.
+    return text if "\n" not in text else ast.unparse(node)

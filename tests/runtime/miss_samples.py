@@ -1,0 +1,228 @@
+"""Functions that decide by values or sizes, each with a call that decides otherwise and the expected message.
+
+pytest rewrites the ``assert`` statements of test modules, but not those of this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+ALL = ("torch", "jax", "tensorflow", "numpy")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A function, the elements of its array in two calls, and the message about the second call.
+
+    message: the message, in which ``@`` stands for the file and line.
+    sources: frameworks that the function may be written in.
+    """
+
+    function: Callable[[Any], Any]
+    recorded: list[float]
+    other: list[float]
+    message: str
+    sources: tuple[str, ...] = ALL
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+
+def branch_on_an_element(x: Any) -> Any:
+    if x[0] > 10:
+        return x * 2
+    return x - 1
+
+
+def branch_on_a_size(x: Any) -> Any:
+    if x.shape[0] > 2:
+        return x * 2
+    return x - 1
+
+
+def first_of_two_conditions(x: Any) -> Any:
+    return x * 2 if x[0] > 0 and x[1] > 0 else x
+
+
+def second_of_two_conditions(x: Any) -> Any:
+    return x * 2 if x[0] > 0 and x[1] > 0 else x
+
+
+def chained_comparison(x: Any) -> Any:
+    return x * 2 if 0 < x[0] < 5 else x
+
+
+def condition_in_bool(x: Any) -> Any:
+    return x * bool(x[0] > 0)
+
+
+def condition_in_a_helper(x: Any) -> Any:
+    return _halved_if_positive(x)
+
+
+def _halved_if_positive(rows: Any) -> Any:
+    return rows / 2 if rows[0] > 0 else rows
+
+
+def size_as_an_index(x: Any) -> Any:
+    return x * (0, 1, 2, 3, 4)[x.shape[0]]
+
+
+def number_as_an_index(x: Any) -> Any:
+    return x * (0, 1, 2, 3, 4)[int(x[0])]
+
+
+def trip_count_of_while(x: Any) -> Any:
+    while x[0] < 20:
+        x = x * 2
+    return x
+
+
+def trip_count_of_for(x: Any) -> Any:
+    for step in range(int(x[0])):
+        x = x * (step + 2)
+    return x
+
+
+def asserted(x: Any) -> Any:
+    assert x[0] > 0, "the first element must be positive"
+    return x * 2
+
+
+def rows_of_a_mask(x: Any) -> Any:
+    rows = x[x > 0]
+    return rows * 2 if rows.shape[0] == 3 else rows
+
+
+def condition_of_several_lines(x: Any) -> Any:
+    if (
+        x[0]
+        # A comment is not quoted.
+        > 10
+    ):
+        return x * 2
+    return x
+
+
+def long_condition(x: Any) -> Any:
+    return x if x[0] * 1.0 + x[1] * 1.0 + x[2] * 1.0 + x[0] * 2.0 + x[1] * 2.0 + x[2] * 2.0 > 0 else -x
+
+
+def list_of_elements(x: Any) -> Any:
+    return x * max(x.tolist(), default=0)
+
+
+SAMPLES = (
+    Sample(
+        branch_on_an_element,
+        [11, 2, 3],
+        [1, 2, 3],
+        "`if x[0] > 10` at @ was True when recorded and is False for this call",
+    ),
+    Sample(
+        branch_on_a_size,
+        [1, 2, 3],
+        [1],
+        "`if x.shape[0] > 2` at @ was recorded for x.shape[0] > 2, and x.shape[0] is 1 for this call",
+    ),
+    Sample(
+        first_of_two_conditions,
+        [1, 2, 3],
+        [-1, 2, 3],
+        "`x[0] > 0` at @ was True when recorded and is False for this call",
+    ),
+    Sample(
+        second_of_two_conditions,
+        [1, 2, 3],
+        [1, -2, 3],
+        "`x[1] > 0` at @ was True when recorded and is False for this call",
+    ),
+    Sample(
+        chained_comparison,
+        [1, 2, 3],
+        [9, 2, 3],
+        "a condition in `if 0 < x[0] < 5` at @ was True when recorded and is False for this call",
+    ),
+    Sample(
+        condition_in_bool,
+        [1, 2, 3],
+        [-1, 2, 3],
+        "`bool(x[0] > 0)` at @ was True when recorded and is False for this call",
+        ("torch", "jax", "tensorflow"),
+    ),
+    Sample(
+        condition_in_a_helper,
+        [1, 2, 3],
+        [-1, 2, 3],
+        "`if rows[0] > 0` at @ was True when recorded and is False for this call",
+    ),
+    Sample(
+        size_as_an_index,
+        [1, 2, 3],
+        [1, 2],
+        "`(0, 1, 2, 3, 4)[x.shape[0]]` at @ was recorded for x.shape[0] == 3, and x.shape[0] is 2 for this call",
+    ),
+    Sample(
+        number_as_an_index,
+        [1, 2, 3],
+        [2, 2, 3],
+        "a condition in `(0, 1, 2, 3, 4)[int(x[0])]` at @ was True when recorded and is False for this call",
+        ("jax",),
+    ),
+    Sample(
+        number_as_an_index,
+        [1, 2, 3],
+        [2, 2, 3],
+        "a number in `(0, 1, 2, 3, 4)[int(x[0])]` at @ was 1 when recorded and is 2 for this call",
+        ("numpy",),
+    ),
+    Sample(
+        trip_count_of_while,
+        [11, 2, 3],
+        [1, 2, 3],
+        "`while x[0] < 20` at @ was False when recorded and is True for this call",
+    ),
+    Sample(
+        trip_count_of_for,
+        [1, 2, 3],
+        [2, 2, 3],
+        "a number in `for step in range(int(x[0]))` at @ was 1 when recorded and is 2 for this call",
+        ("numpy",),
+    ),
+    Sample(
+        asserted,
+        [1, 2, 3],
+        [-1, 2, 3],
+        "`assert x[0] > 0` at @ was True when recorded and is False for this call",
+    ),
+    Sample(
+        rows_of_a_mask,
+        [1, 2, 3],
+        [-1, 2, 3],
+        "`if rows.shape[0] == 3` at @ was recorded for rows_dim0 == 3, and rows_dim0 is 2 for this call",
+        ("torch", "numpy"),
+    ),
+    Sample(
+        condition_of_several_lines,
+        [11, 2, 3],
+        [1, 2, 3],
+        "`if x[0] > 10` at @ was True when recorded and is False for this call",
+    ),
+    Sample(
+        long_condition,
+        [1, 2, 3],
+        [-1, -2, -3],
+        "`if x[0] * 1.0 + x[1] * 1.0 + x[2] * 1.0 + x[0] * 2.0 + x[1] * 2.0 + x[2] * 2....` at @ was True when "
+        "recorded and is False for this call",
+    ),
+    Sample(
+        list_of_elements,
+        [float(number) for number in range(40)],
+        [float(number) for number in range(39)] + [50.0],
+        "element [39] of `x.tolist()` at @ was 39.0 when recorded and is 50.0 for this call",
+        ("torch",),
+    ),
+)
