@@ -392,7 +392,7 @@ _HEADS = ("module", "class", "operations", "output", "parameters", "multiply-add
 _NUMBERS = (2, 4, 5)
 # This column may need several lines.
 _OUTPUT = 3
-_UNITS = ((1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (10_000, "k"))
+_UNITS = ((1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 
 
 class Summary:
@@ -514,12 +514,16 @@ class Summary:
 def format_count(number: int | None) -> str:
     """Return a number of multiply-adds as text: from 10,000 on three digits and a unit, ``"?"`` for None.
 
-    >>> format_count(4_089_184_256), format_count(960), format_count(None)
-    ('4.09 G', '960', '?')
+    >>> format_count(4_089_184_256), format_count(52_340), format_count(960), format_count(None)
+    ('4.09 G', '52.3 k', '960', '?')
     """
     if number is None:
         return "?"
-    return next((f"{number / unit:.3g} {letter}" for unit, letter in _UNITS if number >= unit), f"{number:,}")
+    if number < 10_000:
+        return f"{number:,}"
+    # The unit is that of the rounded number: 999,999 is 1 M.
+    rounded = float(f"{number:.3g}")
+    return next(f"{rounded / unit:g} {letter}" for unit, letter in _UNITS if rounded >= unit)
 
 
 def summary(graph: Graph, depth: int | None = None, variant: int = 0) -> Summary:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import graph_compiler
+from graph_compiler.visualise.summary import format_count
 
 torch = pytest.importorskip("torch")
 
@@ -250,3 +251,19 @@ def test_what_blocks_do_counts_as_often_as_they_are_run() -> None:
     graph = graph_compiler.compile(scanned, to="numpy", args=given)
     assert graph.summary().total.operations == sum(graph.function_frequencies().values())
     assert f"{graph.summary().total.operations} operations" in graph.explain()
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (9_999, "9,999"),
+        (10_000, "10 k"),
+        (52_340, "52.3 k"),
+        (999_999, "1 M"),
+        (12_300_000, "12.3 M"),
+        (2_000_000_000_000, "2 T"),
+        (1_234_000_000_000_000, "1230 T"),
+    ],
+)
+def test_counts_have_three_digits_and_a_unit(number: int, text: str) -> None:
+    assert format_count(number) == text
