@@ -180,7 +180,7 @@ def graph_at(module: str, name: str) -> Graph:
 
 
 _NEED_A_VARIANT = frozenset({
-    "source", "parameters", "constants", "guards", "to_networkx", "functional", "verify", "save", "to",
-    "list_missing", "function_frequencies", "state", "trained", "_differentiable", "frozen", "as_module",
-    "train", "eval", "show", "summary",
+    "program", "source", "parameters", "constants", "guards", "to_networkx", "functional", "verify", "save",
+    "to", "list_missing", "function_frequencies", "state", "trained", "_differentiable", "frozen",
+    "as_module", "train", "eval", "show", "summary",
 })  # fmt: skip

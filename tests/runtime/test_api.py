@@ -87,8 +87,16 @@ def test_static_arguments_are_no_arrays_and_equal_objects_are_the_same() -> None
 def test_static_arguments_that_cannot_be() -> None:
     with pytest.raises(CallMismatch, match="cannot be hashed"):
         graph_compiler.compile(lambda x, how: x, static_argnums=1)(torch.ones(1), [2])
-    with pytest.raises(CallMismatch, match="no argument 'who'"):
+    with pytest.raises(CallMismatch, match="no argument 'who'; it has x, how"):
         graph_compiler.compile(lambda x, how: x, static_argnames="who")
+
+
+@pytest.mark.parametrize("options", [{"static_argnames": "how"}, {"static_argnums": 3}])
+def test_static_arguments_of_a_function_without_parameters(options: dict[str, Any]) -> None:
+    with pytest.raises(CallMismatch, match=r"the function has no argument ('how'|3); it has none"):
+        graph_compiler.compile(lambda: torch.ones(2), **options)
+    # A class without a signature may take anything.
+    graph_compiler.compile(dict, **options, source="torch")
 
 
 # ------------------------------------------------------------------------------------- baking
@@ -204,7 +212,18 @@ def test_what_is_missing_is_listed() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["verify", "save", "to", "list_missing", "function_frequencies", "state", "as_module", "train", "eval"],
+    [
+        "program",
+        "verify",
+        "save",
+        "to",
+        "list_missing",
+        "function_frequencies",
+        "state",
+        "as_module",
+        "train",
+        "eval",
+    ],
 )
 def test_a_lazy_graph_says_so(name: str) -> None:
     with pytest.raises(NotTraced, match="has not been called yet"):

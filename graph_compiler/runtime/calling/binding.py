@@ -45,22 +45,24 @@ def positional(function: Callable[..., Any]) -> list[str]:
     ['x', 'y']
     """
     return [
-        p.name for p in _known_parameters(function) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        p.name
+        for p in _known_parameters(function) or ()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
     ]
 
 
 def is_open_ended(function: Callable[..., Any]) -> bool:
     parameters = _known_parameters(function)
-    return not parameters or any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    return parameters is None or any(p.kind is p.VAR_POSITIONAL for p in parameters)
 
 
 def known_names(function: Callable[..., Any]) -> list[str] | None:
     """Return the parameter names of ``function``.
 
-    Return None if the function takes ``**kwargs`` or no parameters, or if its signature is unknown.
+    Return None if the function takes ``**kwargs``, or if its signature is unknown.
     """
     parameters = _known_parameters(function)
-    if not parameters or any(p.kind is p.VAR_KEYWORD for p in parameters):
+    if parameters is None or any(p.kind is p.VAR_KEYWORD for p in parameters):
         return None
     return [p.name for p in parameters]
 
@@ -75,7 +77,7 @@ def require_arguments(function: Callable[..., Any], option: str, names: Iterable
     if unknown:
         raise CallMismatch(
             f"{option}: the function has no argument {', '.join(map(repr, unknown))}; it has "
-            f"{', '.join(known or ())}"
+            f"{', '.join(known or ()) or 'none'}"
         )
 
 
@@ -91,9 +93,9 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
         return None
 
 
-def _known_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+def _known_parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
     found = signature_of(function)
-    return list(found.parameters.values()) if found else []
+    return None if found is None else list(found.parameters.values())
 
 
 # ---------------------------------------------------------------------------------------------------- binding

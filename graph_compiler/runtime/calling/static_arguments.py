@@ -41,7 +41,8 @@ class StaticArguments:
             unknown := [number for number in numbers if not -len(order) <= number < len(order)]
         ):
             raise CallMismatch(
-                f"static_argnums: the function has no argument {unknown[0]}; it has {', '.join(order)}"
+                f"static_argnums: the function has no argument {unknown[0]}; it has "
+                f"{', '.join(order) or 'none'}"
             )
         numbers = {number + len(order) if number < 0 else number for number in numbers}
         self.names = frozenset(names | {order[number] for number in numbers if number < len(order)})
