@@ -369,7 +369,7 @@ class ConcreteFunctions:
         """Return the result, and the values of the tensors that ``extra`` added to the trace.
 
         Raise ``NewShape`` under the conditions of ``CompiledShapes.note``, and ``NotTraceable`` for a
-        sparse or ragged tensor.
+        sparse or ragged tensor, or if tracing raises a ``ValueError``.
         """
         key, tensors = _key_and_tensors(args)
         traced = self._traced.get(key)
@@ -391,7 +391,13 @@ class ConcreteFunctions:
 
         # The signature of the wrapped function has other arguments.
         del flat.__wrapped__
-        concrete = tf.function(flat, autograph=False, **self._options).get_concrete_function(*tensors)
+        try:
+            concrete = tf.function(flat, autograph=False, **self._options).get_concrete_function(*tensors)
+        except ValueError as problem:
+            # Shape inference rejects some shapes that kernels accept, such as a pooling window larger than
+            # its axis. If the error is one of the call, the kernels raise it.
+            reason = " ".join(str(problem).split())[:_MAX_ERROR_LENGTH]
+            raise NotTraceable(f"TensorFlow cannot trace it: {reason}") from problem
         return _Trace(concrete, *forms[-1])
 
 
@@ -579,9 +585,11 @@ class Compiled:
         return self._operation_by_operation(why, args)
 
     def _operation_by_operation(self, why: str, args: tuple[Any, ...]) -> Any:
+        # If this raises, too, the call is wrong, and later calls may be compiled.
+        result = self._function(*args)
         self._why_not_traced, self._run = why, self._function
         log.info("%s is not compiled: %s", self.__name__, self._why_not_traced)
-        return self._function(*args)
+        return result
 
     def _note_writes(self) -> list[Any]:
         graph = tf.compat.v1.get_default_graph()
