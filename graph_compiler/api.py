@@ -22,7 +22,7 @@ from .registration import FrontendEntry, backends, frontends, is_module, respond
 from .runtime import Graph, LazyGraph
 from .runtime.boundary import public
 from .runtime.calling.binding import require_arguments
-from .runtime.calling.static_arguments import StaticArguments, StaticGraph, own_static_arguments
+from .runtime.calling.static_arguments import StaticArguments, own_static_arguments
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.frameworks import backend_of, frontend_of
 from .runtime.lazy import DeferredPipeline, UnifiedGraph
@@ -30,6 +30,7 @@ from .runtime.options import short_repr, validated
 from .runtime.overloads import declared
 from .runtime.pipeline import NarrowingPolicy, Options, Pipeline
 from .runtime.saving import load as files
+from .runtime.static_graph import StaticGraph
 from .runtime.variant import Compilation
 
 
@@ -186,7 +187,7 @@ class _GraphRequest:
         if self.static == (None, None):
             return (LazyGraph if self.is_lazy else Graph)(pipeline, pipeline.name, *self.limits)
         graph = StaticGraph(pipeline, pipeline.name, *self.limits)
-        graph.statics = StaticArguments(pipeline.function, *self.static)
+        graph._statics = StaticArguments(pipeline.function, *self.static)
         return graph
 
 

@@ -1,4 +1,4 @@
-"""Preparation of exceptions that leave public functions, and of the target's that belong to a recorded call.
+"""Exceptions and warnings that leave public functions, and the target's that belong to a recorded call.
 
 Exceptions of the user's code and errors of this package pass. Any other exception is a bug and becomes
 ``InternalError``. Tracebacks show only the user's lines, unless ``GRAPH_COMPILER_TRACEBACK=full`` is set in
@@ -13,11 +13,13 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from ..codegen import Program
 from ..codegen.standing_alone import portable
+from ..contracts import Target
 from ..errors import GraphCompilerError, InternalError, TargetRefused
 from ..forwarding import PASSING
 from ..ir.node import Node, Origin
@@ -25,10 +27,6 @@ from ..ir.quotation import place_of
 from ..recording.code.ownership import owner_of
 from ..recording.faults import owner_of_frame, owner_of_problem
 from ..recording.lock import stage
-
-if TYPE_CHECKING:
-    from .variant import Variant
-
 
 Public = TypeVar("Public", bound=Callable[..., Any])
 _REPORT = (
@@ -188,24 +186,34 @@ def _is_line_of_user(frame: FrameType) -> bool:
     )
 
 
+# --------------------------------------------------------------------------------------------------- warnings
+_PACKAGE = str(Path(__file__).parents[1])
+
+
+def level_of_user() -> int:
+    """Return the ``stacklevel`` of the first frame outside this package, counted from the caller as 1."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 # --------------------------------------------------------------------------------------------------- refusals
 # Translation of the target framework's exceptions to the recorded call that caused them.
 
 
-def raise_refused(variant: Variant, problem: Exception) -> NoReturn:
-    """Raise an exception of a variant's generated function again.
+def raise_refused(problem: Exception, program: Program, target: Target, same_framework: bool) -> NoReturn:
+    """Raise an exception of the generated function ``program`` again.
 
     If the target is not the original's framework and rejected the arguments of a recorded operation,
     raise ``TargetRefused`` instead. Errors of this package and signals to compilers pass unchanged.
     """
-    is_own = variant.is_own is None or isinstance(problem, GraphCompilerError)
-    words = None if is_own else variant.target.refusal(problem)
-    origin = None if words is None else _origin(variant.program, lines_of(variant.program, problem))
+    is_own = same_framework or isinstance(problem, GraphCompilerError)
+    words = None if is_own else target.refusal(problem)
+    origin = None if words is None else _origin(program, lines_of(program, problem))
     if origin is None:
         raise problem
-    raise TargetRefused(
-        f"{origin}: {variant.target.name} refuses what was recorded there: {words}"
-    ) from problem
+    raise TargetRefused(f"{origin}: {target.name} refuses what was recorded there: {words}") from problem
 
 
 def lines_of(program: Program, problem: Exception) -> list[int]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from ..ir.graph import Graph as IRGraph
     from ..passes import GraphPass
+    from .calling.static_arguments import StaticArguments
     from .containers import LazyMethod
     from .over_limit import VariantLimit
     from .pipeline import Pipeline
@@ -210,6 +211,8 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     _from_bytes: ClassVar[Callable[[bytes], Graph]]
     # Descriptor that binds a graph of a function as a method.
     _method: LazyMethod | None = None
+    # Static arguments of a ``StaticGraph``.
+    _statics: StaticArguments | None = None
 
     def __init__(
         self,
@@ -369,7 +372,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         >>> graph.load_weights({"weight": torch.ones(2, 3), "bias": torch.zeros(2)})(torch.ones(4, 3)).shape
         (4, 2)
         """
-        from .saving.load import load_weights
+        from .saving.load_weights import load_weights
 
         with self._locked():
             load_weights(self, source)

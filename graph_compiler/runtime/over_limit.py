@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import collections
 import re
-import sys
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import TooManyVariants
 from ..trees import iterate_structure
+from .boundary import level_of_user
 from .calling.mismatch import why_missed
 from .foreign_objects import recorded_types
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from .pipeline import Pipeline
     from .variant import Variant
 
-_PACKAGE = str(Path(__file__).parents[1])
 _REMEDY = "Raise max_variants, or pass what differs as an array"
 
 
@@ -106,11 +104,3 @@ def _most_frequent_reason(variants: Sequence[Variant], args: tuple[Any, ...], kw
     kinds = [re.sub(r"\d+", "", reason) for reason in reasons]
     kind, count = collections.Counter(kinds).most_common(1)[0]
     return f"{reasons[-1 - kinds[::-1].index(kind)]} (so of {count} of {len(reasons)})"
-
-
-def level_of_user() -> int:
-    """Return the ``stacklevel`` of the first frame outside this package, counted from the caller as 1."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame, level = frame.f_back, level + 1
-    return level

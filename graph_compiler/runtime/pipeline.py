@@ -69,12 +69,12 @@ from ..recording.state.contents import refuse_iterators
 from ..recording.state.places import Stateful, StatePlace, reserved
 from ..registration import entry_method
 from ..trees import Branch, Tree, iterate_structure, unfixed
+from .boundary import level_of_user
 from .calling.matcher import narrows
 from .foreign_objects import CallConverter, ProxyClasses
 from .foreign_state import ConversionCache, UncachedConversion, WriteBack, convert_array
 from .frameworks import backend_of
 from .options import require_function, short_repr
-from .over_limit import level_of_user
 from .variant import Compilation, Variant, VariantRecording
 from .weights import NativeWeights, NoWeights, require_loaded
 

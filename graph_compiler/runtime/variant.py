@@ -591,7 +591,7 @@ class Variant:
                 raise missing_weight_error(self.graph, problem.args[0]) from None
             is_open = any(None in tuple(getattr(leaf, "shape", ())) for leaf in leaves)
             if not (is_open and isinstance(problem, (TypeError, AttributeError))):
-                raise_refused(self, problem)
+                raise_refused(problem, self.program, self.target, self.is_own is None)
             raise GuardFailed(
                 f"{self.graph.name}: Python has to know a size that is not known yet ({problem}); give the "
                 "shapes"

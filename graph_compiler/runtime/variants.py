@@ -428,7 +428,7 @@ class RecordingMethods:
         result = variant.run(leaves, args, kwargs)
         if isinstance(result, CallMiss):
             if result.problem is not None:
-                raise_refused(variant, result.problem)
+                raise_refused(result.problem, variant.program, variant.target, variant.is_own is None)
             raise GuardFailed(
                 f"{self.name}: a guard fails on the very call that was recorded: {result.reason()}. Where "
                 "each step of a loop has other elements, they cannot decide in Python: compute with the "

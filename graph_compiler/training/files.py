@@ -16,8 +16,8 @@ from ..contracts import Target
 from ..contracts.training import Arrays, StepState, Training
 from ..errors import GraphCompilerError, InvalidFile, NotSerialisable
 from ..ops.dtypes import dtype_name
-from ..runtime.saving.load import HashedFile, stored_arrays
 from ..runtime.saving.pieces import safetensors_of
+from ..runtime.saving.stored_arrays import HashedFile, stored_arrays
 from .plan import TrainingPlan
 
 FORMAT, VERSION, KEY = "graph_compiler.training", 1, "graph_compiler"

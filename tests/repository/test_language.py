@@ -34,10 +34,6 @@ CYCLES: dict[str, str] = {
     "graph_compiler.runtime.graph": "methods of graphs, in files of their own, take the graph itself",
     "graph_compiler.runtime.variant": _TAKEN,
     "graph_compiler.runtime.pipeline": _TAKEN,
-    "graph_compiler.runtime.verify": "loaded with the first verification, whose summary others name",
-    "graph_compiler.runtime.calling.mismatch": "loaded to explain a call that does not match",
-    "graph_compiler.runtime.saving.save": "loaded with the first file",
-    "graph_compiler.runtime.saving.load": "loaded with the first weights of a file",
 }
 
 

@@ -23,7 +23,7 @@ import numpy as np  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import InvalidFile  # noqa: E402
-from graph_compiler.runtime.saving.load import HashedFile, stored_arrays  # noqa: E402
+from graph_compiler.runtime.saving.stored_arrays import HashedFile, stored_arrays  # noqa: E402
 
 TARGETS = ("torch", "jax", "tensorflow", "numpy")
 WIDTH, LAYERS = 2048, 4

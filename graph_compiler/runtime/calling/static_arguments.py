@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import CallMismatch
 from ...trees import Fixed
-from ..boundary import public
-from ..graph import Graph
-from ..lazy import LazyGraph
-from .binding import AlternativeCalls, is_open_ended, known_names, positional, require_arguments
-
-if TYPE_CHECKING:
-    from ..verify import VerificationSummary
+from .binding import is_open_ended, known_names, positional, require_arguments
 
 
 class StaticArguments:
@@ -99,43 +92,3 @@ def own_static_arguments(function: Callable[..., Any], argnums: Any, argnames: A
 
 def _as_iterable(item: Any) -> Iterable[Any]:
     return (item,) if isinstance(item, (int, str)) else item or ()
-
-
-class StaticGraph(LazyGraph):
-    """Lazy graph with static arguments.
-
-    statics: the static arguments. The creator sets the attribute after construction.
-    """
-
-    statics: StaticArguments
-
-    @functools.cached_property
-    def _alternative_calls(self) -> AlternativeCalls:
-        return AlternativeCalls(self, self.statics.names)
-
-    @public
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = self.statics.marked(args, kwargs)
-        return Graph.__call__(self, *args, **kwargs)
-
-    def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Any:
-        args, kwargs = self.statics.marked(args, kwargs)
-        return super().add_variant(args, kwargs, why)
-
-    def verify(
-        self,
-        runs: int = 2,
-        rtol: float | None = None,
-        atol: float | None = None,
-        seed: int = 0,
-        args: Any = None,
-        kwargs: Any = None,
-    ) -> VerificationSummary:
-        if args is not None or kwargs is not None:
-            args, kwargs = self.statics.marked(tuple(args or ()), dict(kwargs or {}))
-        return super().verify(runs, rtol, atol, seed, args, kwargs)
-
-    def _purely(
-        self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any, **options: Any
-    ) -> Any:
-        return super()._purely(parameters, *self.statics.marked(args, kwargs), *rest, **options)

@@ -1,41 +1,32 @@
-"""Loading of saved graphs, and of weights into graphs."""
+"""Loading of saved graphs."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-import math
 import os
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
 from ...contracts import Backend, Frontend, Live, Target, Weights
-from ...errors import (
-    FrameworkNotInstalled,
-    GraphCompilerError,
-    GuardFailed,
-    InvalidFile,
-    InvalidOption,
-    NotTraced,
-    WeightsMismatch,
-)
+from ...errors import FrameworkNotInstalled, GraphCompilerError, GuardFailed, InvalidFile
 from ...ir.graph import Graph as IRGraph
 from ...ir.json import KEY, NAME, matching
-from ...ops.dtypes import ITEMSIZE, NARROWED, dtype_name
+from ...ops.dtypes import ITEMSIZE, NARROWED
 from ...recording import EnvironmentGuards
 from ...recording.environment_guards import EnvironmentGuard
 from ..calling.binding import MissingOriginal
-from ..calling.static_arguments import StaticGraph
 from ..frameworks import MissingFrontend
 from ..graph import Graph
-from ..options import path_of, short_repr
+from ..options import path_of
 from ..pipeline import Options, Pipeline
+from ..static_graph import StaticGraph
 from ..variant import Variant, VariantRecording
 from .decode import (
     binding_from_json,
@@ -47,100 +38,10 @@ from .decode import (
     require_stored,
     statics_of,
 )
-from .pieces import ENCODED, FILES
-
-if TYPE_CHECKING:
-    from ..graph import Graph
+from .pieces import FILES
+from .stored_arrays import HashedFile, stored_arrays
 
 
-# ---------------------------------------------------------------------------------------------- stored arrays
-# Reading of safetensors files array by array, so that the whole file is never in memory.
-
-# JAX and TensorFlow adopt memory that is aligned to this many bytes, and copy other memory.
-_ALIGNED = 64
-_PIECE = 1 << 22
-# Maximum length of a header in the safetensors library.
-_MAX_HEADER = 100_000_000
-_WIDTHS = {
-    code: 1 if code == "BOOL" else int("".join(filter(str.isdigit, code))) // 8 for code in ENCODED.values()
-}
-
-
-class HashedFile:
-    """Reader of a file from beginning to end, with the SHA-256 digest of what was read."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._digest = file, hashlib.sha256()
-
-    def bytes(self, count: int) -> bytes:
-        return self.memory(count).tobytes()
-
-    def memory(self, count: int) -> np.ndarray[Any, Any]:
-        """Read ``count`` bytes into new, aligned memory. Raise ``InvalidFile`` if the file ends before."""
-        held = np.empty(count + _ALIGNED, np.uint8)
-        begin = -held.ctypes.data % _ALIGNED
-        filled = held[begin : begin + count]
-        for place in range(0, count, _PIECE):
-            self._fill(filled[place : place + _PIECE].data)
-        return filled
-
-    def require(self, digest: Any, name: str) -> None:
-        if self._file.read(1) or self._digest.hexdigest() != digest:
-            raise InvalidFile(f"{name} was altered or damaged since it was saved")
-
-    def _fill(self, piece: memoryview) -> None:
-        place = 0
-        while place < len(piece):
-            # A file without a buffer may return less than it was asked for.
-            count = self._file.readinto(piece[place:])  # type: ignore[attr-defined]
-            if not count:
-                raise InvalidFile("the file ends too early")
-            place += count
-        self._digest.update(piece)
-
-
-class StoredArray(NamedTuple):
-    """An array of a safetensors file, in aligned memory of its own.
-
-    encoded: code of the dtype in the file.
-    shape: shape in the file.
-    memory: the bytes, as a one-dimensional array of uint8.
-    """
-
-    encoded: str
-    shape: tuple[int, ...]
-    memory: np.ndarray[Any, Any]
-
-
-def stored_arrays(file: HashedFile) -> Iterator[tuple[str, str, np.ndarray[Any, Any]]]:
-    return ((name, stored.encoded, stored.memory) for name, stored in shaped_arrays(file))
-
-
-def shaped_arrays(file: HashedFile) -> Iterator[tuple[str, StoredArray]]:
-    """Yield the name and the array of each entry of a safetensors file, in the order of the data.
-
-    Raise ``InvalidFile`` if the header is too long, if an array does not begin where the one before it
-    ends, or if its size is not that of its shape.
-    """
-    length = int.from_bytes(file.bytes(8), "little")
-    if length > _MAX_HEADER:
-        raise InvalidFile(f"a header of {length} bytes is no header")
-    header = read_json(file.bytes(length))
-    header.pop("__metadata__", None)
-    place = 0
-    # The header may list the arrays in any order, and the file is read from beginning to end.
-    for name, entry in sorted(header.items(), key=lambda item: list(map(int, item[1]["data_offsets"]))):
-        begin, end = entry["data_offsets"]
-        # Arrays follow each other without gaps, as the format requires.
-        if begin != place or end - begin != math.prod(entry["shape"]) * _WIDTHS[entry["dtype"]]:
-            raise InvalidFile(
-                f"{name} does not lie where the array before it ends, or its size is not that of its shape"
-            )
-        place = end
-        yield name, StoredArray(entry["dtype"], tuple(entry["shape"]), file.memory(end - begin))
-
-
-# ------------------------------------------------------------------------------------------------------- load
 @dataclass
 class LoadedPipeline(Pipeline):
     """Pipeline of a loaded graph, which writes saved recordings for targets.
@@ -311,7 +212,7 @@ def _graph_in(
     # A loaded graph records nothing, so it must never reach its limit.
     graph = (Graph if statics is None else StaticGraph)(pipeline, pipeline.name, max_variants=len(graphs) + 1)
     if statics is not None and isinstance(graph, StaticGraph):
-        graph.statics = statics
+        graph._statics = statics
     held = LoadedWeights(arrays, trained, frozen, training)
     try:
         for one, answered in zip(graphs, modes):
@@ -433,115 +334,3 @@ def _array(encoded: str, stored: np.ndarray[Any, Any], dtype: str, shape: Any, n
     elif len(stored) != width * count:
         raise InvalidFile(f"an array of type {dtype} and shape {shape} has {len(stored)} bytes")
     return native.from_bytes(stored, dtype, tuple(shape))
-
-
-# ----------------------------------------------------------------------------------------------- load weights
-# Loading of weights from files or arrays into a graph's modules: either all of them or none.
-
-_DTYPES = {code: dtype for dtype, code in ENCODED.items() if not dtype.startswith("complex")}
-
-
-def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
-    if not isinstance(source, (str, os.PathLike, Mapping)):
-        raise InvalidOption(
-            f"source is {short_repr(source)}, and has to be a safetensors file, a folder of them, or a dict "
-            "of arrays by name"
-        )
-    owners = _owners(graph)
-    given = dict(source) if isinstance(source, Mapping) else dict(_in_files(path_of("source", source)))
-    expected = {name: one for one in owners for name in one.names()}
-    other_names = {name: known for one in owners for name, known in one.other_names().items()}
-    named = {
-        name if name in expected else other_names.get(name, name): array for name, array in given.items()
-    }
-    named = {**_recompute(expected, named), **named}
-    if problems := [*_names_wrong(expected, named), *_arrays_wrong(expected, named)]:
-        raise WeightsMismatch(
-            f"{graph.name}: these are not the weights of the model; nothing was changed.\n  "
-            + "\n  ".join(problems)
-        )
-    for name, array in named.items():
-        # All arrays were checked before, so that an error changes nothing.
-        expected[name].fill(name, array)
-
-
-def _owners(graph: Graph) -> list[Any]:
-    found = [
-        variant.recording.weights.fillable for variant in graph.variants if variant.recording is not None
-    ]
-    if not graph.variants:
-        raise NotTraced(
-            f"{graph.name}: nothing is recorded yet; pass args= or kwargs=, or call the graph once, before "
-            "load_weights"
-        )
-    if not graph.pipeline.has_original or None in found:
-        raise NotTraced(f"{graph.name}: there is no model behind this graph that could be given weights")
-    return found
-
-
-def _recompute(expected: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arrays for the missing non-persistent buffers on ``meta`` that their modules can compute."""
-    missing = [
-        name
-        for name, owner in expected.items()
-        if name not in named and not owner.is_persistent(name) and owner.awaited([name])
-    ]
-    owners = {id(owner): owner for owner in expected.values()}.values()
-    return {
-        name: array
-        for owner in owners
-        for name, array in owner.recomputed([one for one in missing if expected[one] is owner]).items()
-    }
-
-
-def _names_wrong(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
-    for name, owner in expected.items():
-        if name not in named and owner.is_persistent(name):
-            yield f"missing: {name}"
-        elif name not in named and owner.awaited([name]):
-            yield (
-                f"missing: {name}, a non-persistent buffer, which no checkpoint holds, and neither an "
-                "initialiser (_init_weights, reset_parameters) nor a constructor whose arguments its module "
-                "keeps can make it again; give it by its name, or build the model's buffers on the CPU"
-            )
-    yield from (f"unexpected: {name}" for name in named if name not in expected)
-
-
-def _arrays_wrong(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
-    for name, array in named.items():
-        if name not in expected:
-            continue
-        held = expected[name].held(name)
-        if not hasattr(array, "shape"):
-            yield f"{name} is no array but of type {type(array).__name__}"
-        elif (got := _spec(array)) != (wanted := _spec(held)):
-            yield f"{name} is {got}, and the model has {wanted}"
-
-
-def _spec(array: Any) -> str:
-    dtype = _DTYPES[array.encoded] if isinstance(array, StoredArray) else dtype_name(array)
-    return f"{dtype}{list(array.shape)}"
-
-
-# ---------------------------------------------------------------------------------------------- files
-def _in_files(path: Path) -> Iterator[tuple[str, Any]]:
-    files = sorted(path.glob("*.safetensors")) if path.is_dir() else [path]
-    if not files or not all(file.is_file() for file in files):
-        raise FileNotFoundError(
-            f"there is no safetensors file {path}"
-            if files
-            else f"there is no safetensors file in the folder {path}"
-        )
-    for file in files:
-        yield from _in_file(file)
-
-
-def _in_file(path: Path) -> Iterator[tuple[str, Any]]:
-    try:
-        with path.open("rb", buffering=0) as file:
-            yield from shaped_arrays(HashedFile(file))
-    except (InvalidFile, ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise InvalidFile(
-            f"{path} is no readable safetensors file: {problem!r}. What torch.save wrote, pass as "
-            "torch.load(path, weights_only=True)"
-        ) from problem

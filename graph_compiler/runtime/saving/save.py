@@ -17,7 +17,6 @@ from ...ir.json import Encoder, named
 from ...ops.dtypes import dtype_name
 from ...recording.state.container_updates import updates_to_json
 from ..calling.binding import has_hooks
-from ..calling.static_arguments import StaticGraph
 from ..options import path_of
 from .decode import FORMAT, VERSION, binding_to_json, require_readable
 from .pieces import FILES, safetensors_of, write, write_zip
@@ -77,8 +76,8 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
             "frozen": sorted(graph.frozen),
             "modes": [_modes_of(variant) for variant in variants],
             "training": _mode_of(variants[0]),
-            "static": [sorted(graph.statics.names), sorted(graph.statics.numbers)]
-            if isinstance(graph, StaticGraph)
+            "static": [sorted(graph._statics.names), sorted(graph._statics.numbers)]
+            if graph._statics is not None
             else None,
             "signature": binding_to_json(
                 None if has_hooks(graph.pipeline.function) else graph._alternative_calls.binding
