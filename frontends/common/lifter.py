@@ -479,6 +479,10 @@ class Lifter:
             if node.record is not None and node.writes:
                 for value, new in self.new_elements(node, result).items():
                     self.write(value, self._as_target(self.read(value), new), node.record.aside)
+                    base = self.aliases.base_of(value)
+                    # The new array is that of the variable whose elements were written to.
+                    if self.b.maker(self.held[base]) in self.result.nodes[before:]:
+                        self.held[base].name = base.name
         except NotImplementedError as problem:
             self._problem(node, str(problem) or "not implemented")
         except GraphCompilerError as problem:
