@@ -81,6 +81,15 @@ class Namespace:
     def reserve(self, *names: str) -> None:
         self._taken.update(names)
 
+    def take_back(self, name: str) -> bool:
+        """Take ``name`` again if it was released and is free; return whether it was."""
+        free = self._free.get(self._base[name], [])
+        is_free = (len(name), name) in free
+        if is_free:
+            free.remove((len(name), name))
+            heapq.heapify(free)
+        return is_free
+
     def release(self, name: str) -> None:
         # The name without a number, or with the smallest number, is used again first.
         heapq.heappush(self._free.setdefault(self._base[name], []), (len(name), name))

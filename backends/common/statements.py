@@ -19,11 +19,11 @@ def while_loop(scope: Scope, node: Node) -> None:
     """
     condition, body = node.regions
     loop = Loop.of(scope, node)
-    state = names_of(scope, body, len(loop.state))
+    state = scope.name_carry(node, body)
     asked = scope.inside(condition, state, loop.captured)
     assigned(scope, state, loop.state)
     short = asked.expression()
-    step = scope.inside(body, state, loop.captured)
+    step = scope.inside(body, state, loop.captured, is_assigning=True)
     with scope.indented(f"while {short}:" if short else "while True:"):
         if not short:
             scope.take(asked)
@@ -83,11 +83,11 @@ def scan_with(
 
     def scan(scope: Scope, node: Node) -> None:
         (body,), loop = node.regions, Loop.of(scope, node)
-        state = names_of(scope, body, len(loop.state))
+        state = scope.name_carry(node, body)
         rows = names_of(scope, body, len(loop.sequences), len(state))
         # These names are taken before the body is written, which may have a loop with outputs, too.
         outputs = [scope.new(value.name) for value in node.outputs[len(state) :]]
-        step = scope.inside(body, [*state, *rows], loop.captured)
+        step = scope.inside(body, [*state, *rows], loop.captured, is_assigning=True)
         loop = counting(scope, node, loop)
         assigned(scope, state, loop.state)
         head, lines = elements(scope, node, loop, rows)

@@ -82,11 +82,21 @@ class Scope(Protocol):
     def name(self, node: Node) -> list[str]:
         """Assign and return names for the outputs of ``node``, with ``_`` for unused ones among several."""
 
-    def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> Inside:
+    def name_carry(self, node: Node, body: Region, is_statement: bool = True) -> list[str]:
+        """Return names for the carry of a loop, before and after each iteration of ``body``.
+
+        An array takes the name of its initial value if nothing else reads that value, or if no iteration
+        assigns it and the loop ``is_statement``, such as ``for``.
+        """
+
+    def inside(
+        self, region: Region, inputs: Sequence[str], captured: Sequence[Any], is_assigning: bool = False
+    ) -> Inside:
         """Write ``region`` without inserting its lines.
 
-        Its first inputs get the names ``inputs``, and the others the texts of ``captured``. Lines that
-        read sizes of the enclosing scope are added to this scope at once.
+        Its first inputs get the names ``inputs``, which it may assign again if it ``is_assigning``, and the
+        others the texts of ``captured``. Lines that read sizes of the enclosing scope are added to this
+        scope at once.
         """
 
     def apart(self, region: Region, inputs: Sequence[str]) -> Inside:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, dropwhile
@@ -23,7 +23,7 @@ from ..naming import Namespace, legal
 from ..ops.dtypes import ITEMSIZE
 from ..ops.text import ExternalName, Text, factor, literal
 from ..sizes import Size, Symbol, product
-from ..trees import map_structure
+from ..trees import iterate_structure, map_structure
 from .layers import NO_WEIGHTS, IndexedWeights, Stack
 from .lines import LONGEST, broken, inline_expression, remove_parentheses
 from .standing_alone import portable
@@ -85,19 +85,45 @@ class Definitions:
         return found
 
 
-def last_uses(nodes: Iterable[Node], needed: Container[Value]) -> dict[Node, list[Value]]:
+def arrays_in(structure: Any) -> set[Value]:
+    """Return the values in nested arguments, including the sources of numbers in them, but not of sizes."""
+    found = set()
+    for item in iterate_structure(structure):
+        if isinstance(item, Value):
+            found.add(item)
+        elif isinstance(item, Size):
+            found.update(symbol.source for symbol in item.symbols() if symbol.kind != "size")
+    return found
+
+
+def last_uses(
+    nodes: Iterable[Node], needed: Container[Value], measured: Set[Value] = frozenset()
+) -> dict[Node, list[Value]]:
     """Return, for each node, the values that it is the last to use or compute and that are not ``needed``.
 
-    Nodes without such values have no entry.
+    Reading the size of a value in ``measured`` is no use. Nodes without such values have no entry.
     """
     last: dict[Value, Node] = {}
     for node in nodes:
-        last.update(dict.fromkeys((*node.outputs, *node.uses), node))
+        last.update(dict.fromkeys(node.outputs, node))
+        for value in node.uses:
+            # Most values are operands themselves.
+            if (
+                value not in measured
+                or id(value) in map(id, node.inputs)
+                or value in arrays_in((node.inputs, node.params))
+            ):
+                last[value] = node
     found: dict[Node, list[Value]] = {}
     for value, node in last.items():
         if value not in needed:
             found.setdefault(node, []).append(value)
     return found
+
+
+def _symbols_of_shape(value: Value) -> Iterator[Symbol]:
+    for dim in value.shape:
+        yield from dim.symbols() if isinstance(dim, Size) else ()
 
 
 def bytes_of(value: Value) -> int:
@@ -146,16 +172,18 @@ class BlockWriter:
     text: expression for each value, usually its name.
     symbols: names of the sizes that were read.
     lines: the lines written so far.
-    needed: values that are read after the last node, the constructor's ``roots``.
+    needed: values that are read after the last node: those in the constructor's ``roots``.
+    assignable: inputs whose names the block may assign again after their last use.
     """
 
     def __init__(
         self,
         shared: SharedState,
         nodes: Sequence[Node],
-        roots: Iterable[Value],
+        roots: Any,
         outer: BlockWriter | None = None,
         region: Region | None = None,
+        assignable: Iterable[Value] = (),
     ) -> None:
         self.shared, self.dialect = shared, shared.dialect
         self.names: Namespace = shared.names if outer is None else outer.names
@@ -168,8 +196,15 @@ class BlockWriter:
         # The same for nodes of regions.
         self.inner_origins: list[tuple[int, Origin]] = []
         self.made = {value for node in nodes for value in node.outputs}
-        self.needed = set(roots)
-        self.last_use = last_uses(nodes, self.needed)
+        self.assignable = frozenset(assignable)
+        # For names of several values, how many there are beside the first one. Only the last one frees it.
+        self.shared_names: Counter[str] = Counter()
+        # Inputs of the graph, whose sizes are read before the first line.
+        self.measured = self.assignable if outer is None else frozenset()
+        self.needed = set(values_in(roots))
+        if not self.measured.isdisjoint(self.needed):
+            self.needed -= self.measured - arrays_in(roots)
+        self.last_use = last_uses(nodes, self.needed, self.measured)
         self.uses = Counter(chain.from_iterable(map(Node.reads, nodes)))
         # Values that were inlined and have no line.
         self.folded: set[Value] = set()
@@ -192,15 +227,21 @@ class BlockWriter:
     def symbol(self, symbol: Symbol) -> str:
         """Return the expression for a symbol, and write the line that reads a size unless it was read before.
 
-        A size that the region shares with the enclosing scope is read there, before the block. The expression
-        for the only element of an array is the text of the array.
+        The caller writes the lines for inputs of the graph, before all others. A size that the region shares
+        with the enclosing scope is read there, before the block. The expression for the only element of an
+        array is the text of the array.
         """
         if self.outer is not None and self.region is not None and symbol in self.region.sizes:
             return factor(repr(self.outer.literal(self.region.sizes[symbol])))
         if symbol.kind in ("item", "number"):
             return self.text[symbol.source]
-        if symbol not in self.symbols:
-            array = self.text[symbol.source]
+        if symbol in self.symbols:
+            return self.symbols[symbol]
+        array = self.text[symbol.source]
+        if symbol.source in self.measured and symbol.kind == "size":
+            # A name that was never in use, because the line that reads the size precedes all others.
+            self.symbols[symbol] = self.names.lasting(f"{array}_dim{symbol.axis}")
+        else:
             is_given = self.outer is None and symbol.source not in self.made
             name = symbol.source.name if is_given or not array.isidentifier() else array
             self.symbols[symbol] = self.new(f"{name}_{_SYMBOL_NAMES[symbol.kind]}{symbol.axis}")
@@ -372,6 +413,37 @@ class BlockWriter:
             names.append(self.text[value])
         return names
 
+    def name_carry(self, node: Node, body: Region, is_statement: bool = True) -> list[str]:
+        """Return names for the carry of a loop, before and after each iteration of ``body``.
+
+        An array takes the name of its initial value, of the same variable, if nothing else reads that value,
+        or if no iteration assigns it and the loop ``is_statement``, such as ``for``.
+        """
+        names = []
+        for place in range(node.params["carried"]):
+            item, given = node.inputs[place], body.block.inputs[place]
+            is_unchanged = is_statement and body.block.outputs[place] is given
+            if (
+                isinstance(item, Value)
+                and item.name == given.name
+                and self.text[item].isidentifier()
+                and self.text[item] not in names
+                and (is_unchanged or self._is_only_read_by(node, item))
+            ):
+                self.shared_names[self.text[item]] += 1
+                names.append(self.text[item])
+            else:
+                names.append(self.new(given.name))
+        return names
+
+    def _is_only_read_by(self, node: Node, item: Value) -> bool:
+        """Return True if only ``node`` still reads ``item``, once, and its name may be assigned again."""
+        return (
+            (item in self.made or item in self.assignable)
+            and item in self.last_use.get(node, ())
+            and sum(each is item for each in iterate_structure(node.inputs)) == 1
+        )
+
     def new(self, wanted: str) -> str:
         name = self.names.unique(wanted)
         self.held[name] = None
@@ -403,11 +475,17 @@ class BlockWriter:
     def _release_after(self, node: Node) -> list[Value]:
         """Return the values of this block that are not needed after ``node``, and free their names.
 
-        Outputs of ``node`` itself are left out. Assigning to a reused name frees the memory.
+        Outputs of ``node`` itself are left out, and values that share their name with one that is needed.
+        Assigning to a reused name frees the memory.
         """
-        gone = [
-            value for value in self.last_use.get(node, ()) if value in self.made and value not in node.outputs
-        ]
+        gone = []
+        for value in self.last_use.get(node, ()):
+            if (value in self.made or value in self.assignable) and value not in node.outputs:
+                name = self.text[value]
+                if name in self.shared_names:
+                    self.shared_names -= Counter([name])
+                else:
+                    gone.append(value)
         self.free(map(self.text.__getitem__, gone))
         return gone
 
@@ -416,7 +494,7 @@ class BlockWriter:
         large = [
             self.text[value]
             for value in gone
-            if value not in self.folded and bytes_of(value) >= _DELETED_FROM_BYTES
+            if value in self.made and value not in self.folded and bytes_of(value) >= _DELETED_FROM_BYTES
         ]
         if not large:
             return
@@ -437,19 +515,32 @@ class BlockWriter:
             self.line(f'raise GuardFailed(f"{words}{shown} for this call")')
 
     # ------------------------------------------------------------------------------ inner blocks
-    def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> WrittenRegion:
+    def inside(
+        self, region: Region, inputs: Sequence[str], captured: Sequence[Any], is_assigning: bool = False
+    ) -> WrittenRegion:
         """Write a region in an inner scope, for a nested function or a statement, and return it.
 
-        Its inputs have the names ``inputs``; ``captured`` values keep their outer names. Sizes that the
-        region shares with this scope are read in this scope, before its next line.
+        Its inputs have the names ``inputs``; ``captured`` values keep their outer names. If the region
+        ``is_assigning``, it may assign the names ``inputs`` again. Sizes that the region shares with this
+        scope are read in this scope, before its next line.
         """
         block = region.block
-        scope = BlockWriter(self.shared, block.nodes, values_in(block.outputs), self, region)
+        assigned = [
+            value
+            for value in (block.inputs[: len(inputs)] if is_assigning else ())
+            if all(symbol in region.sizes for symbol in _symbols_of_shape(value))
+        ]
+        scope = BlockWriter(self.shared, block.nodes, block.outputs, self, region, assigned)
         scope.text.update(
             zip(block.inputs, [*inputs, *(repr(self.literal(item)) for item in captured)], strict=True)
         )
         scope.write()
-        return WrittenRegion(scope, scope.results(block.outputs))
+        outputs = scope.results(block.outputs)
+        # The names of these inputs are those of this scope again.
+        for name in map(scope.text.__getitem__, assigned):
+            if not self.names.take_back(name):
+                scope.held.pop(name, None)
+        return WrittenRegion(scope, outputs)
 
     def results(self, outputs: Sequence[Any]) -> list[str]:
         """Return the texts of the outputs of a block.
@@ -480,7 +571,7 @@ class BlockWriter:
         All sizes are read from the arguments of that function. Reads of sizes that nothing uses are removed.
         """
         block = region.block
-        scope = BlockWriter(self.shared, block.nodes, values_in(block.outputs), self)
+        scope = BlockWriter(self.shared, block.nodes, block.outputs, self)
         scope.text.update(zip(block.inputs, inputs, strict=True))
         scope.write()
         outputs = scope.results(block.outputs)

@@ -24,7 +24,7 @@ from ..ir.graph import Graph, Guard
 from ..ir.node import Origin, Value, values_in
 from ..naming import Namespace
 from ..sizes import Size, Symbol
-from ..trees import Leaf, iterate_structure, making
+from ..trees import Leaf, making
 from .layers import HELPER, Stack, indexed_weights_by_block, quoted, stacks_of
 from .lines import broken
 from .results import MAKERS, ResultText, result_text
@@ -95,7 +95,7 @@ class _Writer:
         self.shared.numbered = indexed_weights_by_block(graph) if graph.parameters or graph.constants else {}
         # Only targets that loop over layers have the helper that reads stacked weights.
         self.shared.stacks = stacks_of(graph) if graph.parameters and HELPER in self.helpers else {}
-        self.scope = BlockWriter(self.shared, graph.nodes, graph.roots())
+        self.scope = BlockWriter(self.shared, graph.nodes, graph.block.outputs, assignable=graph.inputs)
         for effect in graph.effects:
             # The new value of a buffer gets the name of the buffer.
             if effect.kind == "buffer":
@@ -113,8 +113,6 @@ class _Writer:
             self._name_held("parameters", graph.parameters)
         if graph.constants:
             self._name_held("constants", {name: value for name, (value, _) in graph.constants.items()})
-        self._read_input_sizes()
-        reads = len(scope.lines)
         if self.inner_guards:
             self._guards_on(graph.sources())
         scope.write(self._guards_on if self.inner_guards else None)
@@ -131,7 +129,9 @@ class _Writer:
         )
         inputs = tuple(map(scope.text.__getitem__, graph.inputs))
         # Which sizes are read is known only now, because inlining and the writers of regions drop lines.
-        lines = list(map(_break_line, _without_unread_sizes(scope.lines[:reads], scope.lines[reads:])))
+        reads = self._lines_of_sizes()
+        own_lines = scope.lines if reads or scope.lines[0] else scope.lines[1:]
+        lines = list(map(_break_line, [*reads, *own_lines]))
         body = "\n".join(lines)
         definitions = self.shared.definitions.texts()
         helpers = _helpers(self.prelude, "\n".join([*definitions, body]), self.helpers)
@@ -163,23 +163,22 @@ class _Writer:
         for name, value in held.items():
             self.scope.text[value] = f"{holder}[{quoted(name)}]"
 
-    def _read_input_sizes(self) -> None:
-        inputs, scope = set(self.graph.inputs), self.scope
-        wanted: dict[Value, dict[int, Symbol]] = {}
-        for symbol in _symbols(self.graph):
-            if symbol.source in inputs and symbol.kind == "size":
-                wanted.setdefault(symbol.source, {})[symbol.axis] = symbol
-        for value, axes in wanted.items():
-            for axis in sorted(axes):
-                scope.symbols[axes[axis]] = self.names.unique(f"{scope.text[value]}_dim{axis}")
-            if len(axes) == value.ndim > 1:
-                names = ", ".join(scope.symbols[axes[axis]] for axis in sorted(axes))
-                scope.line(f"{names} = {self.dialect.sizes(scope.text[value])}")
-            else:
-                for axis in sorted(axes):
-                    scope.line(
-                        f"{scope.symbols[axes[axis]]} = {self.dialect.size(scope.text[value], axes[axis])}"
-                    )
+    def _lines_of_sizes(self) -> list[str]:
+        """Return the lines that read the sizes of inputs, without those that no line uses any more."""
+        lines, scope = [], self.scope
+        used = set(_identifiers("\n".join(scope.lines)))
+        for value in self.graph.inputs:
+            read = {}
+            for axis in range(value.ndim):
+                symbol = Symbol(value, axis, 0)
+                if scope.symbols.get(symbol) in used:
+                    read[symbol] = scope.symbols[symbol]
+            if len(read) == value.ndim > 1:
+                lines.append(f"{', '.join(read.values())} = {self.dialect.sizes(scope.text[value])}")
+                continue
+            for symbol, name in read.items():
+                lines.append(f"{name} = {self.dialect.size(scope.text[value], symbol)}")
+        return lines
 
     # ------------------------------------------------------------------------------ guards and the result
     def _guards_on(self, made: Iterable[Value]) -> None:
@@ -249,12 +248,6 @@ def _merge_imports(imports: Iterable[str]) -> list[str]:
         start, _, name = line.rpartition(" import ")
         names.setdefault(start or line, {}).update({name: None} if start else {})
     return [f"{start} import {', '.join(found)}" if found else start for start, found in names.items()]
-
-
-def _without_unread_sizes(reads: list[str], lines: list[str]) -> list[str]:
-    used = set(_identifiers("\n".join(lines)))
-    kept = [line for line in reads if used.intersection(_identifiers(line.partition(" = ")[0]))]
-    return [*kept, *lines] if kept or lines[0] else lines[1:]
 
 
 def _break_line(line: str) -> str:
@@ -330,19 +323,6 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _codes_in(constant)
-
-
-def _symbols(graph: Graph) -> Iterable[Symbol]:
-    structures: list[Any] = [graph.outputs]
-    for node in graph.nodes:
-        structures += (node.inputs, node.params)
-        for region in node.regions:
-            structures += region.sizes.values()
-    for _, condition in graph.inner_guards():
-        structures.append(condition)
-    for item in iterate_structure(structures):
-        if isinstance(item, Size):
-            yield from item.symbols()
 
 
 __all__ = ["Dialect", "Program", "values_in", "write"]

@@ -110,6 +110,14 @@ def test_no_array_is_lost(function: Callable[..., Any], to: str) -> None:
         assert_same(graph(*arguments(rows)), function(*arguments(rows)))
 
 
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_a_loop_assigns_the_variables_that_it_begins_with(to: str) -> None:
+    pytest.importorskip(to)
+    source = graph_compiler.compile(eliminated, source="numpy", to=to, args=arguments(5)).source
+    assert "factor = a[i, k] / a[k, k]" in source and "return (a, b)" in source
+    assert "a_1" not in source and "b_1" not in source
+
+
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
 def test_an_array_keeps_its_name_when_its_elements_are_written_to(to: str) -> None:
     pytest.importorskip(to)

@@ -36,6 +36,8 @@ def _scan(scope: Scope, node: Node) -> None:
     parts = [elements] if is_map else [state, elements]
     name = _step(scope, body, parts, loop.captured, 0 if is_map else count)
     scope.free([*state, *elements])
+    # Results may take the names of operands that nothing reads later.
+    scope.release(node)
     made = scope.name(node)
     if is_map:
         scope.line(f"{packed(made)} = lax.map({name}, {packed(loop.sequences)})")
@@ -67,7 +69,7 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
         return ", ".join([*carried, packed(inside.outputs[count:])])
 
     if captured:
-        inside = scope.inside(body, inputs, captured)
+        inside = scope.inside(body, inputs, captured, is_assigning=True)
         name = _function(scope, body.name, parts, inside, result(inside))
         inside.free()
         return name
@@ -108,10 +110,11 @@ def _while_loop(scope: Scope, node: Node) -> None:
         else _function(scope, condition.name, [state], asked, asked.outputs[0])
     )
     asked.free()
-    step = scope.inside(body, state, loop.captured)
+    step = scope.inside(body, state, loop.captured, is_assigning=True)
     name = _function(scope, body.name, [state], step, packed(step.outputs))
     step.free()
     scope.free(state)
+    scope.release(node)
     made = scope.name(node)
     start, floats = (
         packed(loop.state),
@@ -134,6 +137,7 @@ def _branch(scope: Scope, node: Node) -> None:
     index, *captured = node.inputs
     chosen = repr(scope.literal(index))
     names = [_thunk(scope, region, captured) for region in node.regions]
+    scope.release(node)
     made = scope.name(node)
     if index.dtype == "bool":
         scope.line(f"{_targets(made).strip('()')} = lax.cond({chosen}, {names[1]}, {names[0]})")

@@ -43,10 +43,10 @@ class _PreallocatedRows(Results):
 
 
 def _scan(scope: Scope, node: Node) -> None:
-    place = scope.new("i")
+    is_counted = len(node.outputs) > node.params["carried"] and node.record is None
+    place = scope.new("i") if is_counted or node.params["reverse"] else "_"
     # The symbolic shapes of canonical graphs are known before the loop runs.
     results = _PreallocatedRows(place) if node.record is None else _StackedLists()
-    is_counted = len(node.outputs) > node.params["carried"] and node.record is None
 
     def elements(scope: Scope, node: Node, loop: Loop, names: list[str]) -> tuple[str, list[str]]:
         if not names or node.params["reverse"]:
@@ -62,7 +62,7 @@ def _scan(scope: Scope, node: Node) -> None:
         return counted if is_counted else f"for {row} in {sequence}:", []
 
     scan_with(elements, results)(scope, node)
-    scope.free([place])
+    scope.free([place] if place != "_" else [])
 
 
 def _steps(scope: Scope, node: Node) -> str:

@@ -33,6 +33,8 @@ def _scan(scope: Scope, node: Node) -> None:
         scope, node, loop, lambda made: f"{tuple_text(made[:count])}, {tuple_text(made[count:])}"
     )
     specs = tuple_text([_write_spec(scope, node, value) for value in node.outputs[count:]])
+    # Results may take the names of operands that nothing reads later.
+    scope.release(node)
     made = scope.name(node)
     length = repr(scope.literal(params["length"]))
     options = ["reverse=True"] * params["reverse"] + [f"checkpoint={tuple_text(captured)}"] * params[
@@ -60,7 +62,7 @@ def _write_iteration(
         return name, operands[own:]
     (body,) = node.regions
     inputs = names_of(scope, body, own)
-    inside = scope.inside(body, inputs, loop.captured)
+    inside = scope.inside(body, inputs, loop.captured, is_assigning=True)
     name = function(scope, body.name, inputs, inside, results(inside.outputs))
     inside.free()
     scope.free(inputs)
@@ -79,10 +81,11 @@ def _while_loop(scope: Scope, node: Node) -> None:
     asked = scope.inside(condition, state, loop.captured)
     goes_on = function(scope, condition.name, state, asked, asked.outputs[0])
     asked.free()
-    step = scope.inside(body, state, loop.captured)
+    step = scope.inside(body, state, loop.captured, is_assigning=True)
     name = function(scope, body.name, state, step, tuple_text(step.outputs))
     step.free()
     scope.free(state)
+    scope.release(node)
     made = scope.name(node)
     scope.line(f"{tuple_text(made)} = while_loop({goes_on}, {name}, {tuple_text(loop.state)})")
     scope.free([name, goes_on])
@@ -92,6 +95,7 @@ def _branch(scope: Scope, node: Node) -> None:
     index, *captured = node.inputs
     chosen = repr(scope.literal(index))
     names = [_thunk(scope, region, captured) for region in node.regions]
+    scope.release(node)
     made = scope.name(node)
     if index.dtype == "bool":
         scope.line(f"{tuple_text(made)} = tf.cond({chosen}, {names[1]}, {names[0]})")

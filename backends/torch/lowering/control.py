@@ -20,6 +20,7 @@ from ...common.structured import (
     Rule,
     Scope,
     arguments,
+    assigned,
     associative_scan_by,
     bare,
     call,
@@ -91,10 +92,10 @@ def _while_loop(scope: Scope, node: Node) -> None:
     inner = names_of(scope, body, len(loop.state))
     goes_on, step = (_write_function(scope, region, inner, loop.captured) for region in (condition, body))
     scope.free(inner)
-    made = [scope.new(value.name) for value in node.outputs]
+    made = scope.name_carry(node, body, is_statement=False)
     scope.text.update(zip(node.outputs, made))
     state, comma = ", ".join(made), "," if len(made) == 1 else ""
-    scope.line(f"{state} = {', '.join(loop.state)}")
+    assigned(scope, made, loop.state)
     with scope.indented(f"if {_COMPILED}:"):
         scope.line(
             f"{state}{comma} = torch._higher_order_ops.while_loop({goes_on}, {step}, ({state}{comma}))"
@@ -132,7 +133,7 @@ def _write_function(scope: Scope, region: Region, inputs: Sequence[str], capture
     ``torch.cond`` and ``while_loop`` require results without aliases, so a result is copied if no node of
     the region makes it, or if it is returned before.
     """
-    inside = scope.inside(region, inputs, captured)
+    inside = scope.inside(region, inputs, captured, is_assigning=True)
     made = {value for node in region.block.nodes for value in node.outputs}
     outputs: dict[Value, str] = {}
     results = []
