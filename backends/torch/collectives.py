@@ -306,7 +306,7 @@ class Exchange(Function):
     """Differentiable call of the method ``name`` of ``over``.
 
     The derivative of ``pmax`` and ``pmin`` raises ``GradientRefused``. ``vmap`` exchanges the batched array
-    at once, which is correct for element-wise methods and ``stacked``.
+    at once.
     """
 
     @staticmethod
@@ -324,7 +324,9 @@ class Exchange(Function):
 
     @classmethod
     def vmap(cls, info: Any, in_dims: Any, array: Any, name: str, over: Exchanges) -> Any:
-        return cls.apply(array, name, over), in_dims[0] + (name == "stacked")
+        # All methods keep the axes after the first one, and some combine or select along that one.
+        result = cls.apply(array.movedim(in_dims[0], -1), name, over)
+        return result, result.ndim - 1
 
 
 class SharedAcrossDevices(Function):

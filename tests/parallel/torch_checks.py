@@ -170,6 +170,20 @@ def check_gradients() -> None:
     refuses(lambda: inside_largest(weight).backward(), GradientRefused, "pmax")
 
 
+def check_maps() -> None:
+    batches, weight = torch.stack([x, x * 2, x - 1, 1 - x]), w.clone()
+    for reduce in ("concat", "mean", "sum", lambda stacked: stacked.amax(0)):
+        whole = parallel.Parallel(lambda w, x: (x @ w) ** 2, reduce=reduce, replicated_argnums=0)
+        expected = torch.stack([whole(weight, batch) for batch in batches])
+        for axis in range(3):
+            found = torch.vmap(whole, (None, axis))(weight, batches.movedim(0, axis))
+            close(found, expected)
+    loss = lambda w, x: (whole(w, x) ** 2).sum()  # noqa: E731
+    whole = parallel.Parallel(lambda w, x: x @ w, replicated_argnums=0)
+    expected = torch.stack([torch.func.grad(loss, 1)(weight, batch) for batch in batches])
+    close(torch.vmap(torch.func.grad(loss, 1), (None, 0))(weight, batches), expected)
+
+
 def inside_largest(weight: Any) -> Any:
     return parallel.Parallel(
         lambda w, x: parallel.pmax((x @ w).sum(), "device"), reduce="mean", replicated_argnums=0
@@ -325,6 +339,21 @@ def check_training() -> None:
     _, metrics = training.single_train_step(parallel.unreplicate(state), (words[:, :-1], words[:, 1:]))
     _, same = training.single_train_step(state, (words[:, :-1], words[:, 1:]))
     close(metrics["loss"], same["loss"], atol=1e-5)
+
+
+def check_copies_of_states_stay_apart() -> None:
+    batch = (x, torch.ones(8, 1))
+    mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("data",))
+    alone = training.TrainState.create(torch.nn.Linear(3, 1), "adam", loss=torch.nn.MSELoss(), args=(x,))
+    alone, _ = training.single_train_step(alone, batch)
+    for over in (parallel.replicate, lambda state: parallel.shard(state, mesh, parallel.rules.fsdp())):
+        before = [
+            {key: held.clone() for key, held in one.items()} for one in alone.held.optimizer.state.values()
+        ]
+        training.single_train_step(over(alone), batch)
+        after = list(alone.held.optimizer.state.values())
+        assert before
+        torch.testing.assert_close([dict(one) for one in after], before)
 
 
 def saved_and_loaded(state: Any, like: Any) -> Any:
@@ -536,7 +565,7 @@ TOGETHER = (
     check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_collectives_of_every_source,
     check_layouts_over_meshes, check_hints, check_training, check_buffers_are_averaged, check_wrong_uses,
     check_a_process_that_changes_alone, check_arrays_that_look_like_refusals, check_calls_like_the_last_one, check_arrays_are_let_go,
-    check_gradients_that_are_recorded, check_gradients_that_cannot_be_recorded,
+    check_gradients_that_are_recorded, check_gradients_that_cannot_be_recorded, check_maps, check_copies_of_states_stay_apart,
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
     (2, 60, TOGETHER),
