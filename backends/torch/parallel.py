@@ -410,7 +410,7 @@ def _copy_state(held: StepState, make: Make, lay: Callable[[str, Any], Any]) -> 
     """Return a copy of a training state with a new optimizer. ``lay(name, array)`` copies an array.
 
     Optimizer state in the shape of its parameter is copied by ``lay`` under the parameter's name, unless
-    it is 0-d. Other optimizer state is copied by ``copy.copy``.
+    it is 0-d. Other optimizer state is copied by ``copy.deepcopy``, because optimizers write to its tensors.
     """
     trained = {name: lay(name, array) for name, array in held.trained.items()}
     parts = ("fixed", "buffers", "places", "ema", "accumulated")
@@ -420,7 +420,7 @@ def _copy_state(held: StepState, make: Make, lay: Callable[[str, Any], Any]) -> 
     for name, tensor in held.trained.items():
         for key, value in held.optimizer.state.get(tensor, {}).items():
             is_like = isinstance(value, torch.Tensor) and value.ndim and value.shape == tensor.shape
-            optimizer.state[trained[name]][key] = lay(name, value) if is_like else copy.copy(value)
+            optimizer.state[trained[name]][key] = lay(name, value) if is_like else copy.deepcopy(value)
     rng = alone.with_rng_arrays(alone.rng_arrays(held.rng), next(iter(trained.values())))
     return replace(held, trained=trained, optimizer=optimizer, rng=rng, scaling=dict(held.scaling), **rest)
 
