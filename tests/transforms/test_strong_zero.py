@@ -243,3 +243,11 @@ def test_primals_are_those_of_the_function() -> None:
         graph = graph_compiler.transpile(function, source="torch", to=to, args=(x,))
         for one, other in zip(graph.with_passes(strong_zero)(x), graph(x)):
             np.testing.assert_allclose(as_numpy(one), as_numpy(other), rtol=1e-6, err_msg=to)
+
+
+@pytest.mark.parametrize("y", [np.ones(3, "float32"), np.float16(2)])
+def test_factors_in_jax_of_different_shapes_or_dtypes_are_refused(y: Any) -> None:
+    from graph_compiler.backends.jax.prelude.control import strong_product
+
+    with pytest.raises(TypeError, match="equal shapes and dtypes"):
+        strong_product(jnp.float32(2), jnp.asarray(y))

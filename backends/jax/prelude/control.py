@@ -219,8 +219,11 @@ def slope_of(function: Callable[..., jax.Array], place: int, arrays: Sequence[ja
 def strong_product(x: jax.Array, y: jax.Array) -> jax.Array:
     """Compute ``x * y``, which is 0 where either factor is 0, even if the other one is infinite or NaN.
 
-    The derivatives follow the same rule. The factors have equal shapes and dtypes.
+    The derivatives follow the same rule. Raise ``TypeError`` unless shapes and dtypes are equal.
     """
+    first, second = jax.typeof(x), jax.typeof(y)
+    if (first.shape, first.dtype) != (second.shape, second.dtype):
+        raise TypeError(f"strong_product of {first} and {second}: the factors need equal shapes and dtypes")
     kept = vars(strong_product)
     if "primitive" not in kept:
         kept["primitive"] = product_primitive()
