@@ -546,7 +546,7 @@ class _Attempt:
         if not self.before.holds():
             raise TracingError(
                 f"{self.recorder.graph.name}: while it was traced, "
-                f"{self.before.reason().removesuffix(' since')}: a function of JAX keeps "
+                f"{self.before.changed()} changed: a function of JAX keeps "
                 "no state. Pass it in and return it, or keep it in the variables of a module of flax.nnx "
                 "that is compiled itself"
             )

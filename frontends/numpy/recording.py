@@ -231,10 +231,10 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
             capture.forget_arrays()
         # These guards were made before the run, so one that fails now shows a change that is not part of the
         # state.
-        if what := before.reason():
+        if what := before.changed():
             raise TracingError(
-                f"{request.name} changes what it does not get as an argument: {what.removesuffix(' since')}. "
-                "Return it instead"
+                f"{request.name} changes what it does not get as an argument: {what} changed. Return it "
+                "instead"
             )
     # Functions that were looked up by computed names are known only after the run.
     code.extend(asked.globals.functions())

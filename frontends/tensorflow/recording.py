@@ -582,10 +582,9 @@ class _TracingAttempt:
 
     def _refuse_changed(self) -> None:
         """Raise ``TracingError`` if the function changed something that a graph would not change again."""
-        if what := self.before.reason():
+        if what := self.before.changed():
             raise TracingError(
-                f"{self.recorder.graph.name}: while it was traced, {what.removesuffix(' since')}: what "
-                "a function of "
+                f"{self.recorder.graph.name}: while it was traced, {what} changed: what a function of "
                 "TensorFlow keeps has to be in variables. Return it, or keep it in a tf.Variable"
             )
 

@@ -110,7 +110,7 @@ def _has_value(around: tuple[Any, ...], value: Any) -> bool:
     if isinstance(outer, (ast.BoolOp, ast.UnaryOp)) or _is_test(node, outer):
         return True
     function = node.func if isinstance(node, ast.Call) else None
-    name = getattr(function, "id", None) or getattr(function, "attr", None)
+    name = getattr(function, "id", None) or getattr(function, "attr", None) or ""
     return type(value) in _CONVERSIONS.get(name, ())
 
 

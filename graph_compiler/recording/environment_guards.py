@@ -13,6 +13,7 @@ from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import GuardFailed
+from ..ir.quotation import shortened
 from ..trees import same_static
 
 # ------------------------------------------------------------------------------------------ memory versions
@@ -336,6 +337,32 @@ class EnvironmentGuard(NamedTuple):
     def has_versions(self) -> bool:
         return self.of is not None or self.class_of is not None or self.words is not None
 
+    def change(self) -> str:
+        """Return a message about a guard that does not hold, with both values if they are short to say.
+
+        These are the values of guards that compare an item, an attribute or a length with a number, a bool,
+        a string or None.
+        """
+        compared = self._compared()
+        if compared is None or type(self.items[-1]) not in _SHOWN:
+            return f"{self.what} changed since"
+        try:
+            now = _straight([compared]).evaluate()
+        # What was compared no longer exists.
+        except GONE:
+            return f"{self.what} was {shortened(repr(self.items[-1]))} when recorded and is gone now"
+        shown = shortened(repr(now)) if type(now) in _SHOWN else f"a {type(now).__name__}"
+        return f"{self.what} was {shortened(repr(self.items[-1]))} when recorded and is {shown} now"
+
+    def _compared(self) -> EnvironmentGuard | None:
+        """Return the expression that the guard compares with its last item; None if it compares otherwise."""
+        if self.items and self.items[0] is is_same:
+            return EnvironmentGuard(self.text.removeprefix("{}(").removesuffix(", {})"), self.items[1:-1])
+        for compared, end in (("", " is {}"), ("len(", " == {}")):
+            if self.text.startswith(compared) and self.text.endswith(end):
+                return EnvironmentGuard(self.text.removesuffix(end), self.items[:-1])
+        return None
+
 
 class Derived(Protocol):
     """Object computed from entries of ``dicts``, which ``refresh`` computes again after a change."""
@@ -353,6 +380,9 @@ class Condition(NamedTuple):
 
     text: str
     bound: dict[str, Any]
+
+    def evaluate(self) -> Any:
+        return eval(self.text, self.bound)
 
     def function(self) -> Callable[[], bool]:
         """Compile the expression to a function that returns False if a guard does not hold."""
@@ -403,8 +433,8 @@ def condition(
     )
 
 
-def first_broken(facts: Iterable[EnvironmentGuard]) -> str:
-    return next((fact.what for fact in facts if not _straight([fact]).function()()), "")
+def first_broken(facts: Iterable[EnvironmentGuard]) -> EnvironmentGuard | None:
+    return next((fact for fact in facts if not _straight([fact]).function()()), None)
 
 
 def _straight(facts: list[EnvironmentGuard]) -> Condition:
@@ -484,6 +514,8 @@ def _bind(bound: dict[str, Any], item: Any) -> str:
 
 
 ATOMS = frozenset({bool, int, float, complex, str, bytes})
+# Classes of values that messages show.
+_SHOWN = frozenset({bool, int, float, complex, str, type(None)})
 
 
 def same_fact(
@@ -571,7 +603,12 @@ class EnvironmentGuards:
     def with_derived(self, derived: Derived) -> EnvironmentGuards:
         return EnvironmentGuards(self._facts, self._versions_of, (derived,))
 
+    def changed(self) -> str:
+        """Return what the first guard that does not hold is about; empty if all hold."""
+        broken = first_broken(self._facts)
+        return "" if broken is None else broken.what
+
     def reason(self) -> str:
         """Return a message about the first guard that does not hold; empty if all hold."""
-        what = first_broken(self._facts)
-        return f"{what} changed since" if what else ""
+        broken = first_broken(self._facts)
+        return "" if broken is None or not broken.what else broken.change()

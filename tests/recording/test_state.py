@@ -171,7 +171,7 @@ def test_why_it_was_recorded_again() -> None:
     graph = gc.compile(model, args=(_x(),))
     model.scale = 3.0
     graph(_x())
-    assert "the attribute scale of a Model changed since" in graph.variants[1].why
+    assert "the attribute scale of a Model was 2.0 when recorded and is 3.0 now" in graph.variants[1].why
 
 
 # ------------------------------------------------------------------------------------- objects that are named

@@ -115,6 +115,96 @@ def list_of_elements(x: Any) -> Any:
     return x * max(x.tolist(), default=0)
 
 
+@dataclass(frozen=True)
+class OutsideSample:
+    """A function that reads an object outside its arguments, a change of that object, and the message."""
+
+    function: Callable[[Any], Any]
+    change: Callable[[], Any]
+    message: str
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+
+class Recipe:
+    def __init__(self) -> None:
+        self.factor, self.mode = 3, "fast"
+
+
+limit, other, offset = 2.0, 1.0, None
+settings: dict[str, float] = {"scale": 2}
+recipe = Recipe()
+
+
+def reads_a_global(x: Any) -> Any:
+    return x * limit
+
+
+def reads_a_number_that_becomes_an_object(x: Any) -> Any:
+    return x * (0 if isinstance(other, float) else 1)
+
+
+def reads_a_global_that_is_none(x: Any) -> Any:
+    return x if offset is None else x + offset
+
+
+def reads_an_item(x: Any) -> Any:
+    return x * settings["scale"]
+
+
+def reads_an_attribute(x: Any) -> Any:
+    return x * recipe.factor
+
+
+def reads_a_string(x: Any) -> Any:
+    return x * 2 if recipe.mode == "fast" else x
+
+
+def calls_a_function(x: Any) -> Any:
+    return _halved_if_positive(x)
+
+
+OUTSIDE = (
+    OutsideSample(
+        reads_a_global,
+        lambda: globals().update(limit=3.0),
+        "the global limit was 2.0 when recorded and is 3.0 now",
+    ),
+    OutsideSample(
+        reads_a_number_that_becomes_an_object,
+        lambda: globals().update(other=Recipe()),
+        "the global other was 1.0 when recorded and is a Recipe now",
+    ),
+    OutsideSample(
+        reads_a_global_that_is_none,
+        lambda: globals().update(offset=1),
+        "the global offset was None when recorded and is 1 now",
+    ),
+    OutsideSample(
+        reads_an_item,
+        lambda: settings.update(scale=4),
+        "an item of the global settings changed since",
+    ),
+    OutsideSample(
+        reads_an_attribute,
+        lambda: vars(recipe).update(factor=4),
+        "the attribute factor of a Recipe was 3 when recorded and is 4 now",
+    ),
+    OutsideSample(
+        reads_a_string,
+        lambda: vars(recipe).update(mode="exact"),
+        "the attribute mode of a Recipe was 'fast' when recorded and is 'exact' now",
+    ),
+    OutsideSample(
+        calls_a_function,
+        lambda: globals().update(_halved_if_positive=reads_a_global),
+        "the global _halved_if_positive changed since",
+    ),
+)
+
+
 SAMPLES = (
     Sample(
         branch_on_an_element,

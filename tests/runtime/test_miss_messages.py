@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import dis
 import importlib
 import linecache
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from graph_compiler.errors import GuardFailed
 from graph_compiler.ir import quotation
 from graph_compiler.ir.node import Instruction, Origin
 from tests.runtime import miss_samples
-from tests.runtime.miss_samples import SAMPLES, Sample
+from tests.runtime.miss_samples import OUTSIDE, SAMPLES, OutsideSample, Sample
 
 FILE = re.escape(miss_samples.__file__)
 columns_are_known = pytest.mark.skipif(
@@ -34,8 +36,15 @@ def array(source: str, elements: list[float]) -> Any:
     return getattr(library, "tensor" if source == "torch" else "array")(elements, dtype=library.float32)
 
 
-def reason(function: Any, source: str, recorded: list[float], other: list[float]) -> str:
+def reason(
+    function: Any,
+    source: str,
+    recorded: list[float],
+    other: list[float],
+    change: Callable[[], Any] = lambda: None,
+) -> str:
     graph = graph_compiler.compile(function, source=source, args=(array(source, recorded),), on_miss="error")
+    change()
     with pytest.raises(GuardFailed) as problem:
         graph(array(source, other))
     head, foot = f"{graph.name}: this call fits no recorded variant: variant 0: ", ". Record one for it"
@@ -53,6 +62,16 @@ def reason(function: Any, source: str, recorded: list[float], other: list[float]
 def test_the_expression_and_its_values_are_shown(sample: Sample, source: str) -> None:
     found = reason(sample.function, source, sample.recorded, sample.other)
     assert re.sub(rf"{FILE}:\d+", "@", found) == sample.message
+
+
+@pytest.mark.parametrize("sample", OUTSIDE, ids=lambda sample: sample.name)
+def test_both_values_of_what_is_outside_the_arguments_are_shown(sample: OutsideSample) -> None:
+    names = ("limit", "other", "offset", "settings", "recipe", "_halved_if_positive")
+    before = {name: copy.copy(getattr(miss_samples, name)) for name in names}
+    try:
+        assert reason(sample.function, "numpy", [1.0], [1.0], sample.change) == sample.message
+    finally:
+        vars(miss_samples).update(before)
 
 
 def place(source: str, file: str) -> str:
