@@ -40,6 +40,10 @@ from .trace import Trace
 _SYMBOLS = (SizeInt.__name__, SizeFloat.__name__)
 
 
+# C code that refuses a symbol does not say which line called it.
+_IN_C = Origin(call="code in C")
+
+
 class UnhashableSize(TypeError, Signal):
     """Raised if the user's code hashes a size, such as for a key of a dict.
 
@@ -64,9 +68,11 @@ class KeySizes:
     asked: sizes used as keys in this attempt.
     fixed: sizes that are plain numbers.
     plain: True if all sizes are plain numbers.
+    origins: for each size that was used as a key, the location of the code that hashed it first.
     """
 
     def __init__(self) -> None:
+        self.origins: dict[Any, Origin] = {}
         self.fixed: frozenset[Any] = frozenset()
         self.plain = False
         self.asked: set[Any] = set()
@@ -100,8 +106,8 @@ class KeySizes:
     def give_up(self) -> None:
         self.asked = set(self.fixed)
 
-    def of(self, graph: Graph, value: Value) -> list[Size]:
-        """Return the symbols of the new input ``value`` that must be plain numbers.
+    def of(self, graph: Graph, value: Value) -> list[tuple[Size, Origin]]:
+        """Return the symbols of the new input ``value`` that must be plain numbers, and what asked for them.
 
         These are all of its sizes if ``plain`` is True, else those in ``fixed``.
         """
@@ -109,7 +115,7 @@ class KeySizes:
             return []
         position = graph.inputs.index(value)
         return [
-            Size.of(Symbol(value, axis, size))
+            (Size.of(Symbol(value, axis, size)), self.origins.get((position, axis), _IN_C))
             for axis, size in enumerate(value.spec.shape)
             if self.plain or (position, axis) in self.fixed
         ]
@@ -133,6 +139,7 @@ class KeySizes:
         if asked <= self.fixed:
             return False
         self.asked |= asked
+        self.origins.update((key, origin) for key in asked if key not in self.origins)
         # The function of a bound method.
         cache = getattr(called, "__func__", called)
         if not isinstance(cache, functools._lru_cache_wrapper):

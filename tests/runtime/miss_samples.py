@@ -71,6 +71,10 @@ def size_as_an_index(x: Any) -> Any:
     return x * (0, 1, 2, 3, 4)[x.shape[0]]
 
 
+def size_as_a_key(x: Any) -> Any:
+    return x * {2: 1, 3: 2}[x.shape[0]]
+
+
 def number_as_an_index(x: Any) -> Any:
     return x * (0, 1, 2, 3, 4)[int(x[0])]
 
@@ -254,6 +258,12 @@ SAMPLES = (
         [1, 2, 3],
         [1, 2],
         "`(0, 1, 2, 3, 4)[x.shape[0]]` at @ was recorded for x.shape[0] == 3, and x.shape[0] is 2 for this call",
+    ),
+    Sample(
+        size_as_a_key,
+        [1, 2, 3],
+        [1, 2],
+        "`{2: 1, 3: 2}[x.shape[0]]` at @ was recorded for x.shape[0] == 3, and x.shape[0] is 2 for this call",
     ),
     Sample(
         number_as_an_index,

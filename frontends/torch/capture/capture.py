@@ -294,8 +294,8 @@ class Capture(TorchFunctionMode):
             self.input_tensors.append(None)
             return
         value = self.recorder.add_input(name, tensor, spec_of(tensor))
-        for size in self.keys.of(self.recorder.graph, value):
-            self.decide(size)
+        for size, origin in self.keys.of(self.recorder.graph, value):
+            numbers.decide(self, size, origin)
             self.fixed.add(size)
         self.input_tensors.append(tensor)
         self.unseen.note(tensor)
