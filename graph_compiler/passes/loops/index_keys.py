@@ -17,11 +17,11 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class LoopIndexKey:
-    """Key that selects index ``i + offset`` of one axis in iteration ``i``.
+    """Key that selects index ``i + offset`` of one axis, where ``i`` is the loop index.
 
     position: index of the item of the key that contains ``i``.
     offset: the constant added to ``i``.
-    rest: the other items, one for each other axis.
+    rest: the other items, with slices of all elements for the axes that the key leaves out.
     """
 
     position: int
@@ -32,7 +32,7 @@ class LoopIndexKey:
     def of(cls, node: Node, position: int, number: Value) -> LoopIndexKey | None:
         """Return the key of ``node`` with the loop index ``number`` at ``position``.
 
-        Return None if the item at ``position`` is not the loop index plus a constant.
+        Return None if the key has no item at ``position`` that is the loop index plus a constant.
         """
         key = node.params["key"]
         offset = _offset(key[position], number) if position < len(key) else None
@@ -58,7 +58,7 @@ class LoopIndexKey:
         return LoopIndexKey(self.axis, self.offset, (WHOLE,) * others)
 
     def sides(self, shape: tuple[Any, ...], offset: int) -> RowSides | None:
-        """Return the keys of the rest of the row at ``offset``: before and after the slice of this key.
+        """Return the keys of the parts of row ``i + offset`` before and after the slice of this key.
 
         Return None unless the key selects a slice of step 1 along exactly one axis of the row, which is
         certain to be in bounds. ``shape`` is the shape of the array.
@@ -113,7 +113,7 @@ class DiagonalKey:
     along: the key along the first of the two axes.
     positions: the two axes.
     shift: offset of the second index relative to the first.
-    rest: the items of the key, with None at ``positions``.
+    rest: the items of the key, one for each axis, with None at ``positions``.
     """
 
     along: LoopIndexKey
@@ -174,10 +174,10 @@ class RowSides:
 
 
 def axis_first(build: Builder, array: Value, axis: int) -> Value | None:
-    """Return ``array`` with ``axis`` moved to the front, if that copies nothing; None otherwise.
+    """Return ``array`` with ``axis`` moved to the front, or None if that may have to copy the array.
 
-    Nothing is copied if the array was made by the inverse permutation, is filled with one number, or is such
-    an array with elements written to it. Also return None if ``axis`` is 0. May append nodes to ``build``.
+    Nothing is copied for results of the inverse permutation, of ``zeros`` and ``full``, and of some writes to
+    such arrays. Also return None if ``axis`` is 0. May append nodes to ``build``.
     """
     node = build.maker(array) if axis else None
     if node is None:
@@ -198,8 +198,7 @@ def axis_first(build: Builder, array: Value, axis: int) -> Value | None:
 def _with_rows(build: Builder, array: Value, rows: Value, first: Any, length: Any) -> Value:
     """Return ``array`` with ``rows`` written to its first axis at ``length`` indices from ``first`` on.
 
-    If the shapes allow it, the result is a concatenation with the other rows, so that nothing is written
-    twice.
+    Prefer a concatenation with the other rows to a write, so that no row is written twice.
     """
     size, behind = array.shape[0], first + length
     if span(size, first, length) == WHOLE:

@@ -1,9 +1,9 @@
 """Loop-invariant code motion: compute before a loop what its iterations compute independently of the carry.
 
-Values that are the same in all iterations are computed once. Scalars that depend on the rows of sequences
-are computed for all rows at once. Neither makes arrays larger: a mask or a broadcast row is still made
-where it is used. The pass is for targets whose loop index is an array, because their compilers leave such
-code in the loop.
+Elementwise operations and reads of elements are computed once if they are the same in all iterations.
+Results with more axes than their operands, such as a mask or a broadcast row, are still made where they are
+used. Scalars that depend on the rows of sequences are computed for all rows at once if that pays. The pass
+is for targets whose loop index is an array, because their compilers leave such code in the loop.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class InlinedLoop:
     def history(self, place: int) -> ArrayHistory | None:
         """Return the reads and writes of the array at index ``place`` of the carry in an iteration.
 
-        Return None if any other operation uses the array, if it is never written, or unless the body returns
-        exactly one version of it, at the same index of the carry and not the unwritten one.
+        Return None if a node uses the array in another way (:meth:`ArrayHistory.takes`), or unless the only
+        version that the body returns is a written one, at the same index of the carry.
         """
         found = ArrayHistory(self.state[place])
         for node in self.nodes:
@@ -89,8 +89,8 @@ class ArrayHistory:
     def takes(self, node: Node) -> bool:
         """Add ``node``, which uses a version; return True if it only reads or writes elements of it.
 
-        Return False, and add nothing, if it uses a version as a value or index, or writes with a conversion
-        of the dtype.
+        Return False, and add nothing, if it is another operation, uses a version as a value or index, or
+        writes with a conversion of the dtype.
         """
         if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(
             values_in((node.inputs[1:], node.params))
@@ -187,10 +187,9 @@ class _HoistingLoop(InlinedLoop):
             self.light.add(made)
 
     def _of_rows(self) -> dict[Value, Node]:
-        """Return the nodes that compute scalars from scalar rows, by their results, if hoisting them pays.
+        """Return the nodes that compute scalars from scalar rows, by their results.
 
-        It pays if the loop then has fewer sequences, or as many and one of the nodes is not in ``_CHEAP``.
-        Otherwise return an empty dict.
+        Return an empty dict if hoisting them does not pay.
         """
         rows = {row for row in self.rows if row.ndim == 0}
         found: dict[Value, Node] = {}

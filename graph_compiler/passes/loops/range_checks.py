@@ -2,11 +2,11 @@
 
 In traced statements such as ``for i in range(n): for j in range(i + 1, n): x[i, j]`` each index is an
 array element, which is checked in each iteration. Here integers are polynomials in sizes and loop indices,
-and loops and branches contribute *facts*: expressions that are at least 0. A comparison is certain if its
-difference is a sum of multiples of facts and of expressions known to be nonnegative.
+and loops and branches contribute *facts*: expressions that are at least 0. A comparison is proved by writing
+its difference as a sum of positive multiples of facts and of expressions known to be nonnegative.
 
 Integers that a program reads from arrays or computes in other dtypes than int64 may overflow. They are
-compared, but never used in arithmetic.
+compared, but the program's arithmetic on them is not followed.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def remove_certain_checks(graph: Graph) -> Graph:
 
 @dataclass(slots=True)
 class _RangeProver:
-    """Known integers and sizes of a graph, expressed in sizes of its outermost block.
+    """Removal of checks that known bounds of loop indices prove.
 
-    numbers: expressions of integer scalars.
+    numbers: expressions of integer scalars in loop indices and in sizes of the outermost block.
     sizes: expressions of sizes of regions.
     makers: nodes by their outputs; an input of a region has the node of the value that it captures.
-    steps: loop indices, outer loops first.
+    steps: the index of each loop visited so far, outer loops before inner ones.
     """
 
     numbers: dict[Value, Any] = field(default_factory=dict)
@@ -53,9 +53,9 @@ class _RangeProver:
     steps: list[Value] = field(default_factory=list)
 
     def kept(self, nodes: Iterable[Node], facts: Facts) -> list[Node]:
-        """Return the nodes without the checks that ``facts`` prove, also in regions.
+        """Return the nodes without the checks that are proved, also in loops and branches.
 
-        Registers the nodes and the numbers that they compute.
+        ``facts`` hold wherever the nodes run. Registers the nodes and the numbers that they compute.
         """
         kept = []
         for node in nodes:
@@ -117,7 +117,7 @@ class _RangeProver:
         return region if is_same else replace(region, block=Block(block.inputs, tuple(nodes), block.outputs))
 
     def _enter(self, node: Node, region: Region, own: int, first: int) -> None:
-        """Register the numbers and sizes that a region captures and, for a loop, its counters."""
+        """Register the numbers, sizes and nodes of what a region captures and, for a loop, its counters."""
         self.sizes.update((symbol, self._told(size)) for symbol, size in region.sizes.items())
         inputs = region.block.inputs
         for inner, outer in zip(inputs[own - first :], node.inputs[own:]):
@@ -137,7 +137,7 @@ class _RangeProver:
         return (step,) if length is None else (step, not_cut_off(length) - 1 - step)
 
     def _with_first(self, facts: Facts) -> Facts:
-        """Return ``facts``, and those that decrease with the innermost loop index also for index 0."""
+        """Return ``facts`` and, of those that fall with the innermost loop index, the facts at index 0."""
         step = self._step()
         found = ((fact, *self._innermost(fact)) for fact in facts)
         return (
@@ -153,7 +153,7 @@ class _RangeProver:
         return Size.of(Symbol(self.steps[-1], 0, 0, "item"))
 
     def _counters(self, node: Node, inputs: Sequence[Value]) -> Iterator[tuple[Value, Any]]:
-        """Yield the carried values and rows that are linear in the loop index, with their expressions."""
+        """Yield carried values and rows that are proved to be linear in the loop index, with expressions."""
         body, carried, step = node.regions[-1].block, node.params["carried"], self._step()
         for place, start in enumerate(map(self._told, node.inputs[:carried])):
             by = _counts(body, body.outputs[place], body.inputs[place])
@@ -255,8 +255,8 @@ class _RangeProver:
     def _innermost(self, number: Any) -> tuple[Symbol | None, int]:
         """Return the innermost loop index in ``number`` and its factor.
 
-        The factor is 0 unless the index occurs only once, in a linear term. Without any loop index, return
-        ``(None, 1)``.
+        If there is none, take an integer that the program reads; if there is neither, return ``(None, 1)``.
+        The factor is 0 unless the symbol occurs only once, in a linear term.
         """
         symbols = (
             [symbol for symbol in number.symbols() if symbol.kind == "item"]

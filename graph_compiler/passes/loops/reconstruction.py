@@ -63,12 +63,12 @@ class StepsMissing(Signal):
 
 
 def fold_loops(graph: Graph, counts: bool = True, written_out: bool = False) -> tuple[Graph, bool]:
-    """Return the graph with its marked loops as loop nodes.
+    """Return ``(graph, changed)``, where marked loops of the graph have become loop nodes.
 
-    A loop whose iterations differ stays unrolled, and guards fix its trip count; with ``written_out``, all
-    loops do. With ``counts``, loop indices of the target are Python integers, which may be bounds of slices
-    and sizes; without it, loops that need this are unrolled. Raise ``StepsMissing`` if not all iterations of
-    an unrolled loop were recorded.
+    A loop that no loop node can express, such as one whose iterations differ, stays unrolled, and guards fix
+    its trip count; with ``written_out``, all loops do. With ``counts``, loop indices of the target are Python
+    integers, which may be bounds of slices and sizes; without it, loops that need this are unrolled. Raise
+    ``StepsMissing`` if not all iterations of an unrolled loop were recorded.
     """
     return (_LoopFolder(graph, counts, written_out).graph(), True) if graph.loops else (graph, False)
 
@@ -76,7 +76,7 @@ def fold_loops(graph: Graph, counts: bool = True, written_out: bool = False) -> 
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
     """Return the nodes that replace the recorded iterations of a running loop.
 
-    Return None if the iterations differ, or if an inner loop has not ended or has to be unrolled.
+    Return None if the iterations form no loop node, or if an inner loop has not ended or stays unrolled.
     """
     folding = _LoopFolder(graph, True, False, loop)
     folding.places.used.update(
@@ -309,8 +309,8 @@ class Rest(NamedTuple):
 def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> Rest | None:
     """Return a program for the iterations of a running ``for`` loop after the first ``done``.
 
-    Return None if its recorded iterations do not form a ``scan``, or if a variable of the loop does not
-    hold an array that was computed in it.
+    Return None if its recorded iterations do not form a ``scan``, or unless each variable that it carries
+    holds an array of its own that was computed in the loop.
     """
     if (nodes := folded_so_far(graph, loop)) is None or nodes[-1].op != "scan":
         return None

@@ -39,7 +39,8 @@ class RecordedIteration:
 
     nodes: all nodes; inner loops are loop nodes, or unrolled.
     own: the nodes outside of inner loops.
-    is_whole: True if each inner loop has enough recorded iterations to become a loop node.
+    is_whole: False if an inner loop has too few recorded iterations to become a loop node, although its trip
+        count may be larger in other iterations.
     """
 
     nodes: Sequence[Node]
@@ -288,9 +289,9 @@ def folded_loop(
 ) -> tuple[list[Node], list[Guard]]:
     """Return the nodes of a loop with its first ``peeled`` iterations unrolled, and the guards it needs.
 
-    ``steps`` are all its recorded iterations. Raise ``IterationsDiffer`` if those after the peeled ones
-    differ, and ``TooShort`` if these are fewer than two. Updates the last uses and the counters in
-    ``places``.
+    ``steps`` are all its recorded iterations. Raise ``IterationsDiffer`` if no loop node can express those
+    after the peeled ones, and ``TooShort`` if fewer than two of them can be compared. Updates the last uses
+    and the counters in ``places``.
     """
     return _LoopBuilder(places, loop, steps, peeled).result()
 

@@ -126,7 +126,10 @@ forward_writes = Pass("forward_writes", _forward_block, "deep", ("setitem",))
 
 
 def forward_and_drop(block: Block) -> Block:
-    """Return the block with its writes forwarded to reads, without writes that nothing reads any more."""
+    """Forward writes to later reads, and drop writes that nothing reads any more.
+
+    Return the block itself if no node reads or writes elements of an array that was written to before.
+    """
     if not _writes_again(block):
         return block
     made = _Forwarding(block).run()
@@ -189,10 +192,10 @@ class _Forwarding:
         return _select_value(build, write, key)
 
     def _is_covered(self, written: Node) -> bool:
-        """Return True if the next write overwrites the elements of ``written`` and no read needs it.
+        """Return True if the next write makes ``written`` unnecessary.
 
-        That is so if all reads in between can be forwarded, and ``written`` does not convert the array's
-        dtype.
+        It overwrites the same elements, all reads of the result of ``written`` can be forwarded, nothing else
+        uses this result, and ``written`` does not convert the array's dtype.
         """
         array = written.outputs[0]
         # A write that promotes the array also converts its other elements.

@@ -32,8 +32,8 @@ class RowRead:
     """Source of what a node reads in an iteration.
 
     source: a sequence (an array and its key), or the number of iterations since the row was written.
-    rest: key that the node applies to the row.
-    sides: the parts of the row that were not written, if a slice of it was.
+    rest: key that the node applies to the row; empty for the full row.
+    sides: keys of the parts of the row that were not written, if a slice of it was and the read needs more.
     """
 
     source: tuple[Value, LoopIndexKey | DiagonalKey] | int
@@ -43,8 +43,8 @@ class RowRead:
     def of_row(self, ndim: int, sequences: Container[Any]) -> RowRead:
         """Return the same read as a part of a full row if ``sequences`` has the full rows; else ``self``.
 
-        A read of a scalar (``ndim`` 0) keeps a sequence of its own, because scalars may be computed for
-        all rows at once.
+        Except on diagonals, a read of a scalar (``ndim`` 0) keeps a sequence of its own, because scalars may
+        be computed for all rows at once.
         """
         if isinstance(self.source, int):
             return self
@@ -95,7 +95,7 @@ class LastCell:
     index: Any
 
     def read(self, build: Builder, node: Node) -> Value | None:
-        """Return the result of ``node``, a read after the loop; None if it may read other elements.
+        """Return what ``node`` reads after the loop; None if it is not certain to read the row of this cell.
 
         May append nodes to ``build``.
         """
@@ -131,9 +131,9 @@ def find_cells(
 ) -> CarriedCells | None:
     """Return the cells of an array of the carry, whose accesses have the keys ``places``.
 
-    Return None if its writes have different keys, or keys that change between iterations, or if a read
-    cannot be satisfied. A read may need the array ``given`` to the loop, or a cell of this or one of the
-    previous ``DEEPEST`` iterations. ``is_down`` is True if the loop index descends.
+    Return None if its writes have different keys, if a key changes by more than the loop index, or if a read
+    needs more than the array ``given`` to the loop and a cell of this or one of the previous ``DEEPEST``
+    iterations. ``is_down`` is True if the loop index descends.
     """
     (target, *others) = dict.fromkeys(places[node] for node in history.writes)
     if others or not is_still(target.rest):
@@ -173,8 +173,8 @@ class _CellReader:
 def row(array: Value, place: LoopIndexKey, is_still: Callable[[Any], bool]) -> RowRead:
     """Return a read of ``array`` at ``place`` as a row of a sequence.
 
-    The sequence has only the selected elements if their key is the same in each iteration and selects a
-    constant number of elements along some axis, but not all. Otherwise it has full rows.
+    The sequence has only the selected elements if the rest of the key is the same in each iteration and
+    narrow along some axis (:func:`_is_narrow`). Otherwise it has full rows.
     """
     others = iter((*array.shape[: place.axis], *array.shape[place.axis + 1 :]))
     is_narrow = any(_is_narrow(item, next(others)) for item in place.rest if item is not None) and is_still(
@@ -186,7 +186,7 @@ def row(array: Value, place: LoopIndexKey, is_still: Callable[[Any], bool]) -> R
 
 
 def _is_narrow(item: Any, size: Any) -> bool:
-    """Return True if an item of a key selects a constant number of elements, but not all of the axis."""
+    """Return True if an item of a key is an index, or a slice of a constant length other than ``size``."""
     if is_single(item):
         return True
     start, stop, step = item
@@ -290,7 +290,7 @@ class _RowLoop(InlinedLoop):
 
     @classmethod
     def of(cls, node: Node, rewriter: Rewriter) -> _RowLoop | None:
-        """Return the loop; None if it has no counter (:func:`_counter`) or uses it in no key."""
+        """Return the loop; None if it has no counter (:func:`_counter`) that is the index in a key."""
         counter = _counter(node, rewriter)
         if counter is None:
             return None
@@ -327,10 +327,9 @@ class _RowLoop(InlinedLoop):
         return place if place is not None and nonnegative(self.counter.low + place.offset) else None
 
     def _outside(self, node: Node) -> RowRead | None:
-        """Return the source of ``node`` if it reads a row, diagonal or element by the loop index.
+        """Return the sequence from which ``node`` can read an outer array by the loop index.
 
-        Return None otherwise, if the array that it reads is computed in the loop, or if its rows are not
-        along the first axis and would have to be copied.
+        Return None if there is none, or if the array would have to be transposed for it.
         """
         if node.op != "getitem" or node.inputs[0] in self.made:
             return None

@@ -1,6 +1,6 @@
 """Bound the trip counts of ``while`` loops, and pad axes that are indexed in loops and branches.
 
-:func:`trip_bounds` derives the largest trip count of a ``while_loop`` from its condition and counters.
+:func:`trip_bounds` bounds the trip count of a ``while_loop`` by means of its condition and counters.
 
 :func:`indexed_axes` is for targets that compile code even if it never runs. ``while i < n: s += x[i]`` has
 no iteration if ``x`` is empty, but JAX cannot compile ``x[i]`` for an array without elements. So arrays
@@ -90,7 +90,7 @@ class _IntervalScope:
         return region if made is region.block else replace(region, block=made)
 
     def _inside(self, node: Node, region: Region) -> dict[Value, Interval]:
-        """Return the intervals of captured integers of a region and, in a ``scan``, of its counters."""
+        """Return the intervals of the captured values of a region and, in a ``scan``, of its counters."""
         first = int(node.op == "branch")
         own = first + own_operands(node.op, node.params)
         given = dict(zip(region.block.inputs[own - first :], map(self.interval, node.inputs[own:])))
@@ -148,7 +148,7 @@ class _CountedLoop:
         return outputs
 
     def counters(self, region: Region) -> dict[Value, Interval]:
-        """Return the intervals of the integers of the carry that change by a constant in each iteration.
+        """Return the intervals of carried integers with a known start that change by a constant.
 
         The loop is a ``scan`` with the body ``region``.
         """
@@ -168,9 +168,9 @@ class _CountedLoop:
     def _bound(self, symbol: str, left: Any, right: Any, late: int) -> Any:
         """Return an upper bound of the trip count of a loop that runs while ``left symbol right``.
 
-        Return None if neither side is a counter that approaches a known limit, or if the counter may
-        overflow. ``late`` is 1 if the comparison was stored in a flag, and so is tested one iteration later,
-        and 0 otherwise.
+        Return None if neither side is a counter that goes from a known start to a known limit, or if the
+        counter may overflow. ``late`` is 1 if the comparison was stored in a flag, and so is tested one
+        iteration later, and 0 otherwise.
         """
         for counter, limit, sign in ((left, right, symbol), (right, left, _MIRRORED[symbol])):
             place, offset = self._counted(counter)
@@ -269,7 +269,7 @@ class _CountedLoop:
 def _holds(dtype: str, number: Any) -> bool:
     """Return True if integers of ``dtype`` can represent ``number``, so that it does not overflow.
 
-    A symbolic size is assumed to fit into 32 bits. For an unsigned dtype it must be known to be nonnegative.
+    A symbolic size is assumed to fit into int32. For an unsigned dtype it must be known to be nonnegative.
     """
     bits = 8 * ITEMSIZE[dtype] - (dtype in SIGNED)
     least = -(1 << bits) if dtype in SIGNED else 0

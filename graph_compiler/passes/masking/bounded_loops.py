@@ -1,8 +1,8 @@
 """Give loops and slices that depend on an outer loop index fixed lengths, for targets with array indices.
 
 In ``for i in range(n): for j in range(i)`` the inner loop runs the largest trip count each time. Iterations
-beyond the actual trip count take a branch that changes nothing. So all trip counts are known before the
-outer loop, and gradients can be computed.
+beyond the actual trip count take a branch that changes nothing. So the trip count of the inner loop is known
+before the outer loop, and gradients can be computed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def moving_slices(graph: Graph) -> tuple[Graph, bool]:
 
 
 class _SliceRewriter:
-    """Rewriter of slices in a block. The symbols ``numbers`` are loop indices or sizes computed from them."""
+    """Rewriter of slices in a block, where ``numbers`` are symbols that may change between iterations."""
 
     def __init__(self, numbers: frozenset[Symbol]) -> None:
         self.numbers = numbers
@@ -240,10 +240,10 @@ Ends = Mapping[Value, "tuple[Any, Any]"]
 
 @only_with(*_OPENED)
 def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with upper bounds as trip counts of loops whose trip count depends on an outer index.
+    """Run inner loops whose trip count depends on an outer loop index for an upper bound of it.
 
-    A loop stays if it stacks outputs, runs in reverse, has sequences other than an ``arange``, or has no
-    known upper bound.
+    A loop stays if it stacks outputs, runs in reverse, has sequences other than an ``arange`` of its own
+    block, or has no known upper bound.
     """
     if not any(map(_is_open, graph.nodes)):
         return graph, False
@@ -267,7 +267,7 @@ def _has_number(node: Node) -> bool:
 class _BoundingScope:
     """Rewriter of nodes whose enclosing regions are inlined, so that they read values of the graph.
 
-    ends: the smallest and the largest index of each enclosing loop.
+    ends: bounds of the loop indices of enclosing loops.
     """
 
     def __init__(self, ends: Ends) -> None:
@@ -370,10 +370,10 @@ class _BoundingScope:
 
 
 def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
-    """Return ``step`` without the ``getitem`` nodes that read no value in ``changing``, and these nodes.
+    """Return ``step`` without the reads that can run before it, and these reads.
 
-    The caller puts them before the branch, because no later pass moves them out of it. Reads that keep the
-    number of axes stay in ``step``.
+    They are ``getitem`` nodes that drop axes and read neither values in ``changing`` nor results of nodes
+    that stay in ``step``. The caller puts them before the branch, because no later pass moves them out of it.
     """
     nodes: list[Node] = []
     still: list[Node] = []

@@ -2,10 +2,9 @@
 
 ``nonzero`` finds at most as many elements as its array has. If everything computed from them works row by
 row until the rows are reduced or written somewhere, as in a mixture of experts or in a masked loss, that
-many rows are computed: the last one found is repeated as padding. So no row is computed that the original
-does not compute, and reductions exclude the repeated rows. Guards on the number of rows become guards on a
-count. If anything else is computed from the rows (a sort, an output of the graph), the graph is not
-changed. :func:`pad_dynamic_sizes` is the pass.
+many rows are computed: the last one found is repeated as padding, or row 0 if none is found. Reductions
+exclude the padding. Guards on the number of rows become guards on a count. If anything else is computed from
+the rows (a sort, an output of the block), the block is not changed. :func:`pad_dynamic_sizes` is the pass.
 """
 
 from __future__ import annotations
@@ -91,10 +90,10 @@ class SizesUnknown(UnsupportedOperation):
 
 @only_with(*_FIND)
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
-    """Return the graph unchanged if ``framework`` can compile its loops and branches.
+    """Check that no output size of an operation in a loop or branch depends on elements.
 
-    Otherwise raise ``SizesUnknown``, which lists all operations in them whose output sizes depend on
-    elements. Called functions and custom derivatives are compiled only inside of a loop or branch.
+    Return the graph itself, or raise ``SizesUnknown``, which lists these operations for ``framework``.
+    Called functions and custom derivatives are checked only inside of a loop or branch.
     """
     problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]
     if problems:
@@ -128,7 +127,7 @@ def _is_its_own(dim: object, node: Node) -> bool:
 # Operations that read rows of other arrays.
 _READ = ("boolean_mask", "embedding", "gather_nd", "take")
 _INFINITE_SLOPES = (SINGULAR | {"normalize", "std"}) - {"multiply"}
-# Dtypes that represent counts exactly.
+# Dtypes that represent counts of a usual size exactly.
 _EXACT = {"float32", "float64", "int32", "int64"}
 
 
@@ -221,9 +220,9 @@ class _SelectedRows:
         return any(value in self.axes for value in values_in(structure))
 
     def follows(self, node: Node) -> bool:
-        """Add ``node``; return True if it works row by row, or combines rows in a way listed in ``_MEETING``.
+        """Add ``node``; return True if ``BY_ROW`` or ``_MEETING`` shows that it can run on padded rows.
 
-        Register the axis of the rows in its outputs.
+        If it works row by row, register the axis of the rows in its outputs.
         """
         self.nodes[node] = None
         if self.meets(node):
@@ -244,10 +243,10 @@ class _SelectedRows:
         return node.op in _MEETING and _MEETING[node.op][0](node, self)
 
     def stands_once(self, value: Value, has_rows: bool) -> bool:
-        """Return True if exactly one axis of ``value`` is the number of rows, and register that axis.
+        """Register the axis of ``value`` whose size depends on the number of rows.
 
-        Its size has to be the number itself, not a size computed from it. Unless ``has_rows``, return True
-        for a value without such an axis, too.
+        Return True if there is exactly one such axis, and its size is the number itself. Unless ``has_rows``,
+        return True for a value without such an axis, too.
         """
         axes = [axis for axis, dim in enumerate(value.shape) if self.is_in(dim)]
         if len(axes) != 1:

@@ -39,9 +39,10 @@ def full_selections(graph: Graph) -> tuple[Graph, bool]:
     """Return the graph with ``where`` instead of ``masked_scatter`` of elements selected by the same mask.
 
     The written elements must be computed from selected ones by elementwise operations. Reductions of
-    selected elements run on full arrays, too. ``dce`` then drops the selection. The sizes of an array and
-    its mask have to be equal, which other targets check: if they are sizes of inputs, parameters or
-    constants, guards are added, and if they may differ otherwise, the operation stays.
+    elements that such a mask selects run on full arrays, too, if they can be padded. ``dce`` drops
+    selections that are no longer used. The sizes of an array and its mask have to be equal, which other
+    targets check: if they are sizes of inputs, parameters or constants, guards are added, and if they may
+    differ otherwise, the operation stays.
     """
     sizes, block = _BlockSizes(frozenset(graph.sources())), graph.block
     made = _rewrite_block(block, sizes, {})
@@ -124,8 +125,8 @@ def _written(block: Block) -> frozenset[Value]:
 def _mask_of(block: Block, node: Node) -> Value:
     """Return the mask of a ``masked_scatter`` as it was before it got the axes of the array.
 
-    If the mask was broadcast, or reshaped to add trailing axes of size 1, this is the array before that;
-    otherwise the mask itself.
+    If the mask was broadcast without new axes, or reshaped to add trailing axes of size 1, this is the array
+    before that; otherwise the mask itself.
     """
     x, mask, _ = node.inputs
     for op in ("broadcast_to", "reshape"):

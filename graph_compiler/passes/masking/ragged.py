@@ -113,7 +113,7 @@ class PaddedBuilder:
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
         """Return a boolean array that is True for valid elements; None if all are valid.
 
-        It has one axis for each of ``spans``, of size 1 where the span is None.
+        It has one axis for each of ``spans``, of size 1 where all elements are valid.
         """
         found: Value | None = None
         for axis, span in enumerate(spans):
@@ -169,9 +169,9 @@ class PaddedBuilder:
     ) -> tuple[list[Any], Mapping[Label, Span]]:
         """Align operands along axes that have equal labels, and return them with the span of each label.
 
-        ``labels`` holds a label for each axis of each operand. Operands whose span begins elsewhere are
-        shifted. Raise ``CannotPad`` if the widths differ, or if an axis has a span in one operand only and
-        is not broadcast.
+        ``labels`` holds a label for each axis of each operand. The first span of a label is that of the
+        results. Raise ``CannotPad`` if the widths differ, or if an axis has a span in one operand only and is
+        not broadcast.
         """
         found: dict[Label, Span] = {}
         for operand, own in zip(operands, labels):
@@ -372,9 +372,9 @@ def _safe(padded: PaddedBuilder, operand: Any, spans: Sequence[Span | None], num
 
 # ------------------------------------------------------------------------------------------------------- axes
 def _getitem(rewrite: PaddedRewrite) -> Any:
-    """Index a padded array, or take a slice of an array with a bound that depends on the loop index.
+    """Index a padded array, or take a slice of an array whose length depends on the loop index.
 
-    Such a slice keeps the whole axis and gets a span.
+    Such a slice becomes the whole axis with a span.
     """
     (x,), spans = rewrite.operands, iter(spans_of(rewrite.operands[0]))
     full = x.full if isinstance(x, PaddedArray) else x
@@ -421,8 +421,8 @@ def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tup
 def _setitem(rewrite: PaddedRewrite) -> Any:
     """Write a value to the elements of an unpadded array that a key selects.
 
-    A slice with a bound that depends on the loop index is replaced by the whole axis; elements outside of
-    the slice keep their old values. Raise ``CannotPad`` if the array itself is padded.
+    A slice whose length depends on the loop index is replaced by the whole axis; elements outside of the
+    slice keep their old values. Raise ``CannotPad`` if the array itself is padded.
     """
     x, value = rewrite.operands
     if isinstance(x, PaddedArray):
@@ -561,7 +561,7 @@ def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
 
     Padding along these axes only affects padding of the result. The caller takes gradients of the fully
     masked operands instead, because a cotangent of 0 would be multiplied by the padding, which may be
-    infinite. Return the operand itself if no axis is summed or its padding is 0.
+    infinite. Return the operand itself if it has no more axes than the result, or if its padding is 0.
     """
     if not isinstance(operand, PaddedArray) or len(own) <= len(result) or operand.padding == 0:
         return operand

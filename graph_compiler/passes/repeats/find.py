@@ -443,8 +443,7 @@ class _PatternFit:
     def steps(self, low: int) -> tuple[RepeatedSteps, int, int] | None:
         """Return the steps with their patterns, and the first and the end of the range in which these fit.
 
-        The range contains ``about`` or is empty, and begins at ``low`` or later. Return None if a leaf has
-        no pattern.
+        The range begins at ``low`` or later and may be empty. Return None if a leaf has no pattern.
         """
         patterns = []
         for place in range(self.period):
@@ -566,7 +565,7 @@ class CounterSequences:
         """Return ``node`` with rows of sequences instead of its changing numbers, after nodes that it needs.
 
         ``node`` is the node at ``place`` of the last step, and ``row`` has the patterns of its leaves.
-        Return None if a number cannot be provided.
+        Return None if that is impossible.
         """
         changing = {
             at: pattern
@@ -647,9 +646,9 @@ class CounterSequences:
     def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
         """Return a scalar that is ``numbers[i]`` in step ``i``, of the dtype of the array operands.
 
-        Return None if the operation is not in ``_ARITHMETIC``, if its arrays differ in dtype or the numbers
-        do not match it, or if the numbers are no ``arange`` and too many for a list or of a dtype that may
-        round them.
+        Return None if the operation is not in ``_ARITHMETIC``, if its arrays have no common dtype in
+        ``_EXACT`` or the numbers do not match it, or if the numbers are no ``arange`` and more than
+        ``_MOST_LISTED``.
         """
         dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
         dtype = dtypes.pop() if len(dtypes) == 1 else ""

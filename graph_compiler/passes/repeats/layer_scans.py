@@ -26,7 +26,7 @@ _MOST_TURNS = 8
 
 
 def scanned_layers(fewest: int) -> GraphPass:
-    """Return a pass that replaces calls of one function by a ``scan``, if there are at least ``fewest``.
+    """Return a pass that replaces at least ``fewest`` calls of one function by a ``scan``, if possible.
 
     Calls in regions and checkpointed calls remain.
     """

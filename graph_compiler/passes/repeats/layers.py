@@ -4,7 +4,8 @@ A model of 12 layers runs the same operations 12 times with other weights, whose
 (``encoder.layer.0.attention.weight``, ``encoder.layer.1.attention.weight``). The operations of all layers
 become one region, the values that differ become operands, and each layer becomes a ``call``
 (:mod:`graph_compiler.ops.control`). Lifting, passes and the writer then process one layer. Nodes that
-compute the same in all layers run once, before the first call. :func:`repeated_layers` is the pass.
+compute the same in all layers run once before the first call, if this is safe. :func:`repeated_layers` is
+the pass.
 """
 
 from __future__ import annotations
@@ -151,7 +152,8 @@ class ArrayNames:
 def word(parts: Sequence[str]) -> str:
     """Return a singular noun for the items that ``parts``, the start of a path, name.
 
-    It is the last word, without a plural ``s``, or ``layer`` if that has fewer than 3 letters.
+    It is the last word in lower case, without a plural ``s``, or ``layer`` if this word has fewer than 3
+    letters.
 
     >>> word(["encoder", "layers", ""]), word(["residual_block"]), word(["transformer", "h", ""])
     ('layer', 'block', 'layer')
@@ -283,7 +285,7 @@ class GraphMemory:
 def calls_of(steps: RepeatedSteps, names: ArrayNames, memory: GraphMemory) -> LayerCalls | None:
     """Return the layers as calls; None if they cannot share one function.
 
-    They cannot if an operand is the layer's own result in one layer and comes from elsewhere in another, if a
+    They cannot if an operand is a result of its own layer in one layer but not the same result in all, if a
     layer touches written memory of others or others read its own, or if a value of the last layer corresponds
     to two values of another layer.
     """
@@ -314,7 +316,7 @@ class _CallBuilder:
     def settle(self) -> bool:
         """Fill ``sources``, and ``shared`` with the nodes that can be shared by all layers.
 
-        Return False if layers read a leaf from different sources, or if a layer touches written memory
+        Return False if a leaf has no common source (:meth:`_source`), or if a layer touches written memory
         that is not its own or that others read.
         """
         for place in range(self.steps.period):
@@ -498,11 +500,11 @@ _SMALLEST = 8
 
 
 def repeated_layers(graph: Graph, keys: SignatureCache | None = None) -> tuple[Graph, bool]:
-    """Return the graph with equal layers as calls of one region; unchanged if fewer than 3 layers are equal.
+    """Return the graph with equal layers as calls of one region, and True if there are such layers.
 
-    Only layers of at least 8 nodes are found, which read inputs, weights or constants with numbered names.
-    Guards on sizes that a layer computes become checks in the region. ``keys`` is a cache of signatures
-    shared with :func:`.to_scan.rolled`.
+    Only 3 or more layers of at least 8 nodes are found, which read inputs, weights or constants with numbered
+    names. Guards on sizes that a layer computes become checks in the region. ``keys`` is a cache of
+    signatures shared with :func:`.to_scan.rolled`.
     """
     # Comparing names is much cheaper than describing all nodes, and most graphs have no numbered layers.
     if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (

@@ -48,7 +48,7 @@ def name_of(node: Node) -> str:
 
 
 def takes_row(node: Node) -> bool:
-    """Return True for ``x[i]`` or ``x[i, ...]`` with an int ``i``; its leaves are ``x`` and ``i``."""
+    """Return True for ``x[i]`` or ``x[i, ...]`` with an int ``i``; its first leaves are ``x`` and ``i``."""
     if name_of(node) not in _ROWS or not isinstance(node.inputs[0], Value) or len(node.outputs) != 1:
         return False
     key = _key(node)
@@ -450,7 +450,7 @@ _MOST_INNER = 8
 
 
 def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None) -> GraphPass:
-    """Return a pass that turns ``fewest`` or more repetitions of nodes into a ``scan``, also in regions.
+    """Return a pass that turns at least ``fewest`` repetitions of nodes into a ``scan``, where it can.
 
     ``fewest`` is raised to 3 if it is less. With ``counts``, a loop index may be the bound of a slice.
     ``keys`` is a cache of signatures shared with other passes.
@@ -520,7 +520,7 @@ class _RollingRound:
         return self.instead.get(index, () if self.taken[index] else (node,))
 
     def _roll(self, run: RepeatedRun) -> None:
-        """Replace a run by a loop: the one with the smallest carry among all possible first nodes of a step.
+        """Replace a run by a loop: the one with the smallest carry, among several first nodes of a step.
 
         If no loop has one period as its step, try several periods, because a step may contain a short
         unrolled loop with numbers of its own. Do nothing if no loop is found.

@@ -89,9 +89,10 @@ MOST_NODES = 512
 
 
 def unrolled(most: int) -> Pass:
-    """Return a pass that unrolls each canonical ``scan`` of constant length if at most ``most`` nodes result.
+    """Return a pass that unrolls canonical ``scan`` loops with at most ``most`` nodes in all iterations.
 
-    Loops without iterations remain, and so do loops with ``checkpoint``, which save memory.
+    Loops of symbolic length, without iterations or with an empty body remain, and so do loops with
+    ``checkpoint``, which save memory.
     """
     return Pass("unroll", lambda block: _unroll_block(block, most), "deep")
 
