@@ -69,6 +69,8 @@ def _find_name(function: Any) -> str:
 
 _GETTER = ".__get__"
 _NAMESPACES = ("torch.linalg.", "torch.fft.", "torch.special.")
+# Libraries of kernels (``torch.library``) whose kernels compute what torch's functions of that name do.
+_LIBRARIES = frozenset({"aten", "prims", "prim", "graph_compiler"})
 
 
 @functools.cache
@@ -76,13 +78,15 @@ def row_key(name: str) -> str:
     """Return the bare name of a dotted name, under which lifting rows are found.
 
     ``torch.Tensor.add`` and ``torch.ops.aten.add.Tensor`` have the bare name ``add``. The namespaces
-    linalg, fft and special remain as a prefix: ``torch.linalg.norm`` -> ``linalg_norm``.
+    linalg, fft and special remain as a prefix: ``torch.linalg.norm`` -> ``linalg_norm``. So does the library
+    of a kernel that is not torch's own, because it may be named as one of torch's: ``toy.relu``.
 
     >>> row_key("torch.nn.functional.linear"), row_key("torch.Tensor.T.__get__"), row_key("torch.fft.rfft")
     ('linear', 'T', 'fft_rfft')
     """
     if name.startswith("torch.ops."):
-        return name.split(".")[3]
+        _, _, library, bare, *_ = name.split(".")
+        return bare if library in _LIBRARIES else f"{library}.{bare}"
     if name.endswith(_GETTER):
         return name.removesuffix(_GETTER).rpartition(".")[2]
     for namespace in _NAMESPACES:

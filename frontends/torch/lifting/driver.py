@@ -182,7 +182,9 @@ def _leaves(structure: Any) -> list[Any]:
 
 
 def _key(target: Any) -> str:
-    return target._schema.name.partition("::")[2] if isinstance(target, OpOverload) else str(target)
+    if isinstance(target, OpOverload):
+        return row_key(f"torch.ops.{target._schema.name.replace('::', '.')}")
+    return str(target)
 
 
 def _known(target: Any) -> bool:

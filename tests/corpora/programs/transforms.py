@@ -463,6 +463,11 @@ def scripted_item(x: Any) -> Any:
 _library = torch.library.Library("graph_compiler_tests", "DEF")
 _library.define("triple(Tensor x) -> Tensor")
 _library.impl("triple", lambda x: x * 3, "CPU")
+# An operation and a write that are named as torch's own, and compute something else.
+_library.define("relu(Tensor x) -> Tensor")
+_library.impl("relu", lambda x: x * 100, "CPU")
+_library.define("neg_(Tensor(a!) x) -> Tensor(a!)")
+_library.impl("neg_", lambda x: x.mul_(5), "CPU")
 
 
 @torch.library.custom_op("graph_compiler_tests::quadruple", mutates_args=())
@@ -472,6 +477,16 @@ def _quadruple(x: torch.Tensor) -> torch.Tensor:
 
 def library_operation(x: Any) -> Any:
     return torch.ops.graph_compiler_tests.triple(x) + 1
+
+
+def operation_named_as_one_of_torch(x: Any) -> Any:
+    return torch.ops.graph_compiler_tests.relu(x) + 1
+
+
+def write_named_as_one_of_torch(x: Any) -> Any:
+    y = x + 1
+    torch.ops.graph_compiler_tests.neg_(y)
+    return y * 2
 
 
 def custom_operation(x: Any) -> Any:
@@ -509,6 +524,8 @@ _ERRORS = {
     "custom_numpy": dict.fromkeys(("torch", ELSEWHERE), "hands the memory of a tensor"),
     "library_operation": {ELSEWHERE: "translated"},
     "custom_operation": {ELSEWHERE: "translated"},
+    "operation_named_as_one_of_torch": {ELSEWHERE: "translated"},
+    "write_named_as_one_of_torch": {ELSEWHERE: "translated"},
 }
 PROGRAMS = [
     *(
