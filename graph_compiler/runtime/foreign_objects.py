@@ -6,7 +6,7 @@ import functools
 import inspect
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -29,36 +29,15 @@ from ..trees import (
     plain_class,
     unflatten,
 )
-from .calling.matcher import narrows
 
 if TYPE_CHECKING:
     from ..contracts import Frontend, Target
-    from .variant import Variant
 
 
 # --------------------------------------------------------------------------------------------------- widening
 # Conversion of arrays that a target without 64-bit dtypes has narrowed, back to the recorded dtypes.
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
-
-
-def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
-    """Return the recorded 64-bit dtypes of arguments by path, for a target without 64-bit dtypes.
-
-    An argument is left out if variants recorded it with different dtypes. The result is empty if the
-    target has 64-bit dtypes, or if there are no variants.
-    """
-    if not variants or not narrows(variants[0].target):
-        return {}
-    found: dict[Path, set[str]] = {}
-    for variant in variants:
-        for path, value in zip(paths(variant.graph.input_tree), variant.graph.inputs):
-            found.setdefault(path, set()).add(value.dtype)
-    return {
-        path: next(iter(types))
-        for path, types in found.items()
-        if len(types) == 1 and types <= NARROWED.keys()
-    }
 
 
 def widen(array: Any, wide: str | None, target: Target) -> Any:
@@ -71,24 +50,6 @@ def widen(array: Any, wide: str | None, target: Target) -> Any:
         wide is not None and isinstance(array, target.array_types) and dtype_name(array) == NARROWED[wide]
     )
     return target.to_numpy(array).astype(wide) if is_narrowed and not target.is_traced(array) else array
-
-
-def with_recorded_types(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """Return the call with its narrowed arrays converted back to the recorded 64-bit dtypes.
-
-    The original may read these. If no array is widened, return ``args`` and ``kwargs`` themselves.
-    """
-    types = recorded_types(variants)
-    if not types:
-        return args, kwargs
-    target = variants[0].target
-    leaves, tree = flatten((args, kwargs), lambda item: isinstance(item, target.array_types))
-    made = [widen(leaf, types.get(path), target) for path, leaf in zip(paths(tree), leaves)]
-    # The user's own containers are passed on if no array in them is widened.
-    if all(one is other for one, other in zip(made, leaves)):
-        return args, kwargs
-    call: Call = unflatten(tree, made)
-    return call
 
 
 # ------------------------------------------------------------------------------------------------- conversion

@@ -23,14 +23,14 @@ from .calling.binding import AlternativeCalls, signature_of, unpack_container
 from .calling.matcher import CallMiss
 from .calling.nested import call_nested, run_any_traced, tracer_of
 from .calling.pure import call_purely
-from .foreign_state import state_of
+from .kept_state import state_of
+from .missing_weights import require_weights
 from .options import check_options, require_function
 from .over_limit import VariantLimit
 from .variant import Variant
 from .variants import RecordingMethods
 from .verify import Tolerance
 from .views import DisplayMethods, forwarded_attribute
-from .weights import require_weights
 
 if TYPE_CHECKING:
     import networkx
@@ -400,7 +400,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         >>> linear.bias.tolist()
         [0.0, 0.0]
         """
-        from .weights import to_source
+        from .to_source import to_source
 
         with self._locked():
             to_source(self, values)

@@ -12,7 +12,7 @@ from ..errors import TooManyVariants
 from ..trees import iterate_structure
 from .boundary import level_of_user
 from .calling.mismatch import why_missed
-from .foreign_objects import recorded_types
+from .recorded_types import recorded_types
 
 if TYPE_CHECKING:
     from .graph import Graph

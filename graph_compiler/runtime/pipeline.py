@@ -74,9 +74,10 @@ from .calling.matcher import narrows
 from .foreign_objects import CallConverter, ProxyClasses
 from .foreign_state import ConversionCache, UncachedConversion, WriteBack, convert_array
 from .frameworks import backend_of
+from .missing_weights import require_loaded
 from .options import require_function, short_repr
 from .variant import Compilation, Variant, VariantRecording
-from .weights import NativeWeights, NoWeights, require_loaded
+from .weights import NativeWeights, NoWeights
 
 # ------------------------------------------------------------------------------------------------------ plans
 # Ways to record a call, and which to try after one that failed.

@@ -23,6 +23,7 @@ from ..recording.state.container_updates import apply_updates, put
 from ..recording.state.places import ExternalState, StateLock, planned_places
 from ..trees import leaves_at, paths, unflatten
 from .boundary import lines_of, raise_refused, with_expression
+from .calling.compiler_state import CompilerState
 from .calling.matcher import (
     NO_FIT,
     Attempt,
@@ -34,7 +35,6 @@ from .calling.matcher import (
     matcher,
     unknown_matcher,
 )
-from .calling.nested import CompilerState, attempt_traced
 from .foreign_objects import ProxyClasses
 from .foreign_state import WriteBack, owners_of
 from .traits import arrays_written, has_inner_checks, numbers_of, plain_number, write_argument
@@ -471,7 +471,10 @@ class Variant:
     def begin_following(self, reads_weights: bool, mode: bool | None) -> int:
         """Run :meth:`CompilerState.begin` while ``torch.compile`` compiles, without being traced by it."""
         if self.compiler_state is None:
-            self.compiler_state = CompilerState(self)
+            weights = None if self.recording is None else self.recording.weights
+            self.compiler_state = CompilerState(
+                self.graph.name, self.target, self.parameters, self.environment, weights
+            )
             # The matcher is generated now, because it cannot be while the compiler traces.
             _ = self.match
         return self.compiler_state.begin(reads_weights, mode)
@@ -673,3 +676,48 @@ def _message_of(problem: GuardFailed, program: Program) -> Callable[[], str]:
         return problem.message
     text, lines = str(problem), lines_of(program, problem)
     return lambda: with_expression(program, text, lines)
+
+
+# --------------------------------------------------------------------------------------------- torch.compile
+# Calls inside of ``torch.compile``, in code that Dynamo can trace.
+
+
+def attempt_traced(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Run :meth:`Variant.attempt` in code that the compiler can trace.
+
+    Return the result, or ``NO_FIT`` if the call does not fit. Store new values of buffers in the
+    original.
+    """
+    found = run_traced(variant, args, kwargs, None, None)
+    if found is None:
+        return NO_FIT
+    result, state = found
+    for name, value in state.items():
+        variant.store(name, value)
+    return result
+
+
+def run_traced(
+    variant: Variant,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    weights: Mapping[str, Any] | None,
+    mode: bool | None,
+) -> tuple[Any, dict[str, Any]] | None:
+    """Return ``(result, state)`` of a call with ``weights``, or with the original's weights if None.
+
+    Return None if the variant's environment does not hold in the training mode ``mode``, or if the call
+    does not fit. The compiled program repeats the check of the environment when it runs.
+    """
+    number = variant.begin_following(weights is None, mode)
+    state: Any = variant.compiler_state
+    # ``failures`` is never negative. The compiler guards on the number that it reads here, so it compiles
+    # again after a failed check.
+    if number < 0 or state.failures < 0 or (mode is None and not state.holds_simply()):
+        return None
+    leaves = variant.match(args, kwargs)
+    if leaves is None:
+        return None
+    tracer: Any = variant.target.tracer
+    tracer.require_when_run(number, leaves)
+    return variant.pure(state.weights() if weights is None else weights, leaves)

@@ -31,13 +31,13 @@ from .calling.binding import calls_in_recorded_order
 from .calling.matcher import NO_FIT, CallMiss
 from .calling.nested import leave_graph, tracer_of
 from .calling.pure import call_purely
-from .foreign_objects import with_recorded_types
+from .missing_weights import hold_back, missing_weights, require_weights
 from .options import check_options
 from .pipeline import Pipeline
 from .progress import recording_message, show_conversion
+from .recorded_types import with_recorded_types
 from .variant import Variant
 from .verify import Tolerance, Verification, synthetic_leaves
-from .weights import hold_back, missing_weights, require_weights
 
 if TYPE_CHECKING:
     from .calling.binding import Call

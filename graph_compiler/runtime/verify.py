@@ -32,8 +32,8 @@ from ..trees import (
     unflatten,
 )
 from .calling.mismatch import why_outdated
-from .foreign_objects import with_recorded_types
 from .pipeline import Pipeline
+from .recorded_types import with_recorded_types
 from .variant import Variant, VariantRecording
 
 if TYPE_CHECKING:

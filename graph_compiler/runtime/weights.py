@@ -1,24 +1,17 @@
-"""Weights of a graph for another framework: conversion, stacking, missing weights, and write-back."""
+"""Weights of a graph as arrays of its framework: conversion, and stacking of equal layers."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..codegen import Program
 from ..codegen.layers import HELPER, Stack
 from ..contracts import Live, Target, Unwatched, Watch, Weights
-from ..errors import CallMismatch, GuardFailed, InvalidOption, NotTraced, WeightsMismatch, WeightsMissing
+from ..errors import CallMismatch, GuardFailed
 from ..ir.graph import Graph as IRGraph
-from ..ops.dtypes import NARROWED, dtype_name
-from ..recording.lock import recording_lock
 from .foreign_state import ConversionCache, numpy_values
-
-if TYPE_CHECKING:
-    from .graph import Graph
-    from .variant import Variant
 
 
 def missing_weight_error(graph: IRGraph, name: str) -> CallMismatch:
@@ -198,151 +191,3 @@ def with_captured_weights(
 
     reading.__name__ = flat.__name__
     return reading
-
-
-# ----------------------------------------------------------------------------------------------- meta weights
-# Variants of models on the device ``meta``, which raise ``WeightsMissing`` until weights are loaded.
-
-# Maximum number of names in a message.
-_SHOWN = 5
-
-
-def missing_names(weights: Weights | None, names: Iterable[str]) -> list[str]:
-    return [] if weights is None else weights.awaited(names)
-
-
-def missing_weights(variant: Variant) -> list[str]:
-    return missing_names(*_weights_of(variant))
-
-
-def _weights_of(variant: Variant) -> tuple[Any, Iterable[str]]:
-    written = (effect.target for effect in variant.graph.effects if effect.kind == "buffer")
-    return variant.recording and variant.recording.weights, dict.fromkeys(
-        (*variant.graph.parameters, *written)
-    )
-
-
-def require_weights(variants: Iterable[Variant]) -> None:
-    """Raise ``WeightsMissing`` if a variant held back by :func:`hold_back` still lacks weights."""
-    for variant in variants:
-        # ``hold_back`` sets an attribute of the instance, which hides the method.
-        if isinstance(vars(variant).get("attempt"), _WeightsGate):
-            # While another thread records, missing weights are replaced by zeros, so wait for it.
-            with recording_lock:
-                require_loaded(variant.graph.name, *_weights_of(variant))
-
-
-def require_loaded(name: str, weights: Any, names: Iterable[str]) -> None:
-    if missing := missing_names(weights, names):
-        _raise_missing(name, missing)
-
-
-def _raise_missing(name: str, names: list[str]) -> None:
-    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-    raise WeightsMissing(
-        f"{name} was recorded with its model on the device meta, and its weights are missing: {shown}. Give "
-        "them with graph.load_weights(source), a safetensors file, a folder of such files or a dict of "
-        "arrays by their names in the model"
-    )
-
-
-def hold_back(variant: Variant) -> None:
-    """Make calls of a variant raise ``WeightsMissing`` until its weights are loaded.
-
-    Do nothing if no weight is missing.
-    """
-    if (variant.graph.parameters or variant.graph.effects) and missing_weights(variant):
-        variant.attempt = _WeightsGate(variant)  # type: ignore[method-assign]
-
-
-@dataclass(frozen=True)
-class _WeightsGate:
-    variant: Variant
-
-    def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        require_weights([self.variant])
-        vars(self.variant).pop("attempt", None)
-        return self.variant.attempt(args, kwargs)
-
-
-# -------------------------------------------------------------------------------------------------- to source
-# Writing of trained values into the original model's variables: either all of them or none.
-
-# Prefix of the dtypes of random keys.
-_KEY = "key<"
-
-
-def to_source(graph: Graph, values: Any) -> None:
-    owners, target = _owners(graph), graph.pipeline.target.target
-    held = {name: weights.live([name])()[name] for name, weights in owners.items()}
-    given = _to_target(_by_name(graph, values), target)
-    for name in [
-        name for name, array in held.items() if dtype_name(array).startswith(_KEY) and name not in graph.state
-    ]:
-        # Calls never write to such a key, and other frameworks store it as integers.
-        del held[name]
-        given.pop(name, None)
-    if problems := [*_names_wrong(held, given), *_arrays_wrong(held, given)]:
-        raise WeightsMismatch(
-            f"{graph.name}: these are not the parameters of the graph; nothing was changed.\n  "
-            + "\n  ".join(problems)
-        )
-    # All values are read before the first write, so that an error changes nothing.
-    elements = {name: numpy_values(target, array) for name, array in given.items()}
-    for name in held:
-        owners[name].leave(name, elements[name], False)
-
-
-def _owners(graph: Graph) -> dict[str, Any]:
-    if not graph.variants:
-        raise NotTraced(
-            f"{graph.name}: nothing is recorded yet; call the graph once, or pass args=, before to_source"
-        )
-    if not graph.pipeline.has_original:
-        raise NotTraced(
-            f"{graph.name} was loaded from a file: there is no original whose variables could change. Save "
-            "what is held instead"
-        )
-    return {
-        name: variant.recording.weights
-        for variant in graph.variants
-        if variant.recording
-        for name in variant.parameters()
-    }
-
-
-def _by_name(graph: Graph, values: Any) -> dict[str, Any]:
-    if isinstance(values, Mapping):
-        return dict(values)
-    if hasattr(values, "arrays_by_name"):
-        return dict(values.arrays_by_name())
-    raise InvalidOption(
-        f"{graph.name}: to_source takes a module that as_module gave, or a dict of arrays by the names in "
-        f"graph.parameters, not a {type(values).__name__}"
-    )
-
-
-def _to_target(given: Mapping[str, Any], target: Target) -> dict[str, Any]:
-    made = {
-        name: array if isinstance(array, target.array_types) else target.convert(array)
-        for name, array in given.items()
-    }
-    return {name: given[name] if array is None else array for name, array in made.items()}
-
-
-def _names_wrong(held: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"missing: {name}" for name in held if name not in given)
-    yield from (f"unexpected: {name}" for name in given if name not in held)
-
-
-def _arrays_wrong(held: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
-    for name in held.keys() & given.keys():
-        if not hasattr(given[name], "shape"):
-            yield f"{name} is no array but of type {type(given[name]).__name__}"
-        elif _spec(given[name]) not in (wanted := _spec(held[name]), _spec(held[name], narrowed=True)):
-            yield f"{name} is {_spec(given[name])}, and the original has {wanted}"
-
-
-def _spec(array: Any, narrowed: bool = False) -> str:
-    dtype = dtype_name(array)
-    return f"{NARROWED.get(dtype, dtype) if narrowed else dtype}{list(array.shape)}"

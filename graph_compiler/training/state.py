@@ -18,8 +18,8 @@ from ..registration import backends
 from ..runtime import Graph
 from ..runtime.boundary import public
 from ..runtime.calling.pure import in_mode
-from ..runtime.foreign_state import settle, state_of
 from ..runtime.frameworks import backend_of
+from ..runtime.kept_state import settle, state_of
 from .files import load, save
 from .losses import LossFunction
 from .optimizers import rate_of, resolve_optimizer

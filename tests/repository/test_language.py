@@ -29,11 +29,8 @@ SAME_NAMES: dict[str, str] = {
     "GraphModule": "what users get as a module, in JAX and in NumPy",
 }
 # Modules whose import, within functions or for type checkers alone, closes a cycle.
-_TAKEN = "functions in files of their own take an instance of its class"
 CYCLES: dict[str, str] = {
     "graph_compiler.runtime.graph": "methods of graphs, in files of their own, take the graph itself",
-    "graph_compiler.runtime.variant": _TAKEN,
-    "graph_compiler.runtime.pipeline": _TAKEN,
 }
 
 

@@ -1,0 +1,86 @@
+"""State of a variant that programs of ``torch.compile`` read.
+
+The compiler guards on the call and on what traced code reads here. Everything else that a recording relies
+on is checked by the compiled program each time it runs (:meth:`CompilerState.still_holds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Any
+
+from ...contracts import Live, Target
+from ...errors import GuardFailed
+from ...recording import EnvironmentGuards
+
+
+class CompilerState:
+    """State of one variant that compiled programs read.
+
+    weights: weights of the original's model; None if there is no model.
+    failures: number of failed checks. Compiled programs read it, so a failed check makes the compiler
+        compile again.
+    holds_simply(): returns True if those environment guards hold that the compiler can trace.
+    """
+
+    def __init__(
+        self, name: str, target: Target, parameters: Live, environment: EnvironmentGuards, weights: Any
+    ) -> None:
+        self._name, self._target, self._parameters = name, target, parameters
+        self._environment, self._weights = environment, weights
+        self._current: dict[str, Any] = {}
+        self.failures = 0
+        self._numbers: dict[tuple[bool, bool | None], int] = {}
+        self.holds_simply = environment.simple.function()
+
+    def begin(self, reads_weights: bool, mode: bool | None) -> int:
+        """Return the number under which a compiled program runs :meth:`still_holds` with these arguments.
+
+        The environment is checked first, in the training mode ``mode`` (None: the current mode); return
+        -1 if it does not hold. If ``reads_weights``, also store the original's current weights for
+        :meth:`weights`.
+        """
+        with self._in_mode(mode):
+            if not self._environment.holds():
+                return -1
+            if reads_weights:
+                self._current = dict(self._parameters())
+        key, tracer = (reads_weights, mode), self._target.tracer
+        if key not in self._numbers and tracer is not None:
+            self._numbers[key] = tracer.register_check(lambda: self.still_holds(*key))
+        return self._numbers[key]
+
+    def weights(self) -> Mapping[str, Any]:
+        live = self._parameters
+        return self._current if live.read is None else live.read()
+
+    def still_holds(self, reads_weights: bool, mode: bool | None) -> None:
+        """Raise ``GuardFailed`` and count a failure if the recording is no longer valid.
+
+        It is invalid if the environment has changed, or, if ``reads_weights``, a weight was replaced
+        since :meth:`begin`.
+        """
+        with self._in_mode(mode):
+            changed = "" if self._environment.lasting.holds() else self._environment.reason()
+            if reads_weights and not changed and self._parameters.read is None:
+                changed = self._replaced()
+        if changed:
+            self.failures += 1
+            raise GuardFailed(
+                f"{self._name}: {changed}, as the compiler could not see; the next call is compiled anew"
+            )
+
+    def _replaced(self) -> str:
+        now = self._parameters()
+        return next(
+            (
+                f"the weight {name} was replaced"
+                for name, array in self._current.items()
+                if now[name] is not array
+            ),
+            "",
+        )
+
+    def _in_mode(self, mode: bool | None) -> Any:
+        return nullcontext() if mode is None or self._weights is None else self._weights.in_mode(mode)
