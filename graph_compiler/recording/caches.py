@@ -1,6 +1,6 @@
 """Caches of ``functools.lru_cache`` that the recorded function fills.
 
-Each attempt to record begins with empty caches, except those that had results before the first attempt. The
+Each attempt to record begins with empty caches, except those that had results when they were first found. The
 last attempt leaves them filled.
 """
 

@@ -30,8 +30,8 @@ def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callab
     """Raise ``TracingError`` if a static object in ``result`` refers to recorded arrays or sizes.
 
     A static object is neither a container nor an array, for example a closure or a set. Every call returns
-    the same one, with the arrays of the recording. A coroutine, iterator or asynchronous generator raises in
-    any case, because its code runs after the recording. Static objects of ``arguments`` are allowed.
+    the same one, with the arrays of the recording. A coroutine, iterator or asynchronous generator raises
+    in any case, because its code runs after the recording. Static objects of ``arguments`` are allowed.
 
     is_recorded: returns True for an array or size of the recording.
     name: name of the function in the message.
@@ -66,8 +66,8 @@ def _statics(tree: Tree) -> list[Any]:
 def holds(root: Any, is_recorded: Callable[[Any], bool]) -> bool:
     """Return True if ``is_recorded`` is True for ``root`` or an object that can be reached from it.
 
-    The search enters the closure and the default values of a function, but not its globals. It does not
-    enter classes, modules, code and objects of this package. After 10,000 objects it ends with False.
+    Of a function, the search enters only the closure and the default values. It does not enter classes,
+    modules, code and objects of this package. After 10,000 objects it ends with False.
 
     >>> holds(lambda y, x=[2.5]: y, lambda item: item == 2.5), holds({1}, lambda item: item == 2.5)
     (True, False)

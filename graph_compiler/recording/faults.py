@@ -76,8 +76,8 @@ def is_fault(problem: BaseException) -> bool:
 
     An error or ``Signal`` of this package is a bug if it is an instance of a class in ``BUGS``. Any other
     exception is a bug if the innermost frame of its traceback is this package's; it is not if it has no
-    traceback, if it is no ``Exception``, or if a function of the user recurses without end. The result is
-    stored on the exception and does not change later.
+    traceback, if it is no ``Exception``, or if a function of the user recurses without end. The result for
+    an exception with a traceback is stored on it and does not change later.
 
     >>> is_fault(InvalidGraph("a value is used before it is made")), is_fault(ValueError("raised nowhere"))
     (True, False)

@@ -28,10 +28,10 @@ _BLOCKS = ("body", "orelse")
 
 
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
-    """Return True if ``function`` uses ``argument`` of ``call`` only to raise or in ``is``.
+    """Return True if ``function`` reads ``argument`` of ``call`` only in code that then raises, or in ``is``.
 
     ``argument`` is a node of ``call.args`` or ``call.keywords``. Return False if ``function`` is not written
-    in Python, its source is not found, it handles exceptions, or the parameter for ``argument`` is unknown.
+    in Python, its source is not found, it contains ``try``, or the parameter for ``argument`` is unknown.
     """
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):
@@ -120,8 +120,8 @@ def is_message(frame: FrameType | None) -> bool:
 
     A message is an argument of a logging method, ``print`` or ``warnings.warn``, or of a function that
     only raises it and whose exception is not caught. Output of ``print`` to a file other than
-    ``sys.stderr``, or to a ``StringIO``, is no message. Every string made in the module ``logging`` itself
-    is a message.
+    ``sys.stderr``, or while ``sys.stdout`` is a ``StringIO``, is no message. Every string made in the module
+    ``logging`` itself is a message.
     """
     if frame is None:
         return False
@@ -147,8 +147,8 @@ def _is_kept(call: ast.Call) -> bool:
 def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | None] | None:
     """Return the call that receives the string made at ``instruction``, and its argument with the string.
 
-    Calls that build the string, such as ``str``, are skipped. Return None if the string may have another
-    use.
+    The argument is None if the instruction is the call itself. Calls that build the string, such as ``str``,
+    are skipped. Return None if the string may have another use.
     """
     around = list(nodes_around(code, instruction))
     for node, inner in zip(reversed(around), (None, *reversed(around))):
@@ -210,11 +210,11 @@ def _raises(function: Any) -> bool:
 
 
 def in_check() -> bool:
-    """Return True if the code that reads a value now uses it only to decide whether to raise.
+    """Return True if the statement that reads a value now only decides whether to raise.
 
-    That is so in an ``assert`` statement, and in an ``if`` without ``else`` whose body only raises, unless
-    a ``try`` in the same function surrounds it. Frames of this package, and of modules that only forward
-    the read, are skipped.
+    Such a statement is an ``assert``, or an ``if`` without ``else`` whose body only raises, unless a ``try``
+    in the same function surrounds it. Frames of this package, and of modules that only forward the read, are
+    skipped.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _passes_on(frame.f_globals.get("__name__", "") + "."):

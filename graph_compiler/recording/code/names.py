@@ -52,7 +52,7 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
 def compares_identities(code: types.CodeType) -> bool:
     """Return True if ``code`` or a function inside it compares identities (``a is b``, ``id(a)``).
 
-    ``is`` with a constant on its right, such as None, does not count.
+    ``is`` with a constant on its right, such as None, does not count. Any read of a name ``id`` does.
 
     >>> functions = (lambda a, b: a is b), (lambda a: a is None)
     >>> [compares_identities(function.__code__) for function in functions]
@@ -87,7 +87,7 @@ def imports_of(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def globals_read(code: types.CodeType) -> frozenset[str]:
-    """Return the names of globals and builtins that ``code`` and functions inside it read.
+    """Return the names that ``code`` and functions inside it may find in their globals or in ``builtins``.
 
     >>> sorted(globals_read((lambda x: x.scale * FACTOR).__code__))
     ['FACTOR']
@@ -98,7 +98,7 @@ def globals_read(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def texts_of(code: types.CodeType) -> frozenset[str]:
-    """Return the string constants of ``code`` and functions inside it.
+    """Return the string constants of ``code`` and functions inside it, without those in constant tuples.
 
     >>> sorted(texts_of((lambda x: x["scale"] if "shift" in x else 0).__code__))
     ['scale', 'shift']
@@ -112,9 +112,10 @@ def texts_of(code: types.CodeType) -> frozenset[str]:
 def fragments_read(code: types.CodeType) -> frozenset[str]:
     """Return parts of the names of attributes that ``code`` and functions inside it read by string.
 
-    Of code that uses ``getattr`` or the like, these are the string constants that are identifiers. The
-    result contains the empty string, which is part of every name, if such code has no such constants, or
-    if code uses ``vars``, ``eval``, ``globals`` or the like.
+    Of code that uses ``getattr`` or the like, these are the string constants that are identifiers, without
+    the first constant, which may be a docstring. The result contains the empty string, which is part of
+    every name, if such code has no such constants, or if code uses ``vars``, ``eval``, ``globals`` or the
+    like.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})

@@ -154,7 +154,7 @@ def _is_installed(file: str) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _installed_in(folder: str) -> frozenset[str]:
-    """Return the top-level packages and modules that the installed distributions in ``folder`` list.
+    """Return the top-level files and folders that the records of distributions in ``folder`` list.
 
     An editable installation has its record elsewhere, so its code stays the user's.
     """
@@ -192,8 +192,9 @@ def skip_patch_frames(frame: FrameType) -> FrameType:
 def user_of(frame: FrameType | None) -> FrameType | None:
     """Return the innermost frame of user or library code at or above ``frame``, or None if there is none.
 
-    Frames of patches and of Python are skipped. Return None, too, if a frame of a framework, of this
-    package, or of a module such as ``logging`` comes first, because that reads a value for its own use.
+    Frames of Python, and those of patches at ``frame`` itself, are skipped. Return None, too, if a frame of
+    a framework, of this package, or of a module such as ``logging`` comes first, because that reads a value
+    for its own use.
     """
     frame = None if frame is None else skip_patch_frames(frame)
     while frame is not None:

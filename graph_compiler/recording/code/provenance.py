@@ -36,8 +36,8 @@ class Locator:
     def locate(self, call: str, depth: int = 2) -> Origin:
         """Return the origin of ``call``: file, line, module, and the variables that store the result.
 
-        The search starts ``depth`` frames up, and skips frames of frameworks and of this package. If no
-        other frame is found, the origin has no file.
+        The search starts ``depth`` frames up, and skips frames of frameworks, of this package and of the
+        modules in ``_PASSING``. If no other frame is found, the origin has no file.
         """
         place: FrameType | None = None
         path: str | None = None

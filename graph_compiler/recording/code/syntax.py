@@ -78,7 +78,8 @@ _PLACE = re.compile(r":\d+")
 def adding_location(function: Any) -> Iterator[None]:
     """Add the file and line of ``function`` to a ``TracingError`` or ``GuardFailed`` raised in the block.
 
-    A message that already contains a line number, such as ``:12``, is not changed.
+    A message that already contains a line number, such as ``:12``, is not changed, nor is any message if
+    ``function`` has no Python code.
 
     >>> try:
     ...     with adding_location(adding_location):
@@ -137,8 +138,8 @@ _LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})
 def unwrap_forwarding(function: Any) -> tuple[Any, frozenset[str]] | None:
     """Return the function inside a chain of decorators, and strings that may name arguments.
 
-    The strings are the constants in the code of decorators for which :func:`is_of_library` is True. Return
-    None if any other decorator may treat positional and keyword arguments differently.
+    The strings are constants in the code of decorators for which :func:`is_of_library` is True. Return None
+    if any other decorator may treat positional and keyword arguments differently.
 
     >>> import functools
     >>> def counting(function):

@@ -109,7 +109,7 @@ class OuterCopies:
 
 
 class Raised(Signal):
-    """Raised if the user's code raises ``problem`` in a trial run of a block.
+    """Raised if a ``raise`` or ``assert`` of the user's code ends a trial run of a block with ``problem``.
 
     For an ``if``, the recording then guards the value of its condition instead of recording both blocks.
     """
@@ -264,8 +264,8 @@ class BranchRecorder:
     def run(self, truth: Any, then: Side, otherwise: Side) -> dict[str, Any]:
         """Record both branches and return the value of each variable after them.
 
-        Lists that a branch appends to are extended in place. Raise ``TracingError`` if the branches leave
-        a variable with different forms, shapes or dtypes.
+        Lists that a branch appends to are extended in place. Raise ``TracingError`` if the values of a
+        variable after the two branches have no common form, shape and dtype.
         """
         # A branch returns what it appends to a list, because appending itself would happen once for all
         # values.
@@ -334,7 +334,7 @@ class BranchRecorder:
     def _of_one(self, name: str, given: VariableContents) -> _Variable:
         """Return the result for a variable that only one branch assigns; in the other branch, it is zeros.
 
-        Raise ``TracingError`` if the missing value may be read, or if the sizes of the zeros are unknown.
+        Raise ``TracingError`` if the missing value may be read, or if zeros cannot be made for it.
         """
         kinds = tuple(leaf.kind for leaf in given.leaves)
         is_unread = name.startswith(PREFIX) or name in self.guarded

@@ -108,8 +108,9 @@ def _function_of(found: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
 def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> types.CodeType:
     """Return the code of a module that defines the rewritten function inside an outer function.
 
-    The parameters of the outer function are the free variables of ``code`` and the variable with the
-    ``Statements``. It is defined in a class ``owner`` if that is not empty. ``function`` is changed in place.
+    The parameters of the outer function are the free variables of ``code``, except ``__class__``, and the
+    variable with the ``Statements``. It is defined in a class ``owner`` if that is not empty. ``function``
+    is changed in place.
     """
     # Inside the function, its name must refer to the variable outside.
     function.name = f"{PREFIX}function"
@@ -172,7 +173,10 @@ def _code_in(whole: types.CodeType, title: str) -> types.CodeType:
 
 # ------------------------------------------------------------------------------------- one function
 class _Conversion(ast.NodeTransformer):
-    """Rewriter of one function and of the functions that it defines, in place."""
+    """Rewriter of one function, in place.
+
+    Functions that it defines are rewritten, too, except for generators, coroutines and those in classes.
+    """
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.own = function
@@ -396,8 +400,8 @@ class _Conversion(ast.NodeTransformer):
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, method: str, *args: ast.expr) -> Any:
         """Rewrite a comprehension as a call of ``method`` that receives its item as a function.
 
-        Only a comprehension of one ``for`` without conditions is rewritten so, and only if its item has no
-        lambda, generator expression or ``:=``. In any other comprehension, only the parts are rewritten.
+        This is for comprehensions of one ``for`` without conditions, whose item has no lambda, generator
+        expression or ``:=``. In any other comprehension, only the parts are rewritten.
         """
         one = node.generators[0]
         is_plain = len(node.generators) == 1 and not one.ifs and not one.is_async
@@ -457,7 +461,7 @@ class _Conversion(ast.NodeTransformer):
 
 
 class _AsSizes(ast.NodeTransformer):
-    """Rewriter of comparisons in the condition of a ``while`` to ``compared``, which defers sizes."""
+    """Rewriter of comparisons of two operands in the condition of a ``while`` to calls of ``compared``."""
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)

@@ -49,7 +49,7 @@ class LoopFlags:
 def lower_jumps(body: Statements) -> Statements:
     """Return the body of a function with the jumps inside its statements rewritten to flags.
 
-    Nodes are changed in place. A single ``return`` at the end of the body stays.
+    Nodes are changed in place. If the only ``return`` is the last statement of the body, it stays.
 
     >>> program = ast.parse('''
     ... def first(xs):
@@ -183,7 +183,7 @@ def _asked_in_steps(loop: ast.While, own: LoopFlags, body: Statements, exits: Se
 
 
 def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
-    """Return a copy of ``statement`` with ``rest`` at the end of the branch that does not always leave.
+    """Return a copy of ``statement`` whose one branch always leaves, with ``rest`` at the end of the other.
 
     Return None if no branch always leaves.
     """
@@ -195,10 +195,10 @@ def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
 
 
 def always_leaves(body: Sequence[ast.stmt]) -> bool:
-    """Return True if a block certainly ends with ``return``, ``break`` or ``continue``, or never ends.
+    """Return True if a block ends with a jump, or with an ``if`` both of whose branches do.
 
-    Only ``while`` with a true constant and without ``break`` counts as a loop that never ends. A ``raise``
-    does not count.
+    Jumps are ``return``, ``break`` and ``continue``, but not ``raise``. A ``while`` with a true constant and
+    without ``break`` counts as a jump.
     """
     last = body[-1] if body else None
     if isinstance(last, ast.If):
@@ -398,7 +398,7 @@ class Liveness:
         return self._noted(loop, behind, head)
 
     def _any_order(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
-        """Return the variables live before a ``try`` or ``match``, whose blocks may run in any order."""
+        """Return the variables live before a ``try`` or ``match``, as if its blocks ran in any order."""
         # Any block may follow any other, so what one reads is live in all of them after a second pass.
         for _ in range(2):
             found = [

@@ -72,9 +72,8 @@ class StackedItems:
 def join_items(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
     """Return the items of a list as one ``StackedItems``; ``parts`` are items and ``StackedItems``.
 
-    Return None if their forms, shapes or dtypes differ, if a leaf is neither an array nor a number, or if
-    there are no items. If the axes of items are unknown without an item, each stacked part is guarded to be
-    empty or not.
+    Return None if the parts have no common form, shapes and dtypes, or if there are none. Where
+    ``Regions.needs_a_row`` is True, each of several stacked parts is guarded to be empty or not.
     """
     # The arrays themselves are returned, so that writes to items reach the list.
     if len(parts) == 1 and isinstance(parts[0], StackedItems):
@@ -163,7 +162,7 @@ class GrownList(AppendableList):
     def whole(self, is_kept: bool = False) -> StackedItems | None:
         """Return all items as one ``StackedItems``, or None if :func:`join_items` does.
 
-        If ``is_kept``, also return None if a write to an item of the result would not reach this list.
+        If ``is_kept``, also return None if a write to an item of the result might not reach this list.
         """
         is_copy = not (len(self.parts) == 1 and isinstance(self.parts[0], StackedItems))
         found = join_items(self.regions, self.parts)
@@ -264,8 +263,8 @@ class IterationState(Protocol):
 class ListInIteration(GrowingView):
     """A growing list as the code of an iteration sees it.
 
-    The code can read its length, its last item and, if it certainly has an item, its truth value. Any other
-    use raises ``TracingError``.
+    The code can append items, and read the length, the last item (unless a recorded inner loop has appended
+    it) and, if there is certainly an item, the truth value. Reading other items raises ``TracingError``.
 
     parts: the items that this iteration has appended.
     """
@@ -368,11 +367,11 @@ class GrowingList:
 
     # ------------------------------------------------------------------------------ appended items
     def learn(self) -> bool:
-        """Set the plan to what a trial iteration appended, and return True if the plan changed.
+        """Set the plan to what a trial iteration appended, and return True if the plan is new or changed.
 
         The appended items are removed. Also return True if the last item was read and is not carried yet.
-        Raise ``TracingError`` if other variables refer to an appended list or dict, or if items have
-        different forms or kinds.
+        Raise ``TracingError`` if other variables refer to an appended list or dict, or if the items cannot
+        be stacked.
         """
         if is_shared(self.inside.parts):
             raise TracingError(
@@ -501,9 +500,10 @@ def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, 
 
 
 def with_plain_lists(function: Any) -> Any:
-    """Return a function to call instead of ``function`` with plain lists, while Python runs unrecorded.
+    """Return a function that calls ``function`` with each ``GrownList`` replaced by a plain list.
 
-    Return ``function`` itself if it is a method of a list that loops append to.
+    It is for code that Python runs unrecorded. A list that the current iteration appends to is passed
+    unchanged. Return ``function`` itself if it is a method of a list that loops append to.
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:

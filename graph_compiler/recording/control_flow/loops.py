@@ -294,7 +294,7 @@ def plain_items(item: Any) -> Any:
 
 
 def in_python(source: Any) -> Any:
-    """Return ``source`` as a plain Python iterable, whose iteration guards its length."""
+    """Return ``source`` as a plain Python iterable. If its length is symbolic, a guard fixes it."""
     if isinstance(source, RangeSource):
         return range(source.start, source.stop, source.step)
     if isinstance(source, EnumerateSource):
@@ -358,10 +358,10 @@ class LoopRecorder:
         self.is_counted = False
 
     def let_grow(self, outside: Container[int]) -> None:
-        """Let iterations append to lists that nothing else refers to, unless the attempt unrolls such loops.
+        """Let iterations append to the lists of :meth:`ClosureCells.growing`.
 
-        ``outside`` contains the ids of closure cells that traced functions were defined with; lists in these
-        are excluded.
+        Do nothing if the frontend or this attempt does not allow it. ``outside`` contains the ids of closure
+        cells that traced functions were defined with; lists in these are excluded.
         """
         found = self.trials.cells.growing(outside)
         for name, before in found.items() if found and self.regions.lists_grow and lists.wanted() else ():
@@ -435,7 +435,10 @@ class LoopRecorder:
 
     @contextmanager
     def _put_back(self) -> Iterator[None]:
-        """Restore the variables after an exception, and note one of the user in ``regions.escaped``."""
+        """Restore the variables after an exception.
+
+        Unless it is an error of this package, note it in ``regions.escaped``.
+        """
         try:
             yield
         except BaseException as problem:
@@ -494,9 +497,10 @@ class LoopRecorder:
 
     # ------------------------------------------------------------------------------ carry
     def _settle(self, step: Callable[..., None], rows: Sequence[Any]) -> None:
-        """Find the carry by trial iterations, until an iteration changes no further variable.
+        """Find the carry, and what lists receive, by trial iterations, until an iteration changes neither.
 
-        Raise ``ContentsDiffer`` if eight iterations do not suffice.
+        Raise ``ContentsDiffer`` if eight iterations do not suffice, or if the values of a variable have no
+        common form and kind.
         """
         for _ in range(_MOST_TRIALS):
             changed: list[GrowingList] = []
@@ -562,7 +566,7 @@ class LoopRecorder:
     def _begin(self, name: str, after: VariableContents) -> None:
         """Add a variable that is first assigned in an iteration to the carry, with zeros before the loop.
 
-        Raise ``ContentsDiffer`` if the zeros could be read, or if their sizes are unknown.
+        Raise ``ContentsDiffer`` if the zeros could be read, or if they cannot be made.
         """
         is_unread = name == f"{PREFIX}result" or name in self.guarded
         kinds = [leaf.kind for leaf in after.leaves if leaf.kind is not None]

@@ -111,7 +111,7 @@ class RecordedBlock:
     """A recorded block, with the owners of its outputs.
 
     body: nodes, inputs and outputs of the block.
-    outside: owners of outputs that were made outside the block.
+    outside: owners, made outside the block, of memory that outputs with axes may share.
     owners: owners of all outputs.
     """
 
@@ -367,9 +367,10 @@ class RecordedRegions(Regions, Generic[B]):
                 self.tied.tie((value, operand))
 
     def _refuse_written(self, body: Body, given: Inputs, operands: Sequence[Value]) -> None:
-        """Raise ``TracingError`` if an iteration writes to an input whose first array has other references.
+        """Raise ``TracingError`` if an iteration writes to a row, or to a carry with other references.
 
-        The first iteration would write to that array, and the change would be seen elsewhere.
+        The first iteration would write to the array from before the loop, and the change would be seen
+        elsewhere.
         """
         recorder = self.recorder
         written = {recorder.base_of(value) for node in body.nodes for value in node.writes}
@@ -401,7 +402,10 @@ class RecordedRegions(Regions, Generic[B]):
 
     @contextmanager
     def as_python(self) -> Iterator[None]:
-        """Run the ``with`` block as plain Python: drop the calls that it records, and its guards."""
+        """Run the ``with`` block as plain Python: drop the calls that it records.
+
+        If it raises nothing, drop its guards, too.
+        """
         since = self.recorder.savepoint()
         with unrecorded_in(self), self.recorder.block(()):
             yield

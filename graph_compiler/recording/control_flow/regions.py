@@ -253,8 +253,7 @@ class ListGrowth(threading.local):
     """State of this thread's attempt to record: whether recorded loops may append to lists.
 
     may_grow: True if they may.
-    did_grow: True if a loop has recorded such a list. If the attempt fails then, the next attempt unrolls
-        such loops.
+    did_grow: True if a loop was allowed to. If the attempt fails then, the next attempt unrolls such loops.
     """
 
     may_grow, did_grow = True, False

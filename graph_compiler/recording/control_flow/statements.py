@@ -98,7 +98,7 @@ class SizeCondition:
 class Statements:
     """Runtime of traced functions: each of their rewritten statements calls a method of it.
 
-    checkpoint: True recomputes each iteration of a loop in the backward pass.
+    checkpoint: True recomputes each iteration of a ``scan`` in the backward pass.
     outside: closure cells that traced functions were defined with, by id.
     """
 
@@ -112,10 +112,10 @@ class Statements:
     def branch(
         self, test: Any, then: Any, otherwise: Any, given: Sequence[str], guarded: Sequence[str]
     ) -> None:
-        """Run an ``if``: one block if ``test`` is known, otherwise record both as a branch.
+        """Run an ``if``: one block, or record both as a branch if ``test`` is an array of the recording.
 
         ``given`` are the assigned variables that are read after it; those in ``guarded`` are read only if
-        the enclosing loop was left. If the user's code raises an exception in a block, guard the value of
+        the enclosing loop was left. If a ``raise`` or ``assert`` of the user ends a block, guard the value of
         ``test`` and run the block that it selects.
         """
         found = regions_of(test)
@@ -166,7 +166,10 @@ class Statements:
         return self.choice(left, lambda: left, right)
 
     def truth(self, item: Any) -> Any:
-        """Return the truth value of an operand of ``and`` or ``or``: an array, symbolic number or bool."""
+        """Return the truth value of an operand of ``and`` or ``or``.
+
+        It is an array, a bool, or ``item`` itself for a symbolic number or ``SizeCondition``.
+        """
         found = regions_of(item)
         if found is not None:
             return found.truth(item)
@@ -220,7 +223,7 @@ class Statements:
 
         ``exits()`` returns flags that end it, besides ``test``; ``exits`` is None if there are no flags.
         ``guarded`` are variables that are read after it only if one of the flags is set. If the loop cannot
-        be recorded, and its condition compares sizes only and is False now, the loop is skipped.
+        be recorded, and its condition begins with a comparison of sizes and is False now, it is skipped.
         """
         while True:
             found = regions()
@@ -338,9 +341,10 @@ class Statements:
     ) -> None:
         """Record the iterations from index ``first`` on as an operation.
 
-        If they cannot be recorded and the length is a size, unroll them under a guard on the length. Raise
-        the error instead if the length depends on values, or if a flag may end the loop and iterations are
-        left. If variables have no kind before the loop, run a first iteration in Python.
+        If they cannot be recorded and the length is a size, run them in Python, marked or under a guard on
+        the length. Raise the error instead if the length depends on values, or if a flag may end the loop and
+        iterations are left. If a variable has no common kind before and after an iteration, try again after a
+        first iteration in Python.
         """
         place, is_size = _place(), found.is_size(length)
 
