@@ -98,11 +98,11 @@ _DEEPEST = 3
 
 
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
-    """Return the paths in ``(args, kwargs)`` of ints that bound the ``range`` of a ``for`` in the function.
+    """Return the paths in ``(args, kwargs)`` of ints that the ``range`` of a ``for`` in the function names.
 
-    The bounds may also be in functions of the user to which it passes the argument, up to three calls
-    deep. For a traced function, return the paths of all ints and floats. Return an empty set if the source
-    is not found.
+    The ``for`` may also be in a function of the user to which it passes the argument by position, up to three
+    calls deep. Return an empty set if the source is not found. For a traced function, return the paths of all
+    ints and floats instead.
 
     >>> def add(x, n, y): return [x + y for _ in range(n)]
     >>> counting_arguments(add, (1, 2, 3), {})
@@ -270,8 +270,8 @@ class Loops:
     def run(self, frame: FrameType, steps: MarkedItems) -> Any:
         """Return an iterator over ``steps`` that marks the iterations of the ``for`` that ``frame`` begins.
 
-        Return ``steps`` itself if it is an argument of another shim, whose result the ``for`` iterates over,
-        and None if the loop cannot be marked.
+        Return ``steps`` itself if its step is 1 or -1 and it is an argument of another shim, whose result the
+        ``for`` iterates over. Return None if the loop cannot be marked.
         """
         if not self._may_be_marked(steps):
             return None
@@ -370,8 +370,8 @@ class Loops:
     def asked(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
         """Return True if ``condition`` belongs to a ``while`` that is marked, so that it needs no guard.
 
-        Begin to mark the ``while`` at its first condition, and add a mark after the last condition of each
-        test. ``answer`` is the truth value of ``condition`` in this recording.
+        Begin to mark the ``while`` at its first condition, and add a mark after the last condition that each
+        test evaluates. ``answer`` is the truth value of ``condition`` in this recording.
         """
         known = self.means.value_of(condition)
         if (
@@ -435,11 +435,12 @@ class Loops:
 
     # ------------------------------------------------------------------------------ loop indices
     def answered(self, size: Size, origin: Origin) -> bool:
-        """Return True if the comparison ``size``, which reads indices of running loops, needs no guard here.
+        """Return True if ``size`` is a comparison that reads loop indices and needs no guard here.
 
-        In the first iteration of the innermost of these loops, it never does. In a later iteration, the
-        result must provably be the same in all iterations but the first. If it needs none, it is added to
-        ``questions`` of that loop, and becomes a guard when the loop is reconstructed, if necessary.
+        Return False if one of these loops is not running, or is not marked any more. In the first iteration
+        of the innermost of them, no guard is needed. In a later iteration, the result must provably be the
+        same in all iterations but the first. The comparison is then added to ``questions`` of that loop, and
+        becomes a guard when the loop is reconstructed, if necessary.
         """
         open_ = (loop for loop in self._running if loop.is_open and loop.marks)
         running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}

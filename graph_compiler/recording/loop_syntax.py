@@ -91,7 +91,7 @@ def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
 
 
 def while_asking(frame: FrameType) -> tuple[Found, int, Conditions] | None:
-    """Return the ``while`` whose condition the current instruction tests, its index, and all conditions.
+    """Return the ``while`` that the current instruction tests, the condition's index, and all conditions.
 
     Return None if there is no such loop, if it has an ``else`` clause, or if its test nests conditions in
     another way than :class:`Conditions` can express.
@@ -227,8 +227,8 @@ def _codes(file: str) -> frozenset[tuple[CodeType, tuple[Any, ...]]]:
 #
 # Each name and attribute that the statements read is looked up without running user code. It must be an
 # array, a number, a container of these, a module or a function. A called function must belong to a framework,
-# be a builtin without effects, or be the user's, which is checked likewise. Anything unknown counts as an
-# effect.
+# be a builtin without effects, or be the user's, which is checked likewise. Methods of objects that are known
+# only at run time are judged by their names.
 
 UNKNOWN = object()
 """Value that is known only at run time: an element of a container, a result of a call, an argument."""
@@ -280,10 +280,11 @@ class Purity:
         self.is_value = is_value
 
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
-        """Return True if all statements of a loop are known to change only what the class allows.
+        """Return True if the check finds no other change in the statements of a loop than the class allows.
 
-        A method that changes a list or dict, such as ``append``, is allowed only if the variable is
-        unassigned when the check runs. Return False for a ``while`` whose body contains ``break``, also in an
+        Methods of objects that are known only at run time are judged by their names. A method that changes a
+        list or dict, such as ``append``, is allowed only if the variable is unassigned when the check runs.
+        Return False for a ``while`` whose body contains ``break``, also in an
         inner loop. In a traced function, return False for a loop with branches (``_BLOCKS`` and chained
         comparisons), or with calls of Python functions of the user or of a library.
         """

@@ -86,7 +86,10 @@ class Recorder:
         return entry[1] if entry is not None and entry[0]() is array else None
 
     def track(self, array: Any, value: Value) -> Value:
-        """Register ``array`` as the object of ``value``, without keeping it alive, and return ``value``."""
+        """Register ``array`` as the object of ``value``, and return ``value``.
+
+        The array is kept alive only if it does not support weak references.
+        """
         # Intermediate arrays are freed when the user's code drops them, as they are without a recording.
         self._values[id(array)] = (_weak_reference(array), value)
         return value

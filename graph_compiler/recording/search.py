@@ -67,11 +67,11 @@ def search_recording(
 ) -> Recording:
     """Return the recording of the first attempt that refutes nothing.
 
-    Its ``gave_up`` lists the attempts that ended with an exception. After an exception, the first function
-    in ``give_up`` that returns hypotheses determines those of the next attempt. If all return None and the
-    attempt recorded lists of traced loops as arrays, the next attempt does not. Otherwise, or if the
-    exception is a bug of this package, it is raised. Raise ``TracingError`` with the text of ``too_many``
-    after ``most`` attempts that returned a ``Refutation``; exceptions do not count.
+    Its ``gave_up`` lists the attempts that an exception ended or refuted. After an exception, the first
+    function in ``give_up`` that returns hypotheses determines those of the next attempt. If all return None
+    and the attempt recorded lists of traced loops as arrays, the next attempt does not. Otherwise, or if
+    the exception is a bug of this package, it is raised. Raise ``TracingError`` with the text of
+    ``too_many`` after ``most`` attempts that returned a ``Refutation``; exceptions do not count.
 
     >>> attempt = lambda number: Refutation(number + 1) if number < 3 else f"recorded with {number}"
     >>> search_recording(attempt, 1, [], 5, str)
@@ -123,9 +123,9 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
 class DisturbanceRetry(Generic[H]):
     """``GiveUp`` function that retries with all hypotheses after an exception that another thread may cause.
 
-    Such an exception is an instance of ``kind``, for example for an unrecorded draw of random numbers. A call
-    returns None for other exceptions. It raises the exception if this is the only thread, or after three
-    retries of this object.
+    Such an exception is an instance of ``kind``, for example for an unrecorded draw of random numbers. A
+    call returns None for other exceptions. It raises the exception if this is the only thread, or after
+    three retries of this object.
     """
 
     way = "recording while another thread draws random numbers"

@@ -251,8 +251,8 @@ class NumberNeeded(TypeError):
 class Size:
     """Sum of products of atoms with integer coefficients, created by arithmetic on sizes or by :meth:`of`.
 
-    Arithmetic returns a plain number if no atom remains. ``==`` compares structure; order comparisons and
-    conversions to numbers raise :class:`NumberNeeded`.
+    Arithmetic returns a plain number if no atom remains. ``==`` compares structure; order comparisons,
+    conversions to int and float, ``abs`` and ``round`` raise :class:`NumberNeeded`.
 
     hint: the number while recording.
     weight: number of symbols and functions in the expression, repetitions included.
@@ -441,7 +441,7 @@ def _integral(value: Scalar) -> bool:
 
 
 def _is_left_whole(value: Scalar) -> bool:
-    """Return True if ``value`` is a size with an atom that is a product, which was too large to expand.
+    """Return True if ``value`` is a size with an atom that is an unexpanded product.
 
     Multiplication by further factors would repeat it.
     """

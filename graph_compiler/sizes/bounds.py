@@ -246,7 +246,7 @@ def _times(one: Range, other: Range) -> Range:
 
 
 def _range_of_function(atom: Apply, ends: Callable[[Symbol], Range]) -> Range:
-    """Return the range of ``max``, ``min``, or ``//`` or ``%`` by a positive integer, otherwise ``ALL``."""
+    """Return bounds of ``max``, ``min``, or ``//`` or ``%`` by a positive integer, otherwise ``ALL``."""
     if type(atom.hint) is not int or atom.function not in ("max", "min", "floordiv", "mod"):
         return ALL
     left, right = atom.arguments

@@ -66,7 +66,7 @@ def _power(base: Scalar, exponent: Scalar, decide: Decide) -> Any:
     """Return ``base ** exponent``.
 
     The result is an int, a float or complex depending on the signs of both, so ``decide`` is called on
-    conditions on these. If the result is complex or an error, both numbers are decided.
+    conditions on these. If the result may be complex or an error, both numbers are decided.
     """
     if _whole(base) and _whole(exponent) and _holds(apply("ge", exponent, 0), decide):
         return computed(operator.pow, (base, exponent), decide)

@@ -227,7 +227,10 @@ _BUILT_IN = {type.__name__: type}
 
 
 class ClassShim:
-    """Proxy of a class, or of ``len``, that behaves like the original, except that a call calls ``call``.
+    """Proxy of a class, or of ``len``, whose call calls ``call``.
+
+    It has the attributes of the original, and can replace a class in ``isinstance``, ``issubclass``, ``|``
+    and lists of base classes.
 
     >>> asked = ClassShim(type, type)
     >>> asked(1), isinstance(int, asked), asked("Made", (), {}).__name__

@@ -98,7 +98,7 @@ def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
 
 
 def _identities(space: dict[str, Any], name: str) -> tuple[int, ...]:
-    """Return the id of the global ``name`` and, if it is a list, set or dict, of its elements.
+    """Return the id of the global ``name`` and, if it is a list, set or dict, of its items or values.
 
     A missing global counts as None. The namespace itself is not expanded.
     """

@@ -44,7 +44,10 @@ class Symbols(NamedTuple):
 
 
 def _numbers(symbols: Symbols, args: Iterable[Any]) -> list[Any]:
-    """Return ``args``, and the items of sequences in them, with arrays of one element replaced by numbers."""
+    """Return ``args`` as a list, with arrays of one element replaced by numbers.
+
+    Items of lists, tuples and iterators are replaced, too.
+    """
     # An iterator can be read only once.
     given = [list(item) if isinstance(item, Iterator) else item for item in args]
     nested = [_numbers(symbols, item) if isinstance(item, (list, tuple)) else item for item in given]

@@ -95,7 +95,7 @@ _PATTERNS = (0x0, 0xFFFFFFFFFFFFFFFFFFFF)
 class _IdentifierWatch:
     """State of one recording that makes identifiers.
 
-    pattern: the bits that the identifiers begin with; None for real, random identifiers.
+    pattern: the bits that the identifiers begin with; None for identifiers of the original function.
     origin: the function and line that made the first identifier; empty if none was made.
     """
 

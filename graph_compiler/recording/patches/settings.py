@@ -87,7 +87,7 @@ def _of_file(_: Any, *args: Any, **kwargs: Any) -> Any:
     """Return the bytes of a regular file of at most 64 KiB that is named by a path.
 
     For any other file, or a directory, return its time of modification, size and inode. Return None if it
-    does not exist, or if the arguments name no file.
+    does not exist or cannot be read, or if the arguments name no file.
     """
     file: Any = args[0] if args else next((kwargs[name] for name in _NAMES if name in kwargs), None)
     try:

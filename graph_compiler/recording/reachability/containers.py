@@ -61,7 +61,7 @@ _HOLDING: dict[tuple[str, str], bool] = {
 
 
 def is_holding(cls: type) -> bool:
-    """Return True if ``cls`` is, or derives from, a standard-library class that contains objects of the user.
+    """Return True if ``cls`` is or derives from a class of ``_HOLDING``, which contains objects of the user.
 
     >>> import queue, types
     >>> is_holding(queue.Queue), is_holding(types.SimpleNamespace), is_holding(type)
@@ -71,9 +71,7 @@ def is_holding(cls: type) -> bool:
 
 
 def reads_itself(cls: type) -> bool:
-    """Return True if methods of the standard library read what instances of ``cls`` contain.
-
-    This is so for some of the classes for which :func:`is_holding` is True, and for their subclasses.
+    """Return True if ``cls`` is or derives from a class of ``_HOLDING`` whose methods read what it contains.
 
     >>> import queue, types
     >>> reads_itself(queue.Queue), reads_itself(types.SimpleNamespace)
@@ -252,7 +250,7 @@ _slots: dict[int, tuple[weakref.ref[type], list[str]]] = {}
 
 
 def slots_of(item: Any) -> list[str]:
-    """Return the names of the slots of ``item``, without dunder names and names that a subclass hides."""
+    """Return the names of the slots of ``item`` that do not begin with ``__`` and that no subclass hides."""
     cls = type(item)
     found = _slots.get(id(cls))
     if found is None or found[0]() is not cls:
@@ -412,7 +410,7 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
     """Return how the container ``item`` in an argument is read and changed.
 
     Tuples, lists, deques, mappings and objects with a ``__dict__`` are containers. Return None for any other
-    object, and for classes, modules and, unless ``always``, callables.
+    object, and for classes, modules and, unless ``always``, other callables.
 
     >>> from collections import UserDict
     >>> given_kind(UserDict(a=1)).pairs(UserDict(a=1)), given_kind(len)

@@ -153,10 +153,10 @@ def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[Environm
     """Yield guards on the attributes that ``functions`` read from modules outside the user's code.
 
     These are modules of the standard library, frameworks and installed packages. A guard covers a number, a
-    string, the items of a list, set or dict, the level of a logger, or an attribute of an object if the code
-    names it, too. Any other object, such as a function or class, is assumed constant. In a dict of more than
-    100 items, such as ``sys.modules``, only the values at keys that are string constants in the code are
-    compared. The ``decimal`` context is guarded if the code refers to ``decimal``.
+    string, the items of a list, set or dict, the level of a logger, or an attribute of an object if the
+    code names it, too. Any other object, such as a function or class, is assumed constant. In a dict of
+    more than 100 items, such as ``sys.modules``, only the values at keys that are string constants in the
+    code are compared. The ``decimal`` context is guarded if the code refers to ``decimal``.
 
     >>> import types, warnings
     >>> [fact.what for fact in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
@@ -246,8 +246,8 @@ def is_self_contained(function: Any) -> bool:
     """Return True if ``function`` is a function whose code refers only to functions in modules of frameworks.
 
     It has no defaults, closure or attributes, and its code has no nested functions, imports, exception
-    handlers or writes to names. A name after a dot may be an attribute of an argument (``x.T``), but no
-    constant or class of such a module.
+    handlers or writes to globals or attributes. A name after a dot may be an attribute of an argument
+    (``x.T``), but no constant or class of such a module.
 
     >>> import numpy as np
     >>> scale = 2
@@ -309,9 +309,10 @@ def framework_of(
 
     It is the framework that the class and the code refer to. If they refer to several or none, it is the
     framework of the arguments in ``call``, ``(args, kwargs)``: a torch function may be called, and so
-    recorded, with JAX arrays. NumPy is chosen last, and only with a call, because a function that uses it
-    may well compute with tensors. Unless ``arrays``, arrays that the code names are ignored. Frontends of
-    other packages are looked up only if no frontend of this package fits.
+    recorded, with JAX arrays. Without such arguments, the first of several is chosen. NumPy is chosen last,
+    and only with a call, because a function that uses it may well compute with tensors. Unless ``arrays``,
+    arrays that the code names are ignored. Frontends of other packages are looked up only if no frontend of
+    this package fits.
 
     >>> import numpy as np
     >>> framework_of(lambda x: x + np.pi), framework_of(lambda x: x + np.pi, ((1.0,), {}))

@@ -36,8 +36,8 @@ _ASKED_BY_PYTHON = frozenset(
 def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
     """Yield guards that names which functions look up in their module, and which it lacks, stay absent.
 
-    Such names are builtins, or exist nowhere; the latter must stay absent in ``builtins``, too. Builtins that
-    a recording replaces (``STOOD_IN``) and names that are ``free`` are left out.
+    Such names are builtins, or exist nowhere; the latter must stay absent in ``builtins``, too. Builtins
+    that a recording replaces (``STOOD_IN``) and names that are ``free`` are left out.
     """
     spaces = {id(function.__globals__): function.__globals__ for function in reach.functions}
     looked_up: dict[int, set[str]] = {key: set() for key in spaces}
@@ -125,7 +125,7 @@ def absent_attributes(
 def keys_fact(held: dict[Any, Any], free: FreeParts, what: str) -> EnvironmentGuard:
     """Return the guard that a dict keeps its keys and their order, except for ``free`` keys.
 
-    Keys other than strings, numbers and None are compared by identity.
+    Keys other than strings, bytes, ints, floats, bools and None are compared by identity.
 
     >>> counts = {"steps": 1, (3, 4): 2.0}
     >>> fact = keys_fact(counts, FreeParts(lambda _: ["steps"]), "keys")
@@ -215,11 +215,12 @@ def facts_outside(
     contents: Callable[[Any], Any] = lambda item: None,
     free: FreeParts = NO_FREE_PARTS,
 ) -> list[EnvironmentGuard]:
-    """Return guards that everything within reach is the same object as now.
+    """Return guards that the objects within reach are the same as now.
 
-    Numbers and strings need only be equal. ``facts_of`` returns further guards on one object. ``contents``
-    returns a copy of a buffer (NumPy array, bytearray) to compare, because nothing counts writes to it, and
-    None for other objects. Parts that are ``free`` are not compared.
+    Numbers and strings need only be equal. Modules, and the items of lists and dicts with more than 1,000,
+    are not compared. ``facts_of`` returns further guards on one object. ``contents`` returns a copy of a
+    buffer (NumPy array, bytearray) to compare, because nothing counts writes to it, and None for other
+    objects. Parts that are ``free`` are not compared.
 
     >>> from graph_compiler.recording import EnvironmentGuards
     >>> settings = {"scale": 2}
@@ -422,9 +423,9 @@ def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
 def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:
     """Yield guards on the items of lists and sets, and on the keys and values of dicts.
 
-    Of a list or dict of more than 1,000 items, only the number is guarded. If some items are free, each other
-    item gets a guard of its own. Containers that are free as a whole are skipped. ``known_as`` maps ids of
-    containers to their descriptions in messages.
+    If some items of a list or dict are free, each other item gets a guard of its own. Of any other list or
+    dict of more than 1,000 items, only the number is guarded. Containers that are free as a whole are
+    skipped. ``known_as`` maps ids of containers to their descriptions in messages.
     """
     for items in reach.containers:
         # Tuples and frozensets cannot change.
@@ -457,7 +458,7 @@ def _described(items: Any) -> str:
 def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
     """Return an expression that a container still has its current items, and the objects for its braces.
 
-    The expression compares only the length of a list or dict of more than 1,000 items.
+    The expression compares only the length of a container of more than 1,000 items that is no set.
     """
     if not items:
         return "not {}", (items,)

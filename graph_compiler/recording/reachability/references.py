@@ -152,7 +152,7 @@ def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]
 
 
 def names_of_builtins(function: types.FunctionType) -> list[str]:
-    """Return the names that ``function`` finds in ``builtins`` and that are no builtin functions or classes.
+    """Return the names that ``function`` finds in ``builtins`` and that are no classes or builtin functions.
 
     They are mostly names that somebody has added.
 
@@ -184,7 +184,7 @@ def names_in(space: dict[str, Any]) -> list[str]:
 
 
 def values_in(space: dict[str, Any]) -> dict[str, Any]:
-    """Return the items of a namespace without callables, modules and dunder names.
+    """Return the items of a namespace without callables, modules and the names that :func:`names_in` omits.
 
     >>> values_in({"scale": 2, "sin": len, "__name__": "users"})
     {'scale': 2}
@@ -211,7 +211,7 @@ class NamespacePart:
 
 
 class WholeNamespace(NamespacePart):
-    """All values in a namespace, without callables, modules and dunder names, as a container.
+    """The items of a namespace that :func:`values_in` returns, as a container.
 
     It is for code that may read any of them by string.
 
@@ -347,7 +347,8 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
 def _members(cls: type) -> list[Any]:
     """Return the members of a class that may be or contain functions.
 
-    For a class of a framework or the standard library, functions that its own module defines are left out.
+    For a class of a framework or the standard library, functions that its own module defines are left out,
+    unless they have attributes.
     """
     # Iterate over a copy, because other threads may add members.
     members = [part for part in list(vars(cls).values()) if callable(part) or isinstance(part, _MEMBERS)]

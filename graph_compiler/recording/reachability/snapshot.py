@@ -52,7 +52,7 @@ class TrackedContainer:
         return self.item.space if isinstance(self.item, NamespacePart) else self.item
 
     def is_untouched(self) -> bool:
-        """Return True if the container has the same objects, keys and order as in the snapshot."""
+        """Return True if the container certainly has the same objects, keys and order as in the snapshot."""
         item, before = self.item, self.before
         # Most containers are unchanged, and this check copies nothing.
         if self.kind.is_surely(item, before):
@@ -104,11 +104,12 @@ _SCALARS = frozenset({bool, int, float, str, type(None)})
 class ObjectSnapshot:
     """Snapshot of the containers that can be reached from ``roots`` and from the callables ``called``.
 
-    Containers are lists, dicts, sets, closure cells, globals and objects. The search goes eight levels deep
-    from each function of the user that it finds. Parts with a name in ``closed`` are noted but not searched.
-    Objects in ``own`` are searched whatever their class.
+    Containers are those of :func:`.containers.kind_of`, such as lists, dicts, closure cells and objects. The
+    search goes eight levels deep from each function of the user that it finds. Parts with a name in
+    ``closed`` are noted but not searched. Objects in ``own`` are searched even if their class contains
+    nothing of the user's.
 
-    held: the containers.
+    held: the containers, without empty dicts inside other containers.
     caches: functions that ``functools.lru_cache`` decorates.
     elsewhere: ids of objects that are also reachable through tuples, wrappers or functions.
 
@@ -205,7 +206,7 @@ class ObjectSnapshot:
                 self._empty.append((held, key, attributes))
 
     def _is_array(self, item: Any) -> bool:
-        """Return True if ``item`` is an array, whose attributes are searched if the user set any.
+        """Return True if ``item`` is an array whose attributes are to be searched.
 
         The result is cached by class.
         """
@@ -229,7 +230,8 @@ class ObjectSnapshot:
     def _around(self, name: str, item: Any, depth: int) -> Iterator[tuple[str, Any, int]]:
         """Yield the objects that ``item`` refers to besides its own parts, with names and depths.
 
-        Add items of tuples and targets of wrappers to ``elsewhere``, and ``item`` to ``caches`` if it is one.
+        Add items of tuples, targets of wrappers and objects that functions refer to to ``elsewhere``, and
+        ``item`` to ``caches`` if ``functools.lru_cache`` decorates it.
         """
         if isinstance(item, tuple) and depth <= _DEEPEST:
             self.elsewhere.update(map(id, item))
@@ -274,7 +276,8 @@ class ObjectSnapshot:
     def changes(self) -> Iterator[Change]:
         """Yield the parts that differ from the snapshot, and dicts whose other items changed their order.
 
-        Numbers and strings differ if they are unequal, and other objects if they are not identical.
+        Ints, floats, strings and contents of buffers differ if they are unequal, and other objects if they
+        are not identical.
         """
         for held in self._touched():
             now = held.kind.pairs(held.item)

@@ -133,11 +133,12 @@ class Reached:
         return self._attributes(owner, lambda name, item, *kind: self._index.is_used(name, *kind))
 
     def _attributes(self, owner: Any, is_used: Callable[[str, Any, bool, bool], bool]) -> dict[str, Any]:
-        """Return the attributes of ``owner`` for which ``is_used`` is True, and those that always count.
+        """Return the attributes of ``owner`` that count as used.
 
-        The latter are functions with dunder names in a class, all names of a module that is read as a whole,
-        and all attributes of an object whose class reads them itself. ``hidden`` ones of the policy are left
-        out otherwise.
+        They are those for which ``is_used`` is True, and functions in a class whose names begin with ``__``.
+        Other names that begin with ``__``, and ``hidden`` names of the policy, are left out. Of a module that
+        is read as a whole, return the names of :func:`names_in`, and of an object whose class reads them
+        itself, all attributes.
         """
         held = attributes_of(owner)
         if self.is_whole(owner):

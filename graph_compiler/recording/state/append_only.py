@@ -80,8 +80,8 @@ class ListShims:
     def put(self, place: StatePlace) -> AppendOnlyList | None:
         """Replace the list at ``place`` in all its containers by a shim, and return the shim.
 
-        Return None if the list is not expected to be append-only, or if the function may reach it through
-        arguments, defaults, tuples or closures of other functions.
+        Return None if the list is not expected to be append-only, if no container of the snapshot has it, or
+        if the function may reach it through arguments, defaults, tuples or closures of other functions.
         """
         item = place.held.item
         parents = [

@@ -13,12 +13,12 @@ class ListRead(Signal):
 
 
 class AppendOnlyList(list):  # type: ignore[type-arg]
-    """List that accepts new items, and raises :class:`ListRead` for any other use.
+    """List that accepts new items, and raises :class:`ListRead` if it is read or changed in another way.
 
     C code that reads the memory of the list directly finds one meaningless object.
 
     added: the appended items.
-    was_read: True after another use.
+    was_read: True after it was read or changed in another way.
 
     >>> losses = AppendOnlyList()
     >>> losses.append(2.5)

@@ -99,9 +99,9 @@ class Containers:
         return len(self._paths[id(item)]) == 2
 
     def updates(self, rewritten: frozenset[int] = frozenset()) -> list[ContainerUpdate]:
-        """Return an update for each container whose items differ from those before the call.
+        """Return an update for each container that has other items than before the call, or written arrays.
 
-        Arrays whose ids are in ``rewritten`` were written to. They are treated as new objects, because the
+        Written arrays are those whose ids are in ``rewritten``. They are treated as new objects, because the
         target framework cannot write to arrays. New objects are appended to ``self.new``.
         """
         found: list[ContainerUpdate] = []
@@ -119,9 +119,9 @@ class Containers:
     ) -> FromArguments | NewObject | OutsideObject:
         """Return the origin of ``child``, an object that is in a container after the call.
 
-        It is ``FromArguments`` if the object was in the arguments before and its id is not in
-        ``rewritten``, ``OutsideObject`` if ``is_known`` returns True for it, and otherwise ``NewObject``. A
-        new object is appended to ``self.new``, unless it is already there.
+        It is ``FromArguments`` if the object is an array or container that was in the arguments before and
+        its id is not in ``rewritten``, ``OutsideObject`` if ``is_known`` returns True for it, and otherwise
+        ``NewObject``. A new object is appended to ``self.new``, unless it is already there.
         """
         if id(child) in self._paths and id(child) not in rewritten:
             return FromArguments(self._paths[id(child)])
@@ -244,8 +244,8 @@ def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[ContainerUpdat
     """Return the updates that :func:`updates_to_json` wrote, or None for None.
 
     ``tree`` is the structure of the graph's output, a pair of the result and the new objects. Raise
-    ``InvalidFile`` if ``data`` does not fit ``tree``, if an update would change an object outside the
-    arguments, or if it would set a dunder attribute.
+    ``InvalidFile`` if it is no such pair, if an update refers to a new object that ``tree`` does not have or
+    to an object outside the arguments, or if it would set a dunder attribute.
     """
     if data is None:
         return None

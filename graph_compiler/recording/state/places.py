@@ -323,7 +323,7 @@ class StateLock:
 
 
 class Reserved:
-    """All state locks, acquired by the constructor and held until :meth:`release`.
+    """The existing state locks, acquired by the constructor and held until :meth:`only` or :meth:`release`.
 
     They are held while it is unknown which objects a recording will change and restore.
     """
