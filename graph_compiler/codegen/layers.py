@@ -81,8 +81,8 @@ def indexed_weights_by_block(graph: Graph) -> dict[int, IndexedWeights]:
     """Return, for each block that several ``call`` nodes run, the operands that it can read from a dict.
 
     The keys are ``id(block)``. All calls must pass the same parameter or constant as the operand, or ones
-    whose names differ in one number, at a constant distance from the layer index. Calls inside of regions and
-    calls with ``checkpoint`` are ignored.
+    whose names differ in one number, at a constant distance from the layer index. Calls with ``checkpoint``
+    are ignored.
     """
     calls: dict[int, list[Node]] = {}
     for node in distinct(graph.nodes):

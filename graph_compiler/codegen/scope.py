@@ -1,8 +1,8 @@
 """Writer of the nodes of one block as lines: names, sizes, contexts, and ``del`` of large values.
 
 The block of the graph is the outermost scope. An operation with regions writes each of them in an inner
-scope: a nested function, or the body of a statement. Captured values keep their outer names, since Python
-functions close over names.
+scope: a nested function, the body of a statement, or a separate function. In the first two, captured values
+keep their outer names, since Python functions close over names.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Definitions:
 
 
 def arrays_in(structure: Any) -> set[Value]:
-    """Return the values in nested arguments, including the sources of numbers in them, but not of sizes."""
+    """Return the values in nested arguments, with the sources of numbers and strides, but not of sizes."""
     found = set()
     for item in iterate_structure(structure):
         if isinstance(item, Value):
@@ -172,7 +172,7 @@ class BlockWriter:
     text: expression for each value, usually its name.
     symbols: names of the sizes that were read.
     lines: the lines written so far.
-    needed: values that are read after the last node: those in the constructor's ``roots``.
+    needed: values that are read after the last node.
     assignable: inputs whose names the block may assign again after their last use.
     """
 
@@ -490,7 +490,7 @@ class BlockWriter:
         return gone
 
     def _delete(self, node: Node, gone: list[Value]) -> None:
-        """Write ``del`` for values in ``gone`` of 64 KiB or more whose names ``node`` did not reuse."""
+        """Write ``del`` for results in ``gone`` of 64 KiB or more whose names ``node`` did not reuse."""
         large = [
             self.text[value]
             for value in gone

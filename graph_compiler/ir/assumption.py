@@ -26,10 +26,13 @@ class Assumption(Protocol):
     kind: ClassVar[str]
 
     def lines(self, names: MatcherNames) -> list[str]:
-        """Return lines of the generated matcher that reject the call if the condition does not hold."""
+        """Return lines of the generated matcher that reject the call if the condition does not hold.
+
+        Return an empty list for a condition that is not checked before the call.
+        """
 
     def broken_by(self, call: MismatchedCall) -> str | None:
-        """Return a sentence that says why the condition does not hold for ``call``; None if it holds.
+        """Return a sentence that says why the condition rejects ``call``; None if it does not reject it.
 
         ``call`` matches the recorded call in structure, dtypes and ranks.
         """
@@ -148,7 +151,7 @@ def first_difference(left: Any, right: Any, rounding: float = 0.0) -> tuple[str,
     """Return the index of the first element in which nested lists differ, and the two elements.
 
     Lists of different lengths count as elements. The index is empty if ``left`` and ``right`` are not
-    lists of one length.
+    lists of one length, or if they do not differ.
 
     >>> first_difference([[1, 2], [3, 4]], [[1, 2], [3, 5]])
     ('[1][1]', 4, 5)
@@ -164,8 +167,8 @@ def first_difference(left: Any, right: Any, rounding: float = 0.0) -> tuple[str,
 def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
     """Return True if ``left`` and ``right`` are equal; NaN equals NaN, and 0.0 differs from -0.0.
 
-    Finite nonzero floats and complex numbers may differ by the relative tolerance ``rounding``. Lists are
-    compared element by element.
+    Finite nonzero floats and complex numbers may differ by the relative tolerance ``rounding``. If ``left``
+    is a float or complex number, ``right`` must have the same type. Lists are compared element by element.
 
     >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0)
     (True, False)

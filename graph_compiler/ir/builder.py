@@ -188,7 +188,7 @@ class Builder:
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Append a node for ``op`` and return its output, or a tuple of outputs.
 
-        If the operation would not change its operand, return the operand and append nothing. Raise
+        If the operation is known to return an operand unchanged, return it and append nothing. Raise
         ``InvalidGraph`` for a wrong number of operands, ``UnknownOperation`` for unknown or missing
         parameters, and the errors of the operation's shape rule.
         """
@@ -201,7 +201,7 @@ class Builder:
         return self.append(op.name, inputs, params, op.infer(*map(_spec, inputs), **params))
 
     def maker(self, item: Any) -> Node | None:
-        """Return the node that produces ``item``; None if it is an input or not a value."""
+        """Return the node that is known to produce ``item``, or None."""
         if not isinstance(item, Value):
             return None
         made = self._made.get(item)

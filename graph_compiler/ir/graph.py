@@ -109,7 +109,7 @@ class Guard:
     def broken_by(self, call: MismatchedCall) -> str | None:
         """Return a description of the condition if it does not hold for this call or cannot be decided.
 
-        Return None if it holds, and for conditions on elements and on sizes of intermediate arrays.
+        Return None if it holds, and if it depends on anything but sizes and numbers of arguments.
         """
         # The other inputs are not arguments, such as random numbers.
         given = call.inputs[: len(call.leaves)]
@@ -357,15 +357,15 @@ class Graph:
 
     name: name of the function that is generated.
     dialect: framework of a recorded graph, or `"canonical"`.
-    inputs: array leaves of the arguments, in the order of `input_tree`, then inputs that are not
-        arguments.
+    inputs: leaves of the arguments (arrays and numbers), in the order of `input_tree`, then inputs that
+        are not arguments.
     input_tree: structure of `(args, kwargs)`.
     parameters: arrays of the user's model, by name.
     constants: other captured values with their arrays, by name.
     nodes: operations in program order.
     outputs: leaves of the result (values, sizes or numbers), in the order of `output_tree`.
     output_tree: structure of the result.
-    guards: conditions on sizes and elements that the program itself computes.
+    guards: conditions on sizes and on elements that the program computes.
     effects: changes outside the graph that a call makes after its guards have held.
     assumptions: conditions on the arguments, of the kinds in `graph_compiler.assumptions`.
     call_inputs: number of inputs that are arguments; None if all are, apart from a random key.
@@ -537,9 +537,9 @@ class Graph:
                 yield from item.symbols()
 
     def numbers_of_sizes(self) -> set[Value]:
-        """Return the inputs that are Python numbers from which sizes in parameters of nodes are computed.
+        """Return the Python numbers from which sizes in parameters of nodes are computed.
 
-        Compilers must take them as static arguments. Fill values do not count as sizes.
+        Compilers must take those that are inputs as static arguments. Fill values do not count as sizes.
         """
         return {
             symbol.source
@@ -552,9 +552,9 @@ class Graph:
         """Return the graph as a ``networkx.MultiDiGraph``.
 
         Nodes are numbered. Their attributes are ``kind`` (``"input"``, ``"parameter"``, ``"constant"``,
-        ``"operation"`` or ``"output"``), ``op``, ``name``, ``params``, ``shapes``, ``dtypes``, ``module``,
-        ``file``, ``line`` and, for operations that run blocks, ``regions`` (name -> graph). Edges go from
-        producer to user, one per use, with the attributes ``value`` (name) and ``output`` (index).
+        ``"operation"`` or ``"output"``), ``op``, ``name``, ``params``, ``shapes`` and ``dtypes``. Operations
+        also have ``module``, ``file``, ``line`` and, if they run blocks, ``regions`` (name -> graph). Edges
+        go from producer to user, one per use, with the attributes ``value`` (name) and ``output`` (index).
         """
         return to_networkx(self)
 

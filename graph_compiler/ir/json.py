@@ -1,4 +1,4 @@
-"""Graphs as JSON, without the elements of arrays. Decoding checks the form of data and executes nothing.
+"""Graphs as JSON, without the elements of arrays. Decoding checks the form of data and runs no code from it.
 
 Arguments that JSON cannot express carry a tag: ``{"!": "tuple", "v": [...]}``, ``{"!": "value", "v":
 3}``, ``{"!": "size", "v": [...]}``. Values are indices into a table of values. Framework objects such as
@@ -80,8 +80,8 @@ def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -
     """Return the tree for its JSON form.
 
     ``known`` returns the class for a module and name. If it returns None for a container, a plain
-    container replaces the class, with a warning. For malformed data, raise ``InvalidFile`` or another
-    error, such as ``KeyError``.
+    container or a new named tuple replaces the class, with a warning. For malformed data, raise
+    ``InvalidFile`` or another error, such as ``KeyError``.
     """
     if data == "*":
         return Leaf()
@@ -237,8 +237,8 @@ class Encoder:
     def graph_json(self) -> dict[str, Any]:
         """Return the graph as JSON data.
 
-        Raise ``InvalidFile`` if the graph reads or changes state of the user's objects, if captured
-        arrays alias, or if an object in it has no text.
+        Raise ``InvalidFile`` for what a file cannot store: state of the user's objects or of generators,
+        written memory that captured arrays share, and objects without a text.
         """
         graph = self.graph
         _refuse_unsaved(graph)

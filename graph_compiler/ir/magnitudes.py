@@ -167,8 +167,8 @@ _RULES: dict[str, Callable[..., Range]] = {
 def _either(ranges: Sequence[Range]) -> Range:
     """Return the union of ``ranges``.
 
-    If some of them are ``_ENDLESS``, ``MIXED`` or ``OF_ARRAY``, return the first of these three that
-    occurs. Without ranges, return ``(0.0, 0.0)``.
+    If ``_ENDLESS`` is one of them, return it, otherwise ``MIXED`` or else ``OF_ARRAY`` if these occur.
+    Without ranges, return ``(0.0, 0.0)``.
     """
     untold = [numbers for numbers in ranges if not _is_told(numbers)]
     if _ENDLESS in ranges or not ranges:

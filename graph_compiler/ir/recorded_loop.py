@@ -112,7 +112,7 @@ class Mark:
 
 @dataclass(eq=False, slots=True)
 class RecordedLoop:
-    """Recorded ``for`` or ``while`` loop whose iterations change only the variables in its marks.
+    """Recorded ``for`` or ``while`` loop of the user's code.
 
     A ``for`` iterates over ``range(start, stop, step)``.
 

@@ -70,7 +70,7 @@ def _holds(node: Any, first: tuple[int, int], last: tuple[int, int]) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def tree_of(file: str) -> ast.Module | None:
-    """Return the syntax tree of a source file; None if there is no file or if it is not Python."""
+    """Return the syntax tree of a source file; None if it is not Python. Without a file the tree is empty."""
     try:
         return ast.parse(text_of(file))
     except (SyntaxError, ValueError):

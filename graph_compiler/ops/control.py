@@ -237,7 +237,7 @@ def own_operands(op: str, params: dict[str, Any]) -> int:
 
 
 def own_inputs(op: str, params: dict[str, Any]) -> int:
-    """Return the number of inputs of a region before the captured ones.
+    """Return the number of inputs of a loop's region before the captured ones; 0 for other operations.
 
     There is one for each operand that :func:`own_operands` counts, or two for an ``associative_scan``,
     because its region combines pairs.

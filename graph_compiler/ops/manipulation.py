@@ -364,8 +364,9 @@ inside the axis, and ``start <= stop``: lifting has clamped them if the source f
 def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
     """Return the shape of what ``key`` selects from an array of this ``shape``.
 
-    Raise ``InvalidGraph`` if the key has too many items, or if an index or the start of a slice is known to
-    lie outside of its axis. The stop of a slice is not checked.
+    Raise ``InvalidGraph`` if the key has too many items, if an index or the start of a nonempty slice is
+    known to lie outside of its axis, or if a slice is known to stop before it starts. That a stop lies
+    inside of the axis is not checked.
 
     >>> keyed_shape((5, 6, 7), (0, (1, -1, 1), None))
     (4, 1, 7)

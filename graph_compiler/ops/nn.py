@@ -597,7 +597,7 @@ def _instance_norm(
 
 @decomposition("local_response_norm")
 def pooled_response_norm(b: Any, x: Any, *, size: int, alpha: float, beta: float, k: float) -> Any:
-    """Compute ``local_response_norm`` by pooling over the channels; for integers, in float32."""
+    """Compute ``local_response_norm`` by pooling over the channels."""
     planes = b.reshape(b.multiply(x, x), shape=(x.shape[0], 1, x.shape[1], product(x.shape[2:])))
     pads = ((0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0))
     mean = b.avg_pool(b.pad(planes, padding=pads), kernel=(size, 1), strides=(1, 1), padding=((0, 0), (0, 0)))

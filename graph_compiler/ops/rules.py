@@ -264,7 +264,7 @@ def window_output(
 
 
 def is_symbolic(*dims: Any) -> bool:
-    """Return True if any of these sizes is known at run time only."""
+    """Return True if any of these sizes is a ``Size``, an expression over the sizes of inputs."""
     return any(isinstance(dim, Size) for dim in dims)
 
 

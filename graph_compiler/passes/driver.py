@@ -105,9 +105,10 @@ def only_with(*ops: str, guards: bool = False) -> Callable[[Decorated], Decorate
 def passed(graph: Graph, *passes: GraphPass) -> Graph:
     """Return the graph after running ``passes`` in order.
 
-    A pass is skipped if it already left the current graph unchanged, or if :func:`only_with` says so. If
-    the environment variable GRAPH_COMPILER_VERIFY was set when this module was imported, the graph is
-    verified before the first pass and after each pass that ran.
+    A pass is skipped if it already left the current graph unchanged, or if the graph has nothing that it
+    looks for (:func:`only_with`, ``Pass.looks_for``). If the environment variable GRAPH_COMPILER_VERIFY was
+    set when this module was imported, the graph is verified before the first pass and after each pass that
+    ran.
     """
     graph = verify(graph) if _VERIFY else graph
     settled: list[GraphPass] = []

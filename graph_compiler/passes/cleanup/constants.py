@@ -21,10 +21,9 @@ Evaluate = Callable[[Graph], list[Any]]
 def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     """Return a recorded graph in which constants replace the nodes that compute the same at every call.
 
-    Such a node depends on no input, parameter, symbolic size or random number, and is no collective. Nodes
-    whose results alias written memory, or may reach the caller, who could write to them, remain; so do the
-    nodes that read these results. ``evaluate`` runs a graph without inputs in the source framework and
-    returns its outputs.
+    Such a node depends on no input, parameter, symbolic size, random number or device. Nodes whose results
+    alias written memory, or may reach the caller, who could write to them, remain; so do the nodes that read
+    these results. ``evaluate`` runs a graph without inputs in the source framework and returns its outputs.
     """
     # A constant node reads constants or nothing. Without either, there is none.
     if not graph.constants and all(map(_USES, graph.nodes)):
@@ -132,8 +131,8 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
     Calls stay random that read an input, a parameter, or an array that an unmarked call computed from
     arrays or wrote to. Arrays that are computed from none, such as zeros, and results of marked calls may be
     read. Symbolic sizes in the arguments of marked calls become numbers, under guards. Outputs that alias
-    the result of a marked call are copied by the function named ``copy``, because the caller may write to
-    them.
+    memory that a marked call allocated or wrote to are copied by the function named ``copy``, because the
+    caller may write to them.
     """
     aliases = Aliases(graph)
     outside = {*graph.inputs, *graph.parameters.values()}

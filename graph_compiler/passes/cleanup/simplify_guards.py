@@ -84,7 +84,7 @@ def _facing(row: Compared) -> Compared:
 
 
 def _condition(row: Compared) -> Any:
-    """Return the comparison as a condition: of two factors with 0, or of sums without negative terms."""
+    """Return the comparison as a condition: of two factors with 0, or of sums with positive factors."""
     difference: Any = row.size - row.number
     if two_sums(list(difference.terms())) is not None:
         return apply(row.function, difference, 0)
@@ -126,7 +126,7 @@ def _next_fixed(rows: list[Row], used: list[Guard]) -> tuple[Guard, Symbol, Scal
 
 
 def _fixed(row: Compared) -> tuple[Symbol, Scalar] | None:
-    """Return the symbol that ``row`` sets equal to a number or to another symbol, and this; None if none."""
+    """Return a symbol and the number or other symbol that ``row`` sets it equal to; None if there is none."""
     if row.function != "eq":
         return None
     if (symbol := _symbol(row.size)) is not None:
@@ -141,7 +141,7 @@ def _fixed(row: Compared) -> tuple[Symbol, Scalar] | None:
 def _with_value(row: Row, symbol: Symbol, value: Scalar) -> Iterator[Row]:
     """Yield ``row`` with ``symbol`` replaced by ``value``, solved again; nothing if it always holds.
 
-    A guard that would not get simpler, or that would never hold, is yielded unchanged.
+    A guard that would no longer be a comparison, or that would never hold, is yielded unchanged.
     """
     guard, solved = row
     condition = guard.condition

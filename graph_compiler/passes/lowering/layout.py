@@ -23,7 +23,7 @@ from ..driver import Pass
 
 
 def layout(graph: Graph, prefers: Container[str]) -> tuple[Graph, bool]:
-    """Return the graph with the operations in ``prefers`` computed with the channels last.
+    """Return the graph with the operations in ``prefers`` computed with the channels last, if they can be.
 
     Operations between them are, too, if that costs no further permutation. Inputs and outputs of the graph
     and of regions keep the channels first.
@@ -32,7 +32,7 @@ def layout(graph: Graph, prefers: Container[str]) -> tuple[Graph, bool]:
 
 
 def changes_layout(block: Block, prefers: Container[str]) -> bool:
-    """Return True if ``block``, once inlined, would take or return arrays in the channels-last layout."""
+    """Return True if ``block``, once inlined, may take or return arrays in the channels-last layout."""
     if not any(node.op in prefers for node in block.nodes):
         return False
     mover = _LayoutRewriter(block, prefers, _wanted_last(block, prefers))

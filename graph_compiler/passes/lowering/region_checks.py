@@ -64,7 +64,7 @@ def carry_out(graph: Graph, make: Make = canonical) -> Graph:
 
 @dataclass(slots=True)
 class _CheckedBlock:
-    """Builder of a block without checks.
+    """Builder of a block without checks on elements.
 
     make: function that makes a node.
     nodes: the nodes of the new block.
