@@ -67,8 +67,9 @@ class Target(Protocol):
         """An array of any framework as a native one; None for any other object.
 
         The result may share memory with ``array``, unless the framework computes asynchronously (JAX,
-        TensorFlow). A native array is returned unchanged. Raise ``CallMismatch`` for an array without a
-        counterpart in the framework, and ``GuardFailed`` for integers beyond the range of its dtype.
+        TensorFlow). A native array is returned unchanged, and masked arrays and the like count as other
+        objects. Raise ``CallMismatch`` for an array without a counterpart in the framework, and
+        ``GuardFailed`` for integers beyond the range of its dtype.
         """
 
     def dtype(self, name: str) -> Any:
@@ -210,7 +211,8 @@ class Target(Protocol):
         text: the source of the function if it depends on nothing else, so that compiled programs can be
             stored across processes; otherwise None.
 
-        Raise ``NotCompilable`` if ``options`` are given and the framework has no compiler.
+        Raise ``NotCompilable`` if ``options`` are given and the framework has no compiler, and
+        ``InvalidOption`` if its compiler does not have one of them.
         """
         if options:
             raise NotCompilable(

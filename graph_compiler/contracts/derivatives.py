@@ -55,8 +55,8 @@ class Derivatives(Protocol):
     def keeps_derivative(self, item: Any) -> bool:
         """Return True if the result ``item`` is an array of the framework, or certainly a constant.
 
-        An array of another framework is neither, because it may have been computed from arguments without
-        a derivative.
+        An array of another framework counts as a constant only if this framework never converts traced
+        arrays to such arrays.
         """
 
     def is_traced(self, array: Any) -> bool:

@@ -252,7 +252,8 @@ class Reference(Protocol):
     def ranges(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[float, float], ...]:
         """Return the smallest and the largest element of each array in the arguments.
 
-        Return ``(0.0, 0.0)`` for an array without elements. The default supports real dtypes only.
+        Return ``(0.0, 0.0)`` for an array that has none, such as an empty one. The default supports real
+        dtypes only.
         """
         arrays = [np.asarray(self.to_numpy(array)) for array in self.leaves(args, kwargs)]
         return tuple(
@@ -283,8 +284,8 @@ class Reference(Protocol):
     def undone(self, weights: Any, seed: int) -> AbstractContextManager[None]:
         """Return a context after which the weights and other state that calls may change are restored.
 
-        Inside it, the framework's own generator, if any, starts from ``seed``. The default restores
-        nothing.
+        Inside it, a generator of the framework that recorded calls draw from starts from ``seed``. The
+        default restores nothing.
         """
         return nullcontext()
 
@@ -294,14 +295,14 @@ class Reference(Protocol):
     ) -> list[tuple[str, list[Any]]]:
         """Run ``function`` and return the name and the arrays of each call that returns arrays.
 
-        Return an empty list if calls cannot be observed, as by default.
+        Return an empty list if calls cannot be observed, as by default; ``function`` need not run then.
         """
         function(*args, **kwargs)
         return []
 
     @default
     def with_intermediates(self, graph: Graph) -> tuple[Graph, list[Value]]:
-        """Return ``graph`` without guards and with all results of its nodes as outputs, and these results.
+        """Return ``graph`` without guards and with the arrays of its nodes as outputs, and these arrays.
 
         If arrays are mutable, each output is a copy made right after the node. The default makes no copies.
         """

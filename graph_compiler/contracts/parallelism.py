@@ -163,7 +163,8 @@ def running_mesh() -> Any:
 class Parallelism(Protocol):
     """A framework's own way to run one function on many devices.
 
-    Communication errors are raised as ``CollectiveFailed``.
+    Communication errors are raised as ``CollectiveFailed``. A framework without meshes raises
+    ``NotCompilable`` in the methods for meshes.
     """
 
     def array(self, item: Any) -> Any:
@@ -181,8 +182,8 @@ class Parallelism(Protocol):
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """Return ``devices`` as an axis named ``name``.
 
-        None stands for all devices, and a number for that many of the first ones. Raise ``InvalidOption``
-        for objects that are no devices, or if devices have to be set up first.
+        None stands for all devices of the framework's default kind, and a number for that many of the first
+        ones. Raise ``InvalidOption`` for objects that are no devices, or if devices have to be set up first.
         """
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
@@ -289,7 +290,8 @@ class Parallelism(Protocol):
         """Return training that splits each batch over ``axis``, and ``held`` replicated on every device.
 
         The training minimises the mean of the devices' losses. ``make`` is the factory of the optimizer,
-        and ``local_batch`` is as in :class:`Spread`.
+        and ``local_batch`` is as in :class:`Spread`. Raise ``NotCompilable`` if the framework cannot train
+        this state on several devices.
         """
 
     def training_over_mesh(

@@ -58,7 +58,7 @@ class Training(Protocol):
     """A framework's own optimizers, gradients and compilation of training steps.
 
     The package ``graph_compiler.training`` defines the steps, for all frameworks, by these members. In a
-    framework that updates arrays in place, members return the arrays that they received.
+    framework that updates arrays in place, members that update arrays return those that they received.
     """
 
     @property
@@ -85,7 +85,7 @@ class Training(Protocol):
         """Return a factory of the user's own optimizer ``item``, or None for any other object.
 
         ``item`` is an optimizer of the framework or, if the framework accepts that, its class or a function
-        that creates it.
+        that creates it. Raise ``InvalidOption`` for an optimizer that steps cannot use.
         """
 
     def has_rate(self, make: Make) -> bool:
