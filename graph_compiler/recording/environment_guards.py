@@ -338,10 +338,10 @@ class EnvironmentGuard(NamedTuple):
         return self.of is not None or self.class_of is not None or self.words is not None
 
     def change(self) -> str:
-        """Return a message about a guard that does not hold, with both values if they are short to say.
+        """Return a message about a guard that does not hold.
 
-        These are the values of guards that compare an item, an attribute or a length with a number, a bool,
-        a string or None.
+        If it compares an item, an attribute or a length with a number, a bool, a string or None, the message
+        has both values, shortened. For a present value of any other class, it has the class.
         """
         compared = self._compared()
         if compared is None or type(self.items[-1]) not in _SHOWN:
@@ -609,6 +609,9 @@ class EnvironmentGuards:
         return "" if broken is None else broken.what
 
     def reason(self) -> str:
-        """Return a message about the first guard that does not hold; empty if all hold."""
+        """Return a message about the first guard that does not hold.
+
+        Return an empty string if all hold, or if ``what`` of that guard is empty.
+        """
         broken = first_broken(self._facts)
         return "" if broken is None or not broken.what else broken.change()

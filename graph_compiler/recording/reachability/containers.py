@@ -515,8 +515,8 @@ def free_parts(
 ) -> FreeParts:
     """Return the :class:`FreeParts` of ``parts``, pairs of a container's id and a key.
 
-    All parts of containers for which ``is_whole`` is True are free, too. ``container_of`` maps the object
-    that is asked about to its container, such as an object to its attributes.
+    All parts of containers for which ``is_whole`` is True are free, too. ``container_of`` maps the argument
+    of the result to such a container, for example an object to its attributes.
     """
     keys: dict[int, set[Any]] = {}
     for container, key in parts:

@@ -349,7 +349,7 @@ def _library_objects(reach: Reached) -> Iterator[EnvironmentGuard]:
 
 
 def _environment(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield a guard on the environment variables that are not free.
+    """Yield a guard on the environment variables that are not ``free``.
 
     Yield nothing if the user's code names neither ``environ`` nor ``getenv``.
     """
@@ -423,9 +423,9 @@ def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
 def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:
     """Yield guards on the items of lists and sets, and on the keys and values of dicts.
 
-    If some items of a list or dict are free, each other item gets a guard of its own. Of any other list or
-    dict of more than 1,000 items, only the number is guarded. Containers that are free as a whole are
-    skipped. ``known_as`` maps ids of containers to their descriptions in messages.
+    If some items of a list or dict are ``free``, each other item gets a guard of its own. Of any other list
+    or dict of more than 1,000 items, only the number is guarded. A container is skipped if
+    ``free(container, None)`` is True. ``known_as`` maps ids of containers to their descriptions in messages.
     """
     for items in reach.containers:
         # Tuples and frozensets cannot change.
