@@ -416,8 +416,8 @@ class BlockWriter:
     def name_carry(self, node: Node, body: Region, is_statement: bool = True) -> list[str]:
         """Return names for the carry of a loop, before and after each iteration of ``body``.
 
-        An array takes the name of its initial value, of the same variable, if nothing else reads that value,
-        or if no iteration assigns it and the loop ``is_statement``, such as ``for``.
+        An array shares the name of its initial value only if both are of the same variable, and nothing else
+        reads that value, or no iteration assigns it and the loop ``is_statement``, such as ``for``.
         """
         names = []
         for place in range(node.params["carried"]):

@@ -87,7 +87,7 @@ class Origin:
     file, line: position in the user's code.
     module: path of the module that was running, such as `encoder.layers.0`; empty outside of modules.
     call: name of the framework function that was called.
-    stored: variables to which the user's code assigns the result. Comparisons of origins ignore it.
+    stored: variables to which the user's code assigns the result.
     instruction: bytecode instruction, which separates expressions on one line; None if it is unknown, as
         for a graph from a file.
 
@@ -264,8 +264,8 @@ def values_in(structure: Any) -> list[Value]:
 class Makers:
     """Index from a value to the node of a list that produces it. Each lookup updates it.
 
-    A list under construction grows at its end and is truncated when a row gives up, so only the changed
-    tail is indexed again. A node that is inserted earlier causes the rest of the list to be indexed
+    A list under construction grows at its end and is truncated when a rewrite is given up, so only the
+    changed tail is indexed again. A node that is inserted earlier causes the rest of the list to be indexed
     again; a node that is replaced before the end is not noticed.
     """
 

@@ -19,14 +19,14 @@ Row = tuple[Guard, Union[Compared, None]]
 
 @only_with(guards=True)
 def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with fewer and shorter guards on sizes, which hold for the same calls.
+    """Return the graph with simplified guards on sizes, which hold for the same calls.
 
-    A guard on entry that compares integers is solved: ``(n - 1) // 2 + 1 >= 3`` becomes ``n >= 5``. If it
-    sets a size equal to a number or to another size, that size is replaced in all other guards. A guard is
-    dropped if it always holds, like ``n >= 0`` and ``n - 1 <= n``, or if others imply it: among ``2 <= n``,
-    ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` only ``n == 10`` remains. The remaining guards on a size
-    move to the position of its first one, because later guards may be safe to evaluate only if it holds
-    (``10 // n``).
+    A guard on entry that compares integers is solved if it can be: ``(n - 1) // 2 + 1 >= 3`` becomes
+    ``n >= 5``. If it sets a size equal to a number or to another size, that size is replaced in the other
+    guards. A guard is dropped if it always holds, like ``n >= 0`` and ``n - 1 <= n``, or if bounds that
+    others set imply it: among ``2 <= n``, ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` only ``n == 10``
+    remains. The remaining guards on a size move to the position of its first one, because later guards may
+    be safe to evaluate only if it holds (``10 // n``).
     """
     entry = {id(guard) for guard in graph.entry_guards()}
     rows = _replace_fixed(

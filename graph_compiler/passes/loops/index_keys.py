@@ -152,7 +152,7 @@ class DiagonalKey:
 
 @dataclass(frozen=True, slots=True)
 class RowSides:
-    """Parts of a row before and after a slice along ``axis``.
+    """Keys of the parts of a row before and after a slice along ``axis``.
 
     axis: an axis of the row.
     before: key of the part before the slice; None if it is empty.

@@ -221,7 +221,7 @@ class _RangeProver:
             yield _COMPARED[node.op](left, right) if holds else _COMPARED[_NEGATED[node.op]](left, right)
 
     def _same_truth(self, node: Node) -> Any:
-        """Return the boolean that ``node`` negates or copies, or that it compares with 0 as a number.
+        """Return the boolean that ``node`` negates or copies, or that it tests as a number by ``!= 0``.
 
         Return None for any other node.
         """

@@ -296,7 +296,7 @@ class Rest(NamedTuple):
     given: recorded values that are its inputs.
     written: number of the first inputs, to which it writes.
     made: recorded values whose new contents it returns after the written arrays.
-    numbers: for each input that is a Python number, the recorded number.
+    numbers: for each input that is a Python number from which a size is computed, the recorded number.
     """
 
     program: Graph

@@ -126,7 +126,7 @@ forward_writes = Pass("forward_writes", _forward_block, "deep", ("setitem",))
 
 
 def forward_and_drop(block: Block) -> Block:
-    """Forward writes to later reads, and drop writes that nothing reads any more.
+    """Forward writes to later reads where possible, and drop writes that nothing reads any more.
 
     Return the block itself if no node reads or writes elements of an array that was written to before.
     """

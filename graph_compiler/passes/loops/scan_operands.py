@@ -131,8 +131,8 @@ def find_cells(
 ) -> CarriedCells | None:
     """Return the cells of an array of the carry, whose accesses have the keys ``places``.
 
-    Return None if its writes have different keys, if a key changes by more than the loop index, or if a read
-    needs more than the array ``given`` to the loop and a cell of this or one of the previous ``DEEPEST``
+    Return None if its writes have different keys, or keys that change by more than the loop index, or if a
+    read needs more than the array ``given`` to the loop and a cell of this or one of the previous ``DEEPEST``
     iterations. ``is_down`` is True if the loop index descends.
     """
     (target, *others) = dict.fromkeys(places[node] for node in history.writes)
@@ -223,7 +223,7 @@ loop_rows = Pass("loop_rows", _use_row_operands, "deep", ("scan",))
 
 @dataclass
 class _LoopCounter:
-    """Sequence of a ``scan`` that holds the loop index.
+    """Sequence of a ``scan`` whose rows are the loop indices.
 
     place: position among the sequences.
     low: smallest loop index.

@@ -134,10 +134,10 @@ class _LayoutRewriter(Rewriter):
             self.append(self.rewritten(node))
 
     def is_cancelled(self, node: Node) -> bool:
-        """Return True if the permutation ``node`` needs no node of its own now.
+        """Try to avoid the permutation ``node``, and return True if that succeeds.
 
-        Its result was then replaced by an existing array or by one permutation of the channels-last version
-        of its operand, or is made when something needs it.
+        Its result is then replaced by an existing array or by one permutation of the channels-last version
+        of its operand, or is made only when something needs it.
         """
         (x,), (made,), axes = node.inputs, node.outputs, node.params["axes"]
         if x in self.last and axes == to_last(x.ndim):

@@ -240,7 +240,7 @@ Ends = Mapping[Value, "tuple[Any, Any]"]
 
 @only_with(*_OPENED)
 def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
-    """Run inner loops whose trip count depends on an outer loop index for an upper bound of it.
+    """Give inner loops whose trip count depends on an outer loop index an upper bound of it as trip count.
 
     A loop stays if it stacks outputs, runs in reverse, has sequences other than an ``arange`` of its own
     block, or has no known upper bound.
@@ -414,7 +414,7 @@ def ends_of(counter: Node) -> tuple[Any, Any]:
 def full_widths(graph: Graph) -> tuple[Graph, bool]:
     """Return the graph with padded arrays in place of arrays in loops whose size depends on a loop index.
 
-    Sizes that are assumed to be equal or positive become guards. Raise ``CannotPad`` if an operation has no
+    Assumptions that sizes are equal or positive become guards. Raise ``CannotPad`` if an operation has no
     equivalent on padded arrays.
     """
     inside = every(inner for node in graph.nodes for region in node.regions for inner in region.block.nodes)

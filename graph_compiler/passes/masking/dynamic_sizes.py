@@ -182,7 +182,7 @@ class _SelectedRows:
         self.nodes: dict[Node, None] = {}
 
     def has_bound(self, block: Block) -> bool:
-        """Return True if all nodes of ``block`` that use the rows can run on padded rows.
+        """Return True if all nodes of ``block`` that use the rows are known to be correct on padded rows.
 
         Return False if rows or their number are outputs of the block, and for a mask without axes. Fills
         ``sizes``, ``axes`` and ``nodes``.

@@ -25,9 +25,9 @@ from ..lowering.layout import changes_layout
 def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[Graph, bool]:
     """Return the graph with its calls inlined, except for checkpointed calls and calls inside of regions.
 
-    With ``prefers``, inline only functions that would take or return channels-last arrays if the operations
-    in ``prefers`` ran in that layout. ``*`` in the module path of an inlined node is replaced by the part in
-    the path of its call.
+    With ``prefers``, inline only functions that may take or return channels-last arrays if the operations in
+    ``prefers`` run in that layout. ``*`` in the module path of an inlined node is replaced by the part at
+    this index in the path of its call.
     """
     block = graph.block
     if not any(map(_is_plain, block.nodes)):
