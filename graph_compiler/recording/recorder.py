@@ -50,7 +50,7 @@ class LengthAsked(TracingError):
 class Recorder:
     """The graph of a recording in progress, with the values of the arrays that the user's code holds.
 
-    varying: values that may differ between calls; a guard on any other value is left out.
+    varying: values that may differ between calls; guards on the elements of other values are left out.
     numbers: inputs that are Python numbers.
     arguments: inputs of all open blocks.
     loops: marks of loops while they run; None if loops are not marked.

@@ -127,7 +127,8 @@ class Trials:
     functions: the blocks.
     cells: the closure cells of the variables that the blocks assign.
 
-    The constructor raises ``TracingError`` if a variable of the blocks is or contains an iterator.
+    The constructor raises ``TracingError`` if :func:`.iterators_in` finds an iterator in a variable of the
+    blocks.
     """
 
     def __init__(

@@ -72,8 +72,8 @@ class StackedItems:
 def join_items(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
     """Return the items of a list as one ``StackedItems``; ``parts`` are items and ``StackedItems``.
 
-    Return None if the parts have no common form, shapes and dtypes, or if there are none. Where
-    ``Regions.needs_a_row`` is True, each of several stacked parts is guarded to be empty or not.
+    Return None if there are no parts, or if they cannot be stacked together. Where ``Regions.needs_a_row``
+    is True, each of several ``StackedItems`` is guarded to be empty or not.
     """
     # The arrays themselves are returned, so that writes to items reach the list.
     if len(parts) == 1 and isinstance(parts[0], StackedItems):

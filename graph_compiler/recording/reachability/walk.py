@@ -76,7 +76,8 @@ class Reached:
     """The objects that ``roots`` refer to, found by the names in their code.
 
     An attribute is followed if any code that is found uses its name. Code of installed libraries contributes
-    names, but its globals are assumed constant. Frameworks and the standard library are not searched.
+    names, but its globals are assumed constant. Frameworks and the standard library are only searched for
+    objects of the user that they wrap or contain.
 
     functions: functions of the user.
     cells: the closure cells of these functions, with the names of the variables.

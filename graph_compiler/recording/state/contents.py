@@ -167,7 +167,7 @@ def refuse_outside(items: Iterable[Any], name: str = "") -> None:
 
 
 def refuse_iterators(value: Any) -> None:
-    """Raise ``TracingError`` if there is an iterator in ``value``, the nested arguments of a call.
+    """Raise ``TracingError`` if :func:`iterators_in` finds an iterator in the nested arguments ``value``.
 
     >>> refuse_iterators({"rows": [1, 2]})
     >>> try:
