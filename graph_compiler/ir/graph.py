@@ -191,8 +191,8 @@ class TargetDemands:
     matmul_precision: precision of float32 matrix products in the source framework: `"highest"`, `"high"` or
         `"default"`; None for any.
     source_only: reason why the recording can only run in its own framework; empty if it can be lifted.
-    wide: name of a call that returned integers of more than 32 bits; empty if none did. JAX has these only
-        with ``jax_enable_x64``.
+    wide: name and location of a call that produced integers outside the range of int32; empty if none did.
+        JAX has these only with ``jax_enable_x64``.
     casts_are_written: True if the casts of torch's autocast are part of the program, so the target must not
         add its own.
     is_lifted: True if compilers cannot trace the calls as recorded, so the graph is lifted for its own

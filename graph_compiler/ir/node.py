@@ -34,13 +34,14 @@ class CallRecord:
     random: True if the call advances a random generator.
     no_grad: True if gradients were disabled.
     aside: True if the call writes elements without affecting gradients, as writes to `tensor.data` do.
-    strided: True if the call reads memory by the strides of an array that is not in row-major order, which
-        other frameworks cannot.
+    strided: True if the call reads memory by the strides of an array that is a view or not in row-major
+        order, which other frameworks cannot.
     itself: True if the call returned its first operand.
-    wide: True if integers outside the range of int32 occurred in the call.
-    weak: True if Python numbers (numpy) or weakly typed arrays (JAX), which adopt the dtype of other
-        operands, occur in the call.
-    read: True if the result is a number that Python read from an array, or was computed from such a number.
+    wide: True if the call produced integers outside the range of int32 from operands without any.
+    weak: True if the result is a Python number (numpy), or an operand is a weakly typed array (JAX): they
+        adopt the dtype of other operands.
+    read: True if the result is a number that Python read from an array or computed from such a number, or a
+        copy of elements that became constants.
     errstate: settings of `numpy.errstate` that differ from the default.
     extra: properties that only one frontend needs; None if there are none.
     """

@@ -17,11 +17,11 @@ from .node import DEEPEST, Node, Region, Value, values_in
 def faults(node: Node, depth: int = 1) -> Iterator[str]:
     """Yield a description of each rule that the regions of ``node`` break.
 
-    Regions must be at most ``DEEPEST`` deep and read only their own inputs, which must match the operands in
-    number, dtype and recorded shape. The carry must keep its recorded shapes, and sizes of outputs must be
-    known in the enclosing scope. Keys of random numbers in a loop must depend on something that changes in
-    each iteration. Checks of elements must be outside regions. The arrays of pairs of an
-    ``associative_scan`` must have one symbolic length. Nodes inside the regions are not checked.
+    Regions must be at most ``DEEPEST`` deep and read only their own inputs, which must match the operands
+    (:func:`_operand_faults`). The carry must keep its recorded shapes, and sizes of outputs must be known in
+    the enclosing scope. Keys of random numbers in a loop must depend on something that changes in each
+    iteration. Checks of elements must be outside regions. The arrays of pairs of an ``associative_scan`` must
+    have one symbolic length. Nodes inside the regions are not checked.
     """
     if not node.regions:
         return

@@ -1,9 +1,10 @@
 """Loop-invariant code motion: compute before a loop what its iterations compute independently of the carry.
 
-Elementwise operations and reads of elements are computed once if they are the same in all iterations.
-Results with more axes than their operands, such as a mask or a broadcast row, are still made where they are
-used. Scalars that depend on the rows of sequences are computed for all rows at once if that pays. The pass
-is for targets whose loop index is an array, because their compilers leave such code in the loop.
+Elementwise operations that cannot fail, and reads of elements, run once if they are the same in all
+iterations. Results with more axes than their operands, such as a mask or a broadcast row, are still made
+where they are used. Scalars that depend on the rows of sequences are computed for all rows at once if that
+pays. The pass is for targets whose loop index is an array, because their compilers leave such code in the
+loop.
 """
 
 from __future__ import annotations

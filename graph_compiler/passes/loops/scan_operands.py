@@ -95,7 +95,7 @@ class LastCell:
     index: Any
 
     def read(self, build: Builder, node: Node) -> Value | None:
-        """Return what ``node`` reads after the loop; None if it is not certain to read the row of this cell.
+        """Return what ``node`` reads after the loop; None unless it is shown to read the row of this cell.
 
         May append nodes to ``build``.
         """

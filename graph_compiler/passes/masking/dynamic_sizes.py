@@ -90,7 +90,7 @@ class SizesUnknown(UnsupportedOperation):
 
 @only_with(*_FIND)
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
-    """Check that no output size of an operation in a loop or branch depends on elements.
+    """Check that no operation in a loop or branch determines an output size by array elements.
 
     Return the graph itself, or raise ``SizesUnknown``, which lists these operations for ``framework``.
     Called functions and custom derivatives are checked only inside of a loop or branch.
