@@ -104,7 +104,7 @@ class _Inlined:
         return substitute(item, self._symbol) if isinstance(item, Size) else item
 
     def _symbol(self, symbol: Symbol) -> Any:
-        """Return the size outside the region: an axis of an operand, or a size read from a copied node."""
+        """Return what replaces a symbol of the region outside of it."""
         if symbol in self.region.sizes:
             return self.region.sizes[symbol]
         source = self.own[symbol.source]

@@ -181,7 +181,7 @@ _RANGES: dict[str, Callable[[int], Range]] = {
 
 
 def _within(given: Range, compared: Iterable[Compared]) -> Range:
-    """Return the smallest range within ``given`` that has all sizes for which the comparisons hold."""
+    """Return the range ``given`` narrowed by the comparisons that are bounds."""
     rows = [given, *(_RANGES[row.function](row.number) for row in compared)]
     return max(low for low, _ in rows), min(high for _, high in rows)
 

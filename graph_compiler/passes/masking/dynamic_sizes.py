@@ -265,7 +265,7 @@ class _SelectedRows:
         )
 
     def times(self, size: Any) -> Any:
-        """Return the factor by which ``size`` is a multiple of the number of rows; None if it is not."""
+        """Return the factor by which ``size`` is a multiple of the number of rows; None if none is found."""
         if not self.is_in(size) or len(terms := [*size.terms()]) > 1:
             return None
         ((atoms, factor),) = terms
