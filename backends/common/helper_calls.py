@@ -44,8 +44,8 @@ rows.table(
 )
 
 
-@rows.row("conv_channels_last")
-def _conv_channels_last(
+def conv_channels_last_call(
+    helper: str,
     x: Operand,
     kernel: Operand,
     bias: Operand | None = None,
@@ -60,7 +60,12 @@ def _conv_channels_last(
         "padding": unless_all(padding, (0, 0)),
         "dilation": unless_all(dilation, 1),
     }
-    return call("conv_channels_last", x, kernel, bias, **options, groups=unless(groups, 1))
+    return call(helper, x, kernel, bias, **options, groups=unless(groups, 1))
+
+
+@rows.row("conv_channels_last")
+def _conv_channels_last(x: Operand, kernel: Operand, bias: Operand | None = None, **params: Any) -> str:
+    return conv_channels_last_call("conv_channels_last", x, kernel, bias, **params)
 
 
 @rows.row("conv", "conv_transpose")
@@ -251,28 +256,33 @@ rows.table(
 )
 
 
-def _max_pool(name: str) -> None:
-    @rows.row(name)
-    def row(
-        x: Operand,
-        *,
-        kernel: Any,
-        strides: Any,
-        padding: Any,
-        dilation: Any,
-        ceil_mode: bool,
-        layout: str = CHANNELS_FIRST,
-    ) -> str:
-        options = {
-            "padding": unless_all(padding, (0, 0)),
-            "dilation": unless_all(dilation, 1),
-            "ceil_mode": unless(ceil_mode, False),
-        }
-        return call(name, x, kernel=kernel, strides=strides, **options, layout=unless(layout, CHANNELS_FIRST))
+def max_pool_call(
+    helper: str,
+    x: Operand,
+    *,
+    kernel: Any,
+    strides: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    layout: str = CHANNELS_FIRST,
+) -> str:
+    options = {
+        "padding": unless_all(padding, (0, 0)),
+        "dilation": unless_all(dilation, 1),
+        "ceil_mode": unless(ceil_mode, False),
+    }
+    return call(helper, x, kernel=kernel, strides=strides, **options, layout=unless(layout, CHANNELS_FIRST))
 
 
-_max_pool("max_pool")
-_max_pool("max_pool_with_indices")
+@rows.row("max_pool")
+def _max_pool(x: Operand, **params: Any) -> str:
+    return max_pool_call("max_pool", x, **params)
+
+
+@rows.row("max_pool_with_indices")
+def _max_pool_with_indices(x: Operand, **params: Any) -> str:
+    return max_pool_call("max_pool_with_indices", x, **params)
 
 
 @rows.row("avg_pool")

@@ -57,6 +57,36 @@ def test_sizes_and_helpers_that_nothing_uses_are_left_out(to: str) -> None:
     assert_same(graph(x), model(x))
 
 
+def pooled_by(dilation: int) -> Any:
+    return lambda x: torch.nn.functional.max_pool2d(x, 2, dilation=dilation), torch.randn
+
+
+def convolved(kernel: tuple[int, ...]) -> Any:
+    tf = pytest.importorskip("tensorflow")
+    weight = tf.random.stateless_normal(kernel, (1, 2))
+    return lambda x: tf.nn.relu(tf.nn.conv2d(x, weight, 1, "SAME")), tf.random.normal
+
+
+@pytest.mark.parametrize(
+    ("helper", "make", "shape", "is_needed"),
+    [
+        ("max_pool_with_indices", lambda: pooled_by(1), (2, 3, 9, 8), False),
+        ("max_pool_with_indices", lambda: pooled_by(2), (2, 3, 9, 8), True),
+        ("depthwise_conv", lambda: convolved((3, 3, 4, 5)), (2, 9, 8, 4), False),
+        ("depthwise_conv", lambda: convolved((3, 3, 1, 4)), (2, 9, 8, 4), True),
+    ],
+)
+def test_helpers_of_rare_cases_are_left_out(
+    helper: str, make: Any, shape: tuple[int, ...], is_needed: bool
+) -> None:
+    pytest.importorskip("jax")
+    function, array = make()
+    graph = graph_compiler.compile(function, to="jax", args=(array(shape),))
+    assert (f"def {helper}(" in graph.source) == is_needed
+    x = array((3, *shape[1:]))
+    assert_same(graph(x), function(x))
+
+
 def test_each_module_is_imported_from_once() -> None:
     caches = pytest.importorskip("transformers.cache_utils")
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....ops.dtypes import is_floating
-from ...common.rows import Operand
+from ...common.helper_calls import conv_channels_last_call, max_pool_call
+from ...common.rows import Operand, unless_all
 from .table import rows
 
 rows.table(
@@ -54,6 +57,19 @@ def _softplus(x: Operand, *, beta: float, threshold: float) -> str:
     if beta == 1 and threshold == 20 and x.dtype != "float64":
         return f"jax.nn.softplus({x})"
     return f"softplus({x}, {beta!r}, {threshold!r})"
+
+
+# The helpers of rare cases are long, so other cases do without them.
+@rows.row("max_pool")
+def _max_pool(x: Operand, **params: Any) -> str:
+    is_dilated = unless_all(params["dilation"], 1) is not None
+    return max_pool_call("dilated_max_pool" if is_dilated else "max_pool", x, **params)
+
+
+@rows.row("conv_channels_last")
+def _conv_channels_last(x: Operand, kernel: Operand, bias: Operand | None = None, **params: Any) -> str:
+    helper = "conv_channels_last" if params["groups"] == 1 else "grouped_conv_channels_last"
+    return conv_channels_last_call(helper, x, kernel, bias, **params)
 
 
 rows.table({"grouped_matmul": "lax.ragged_dot({x}, {weight}, jnp.diff({offsets}, prepend=0))"})

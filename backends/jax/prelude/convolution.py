@@ -75,27 +75,44 @@ def conv_channels_last(
 ) -> jax.Array:
     """Convolve ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``.
 
-    Add ``bias`` if it is not None. This is the native layout of XLA on a CPU, where depthwise convolutions
-    are computed by sums.
+    Add ``bias`` if it is not None. This is the native layout of XLA on a CPU.
     """
     rank = x.ndim - 2
-    shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
-    # Sizes are symbolic under ``jax.export``.
-    known = all(isinstance(size, int) for size in x.shape)
-    is_by_channel = groups == kernel.shape[-1] == x.shape[-1] > 1 and math.prod(kernel.shape[:-2]) <= 128
-    if known and is_by_channel and jax.default_backend() == "cpu":
-        return plus_bias(depthwise_conv(x, kernel.reshape(-1, groups), kernel.shape[:-2], *shape), bias)
     space = "DHW"[3 - rank :]
     arrays = "N" + space + "C"
     result = lax.conv_general_dilated(
         x,
         kernel,
-        *shape[:2],
-        rhs_dilation=shape[2],
+        strides or (1,) * rank,
+        padding or ((0, 0),) * rank,
+        rhs_dilation=dilation,
         dimension_numbers=(arrays, space + "IO", arrays),
         feature_group_count=groups,
     )
     return plus_bias(result, bias)
+
+
+def grouped_conv_channels_last(
+    x: jax.Array,
+    kernel: jax.Array,
+    bias: jax.Array | None = None,
+    *,
+    strides: tuple[int, ...] | None = None,
+    padding: tuple[tuple[int, int], ...] | None = None,
+    dilation: tuple[int, ...] | None = None,
+    groups: int,
+) -> jax.Array:
+    """Convolve as ``conv_channels_last`` does; on a CPU, depthwise convolutions are computed by sums."""
+    rank = x.ndim - 2
+    # Sizes are symbolic under ``jax.export``.
+    known = all(isinstance(size, int) for size in x.shape)
+    is_by_channel = groups == kernel.shape[-1] == x.shape[-1] > 1 and math.prod(kernel.shape[:-2]) <= 128
+    if known and is_by_channel and jax.default_backend() == "cpu":
+        shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
+        return plus_bias(depthwise_conv(x, kernel.reshape(-1, groups), kernel.shape[:-2], *shape), bias)
+    return conv_channels_last(
+        x, kernel, bias, strides=strides, padding=padding, dilation=dilation, groups=groups
+    )
 
 
 def plus_bias(x: jax.Array, bias: jax.Array | None, behind: int = 0) -> jax.Array:

@@ -33,7 +33,6 @@ def max_pool(
     kernel: tuple[int, ...],
     strides: tuple[int, ...],
     padding: tuple[tuple[int, int], ...] | None = None,
-    dilation: tuple[int, ...] | None = None,
     ceil_mode: bool = False,
     layout: str = "channels_first",
 ) -> jax.Array:
@@ -42,13 +41,26 @@ def max_pool(
     Padding has the smallest value of the dtype. With ``ceil_mode``, the last window of an axis may extend
     beyond the padded end.
     """
-    # ``lax.reduce_window`` has no gradient for dilated windows.
-    if dilation:
-        array = x if layout == "channels_first" else jnp.moveaxis(x, -1, 1)
-        result = max_pool_with_indices(array, kernel, strides, padding, dilation, ceil_mode)[0]
-        return result if layout == "channels_first" else jnp.moveaxis(result, 1, -1)
     padding = padding or ((0, 0),) * len(kernel)
     return over_windows(x, least_of(x.dtype), lax.max, kernel, strides, padding, ceil_mode, layout)
+
+
+def dilated_max_pool(
+    x: jax.Array,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...] | None = None,
+    dilation: tuple[int, ...] | None = None,
+    ceil_mode: bool = False,
+    layout: str = "channels_first",
+) -> jax.Array:
+    """Compute the maximum of each window, as ``max_pool`` does, of elements that are ``dilation`` apart.
+
+    ``lax.reduce_window`` has no gradient for such windows.
+    """
+    array = x if layout == "channels_first" else jnp.moveaxis(x, -1, 1)
+    result = max_pool_with_indices(array, kernel, strides, padding, dilation, ceil_mode)[0]
+    return result if layout == "channels_first" else jnp.moveaxis(result, 1, -1)
 
 
 def over_windows(
