@@ -11,6 +11,7 @@ import inspect
 import itertools
 import linecache
 import re
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -238,16 +239,25 @@ def _return_comments(graph: Graph, checks: tuple[Guard, ...]) -> list[str]:
 
 
 def _merge_imports(imports: Iterable[str]) -> list[str]:
-    """Merge imports from the same module.
+    """Merge imports from the same module, and sort them: first those of the standard library.
 
-    >>> _merge_imports(["import math", "from jax import lax", "from jax import nn", "from jax import lax"])
-    ['import math', 'from jax import lax, nn']
+    An empty line follows these.
+
+    >>> _merge_imports(["from jax import nn", "import jax", "import math", "from jax import lax"])
+    ['import math', '', 'import jax', 'from jax import lax, nn']
     """
     names: dict[str, dict[str, None]] = {}
     for line in imports:
         start, _, name = line.rpartition(" import ")
         names.setdefault(start or line, {}).update({name: None} if start else {})
-    return [f"{start} import {', '.join(found)}" if found else start for start, found in names.items()]
+    lines = sorted(
+        f"{start} import {', '.join(sorted(found))}" if found else start for start, found in names.items()
+    )
+    # Those that begin with "import" come before those that begin with "from".
+    lines.sort(key=lambda line: line.startswith("from"))
+    standard = [line for line in lines if line.split()[1].partition(".")[0] in sys.stdlib_module_names]
+    others = [line for line in lines if line not in standard]
+    return [*standard, *([""] if standard and others else []), *others]
 
 
 def _break_line(line: str) -> str:

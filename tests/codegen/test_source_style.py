@@ -83,6 +83,21 @@ def test_fields_of_results_name_them_and_what_nothing_uses_has_no_name() -> None
         assert_same(graph(x), largest(x))
 
 
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+def test_imports_are_sorted(to: str) -> None:
+    pytest.importorskip(to)
+
+    def function(x: Any) -> Any:
+        return F.gelu(x).softmax(0), x.masked_fill(x > 0, -torch.inf), F.max_pool2d(x[None, None], 1)
+
+    graph = graph_compiler.compile(function, to=to, args=(torch.randn(4, 5),))
+    text = graph.source.partition('"""\n\n')[2].partition("\n\n\n")[0]
+    standard, _, others = text.partition("\n\n")
+    assert "import math" in standard and to in others
+    for section in (standard.splitlines(), others.splitlines()):
+        assert section == sorted(section, key=lambda line: (line.startswith("from"), line))
+
+
 def test_buffers_are_called_by_their_names() -> None:
     model = torch.nn.Sequential(torch.nn.BatchNorm1d(3))
     graph = graph_compiler.transpile(model, to="jax", args=(torch.randn(4, 3),))
