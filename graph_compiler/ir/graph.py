@@ -582,7 +582,7 @@ __all__ = ["Effect", "Graph", "Guard"]
 
 
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
-    """Return the graph as text, one line per node.
+    """Return the graph as text, with a line for each node.
 
     With ``around``, return the first and the last line and, of the others, only the line of that node,
     marked by ``->``, and up to ``lines`` lines before and after it.

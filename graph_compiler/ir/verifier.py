@@ -72,7 +72,8 @@ def _outer_reads(region: Region) -> Iterator[str]:
 def _operand_faults(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[str]:
     """Yield faults for inputs that differ from their operands in number, dtype or recorded shape.
 
-    An input for a sequence of a ``scan`` is compared with a row of the sequence.
+    An input for a sequence of a ``scan`` is compared with a row of the sequence, and the length of an
+    ``associative_scan`` is left out.
     """
     inputs, carried = region.block.inputs, node.params.get("carried", 0)
     # The rule has further inputs before the operands.

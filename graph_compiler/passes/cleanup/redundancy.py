@@ -141,7 +141,7 @@ def _runs_the_same(one: Node, other: Node) -> bool:
 
 @only_with(guards=True)
 def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
-    """Return a recorded graph without copies that only guards read. The guards read the originals instead.
+    """Return a recorded graph in which guards read originals instead of copies that no node reads.
 
     A copy remains if something writes to the memory of its original, or if the frontend marked it
     (``record.read``). The source framework lists its copying calls in the trait ``copies``.

@@ -58,8 +58,8 @@ def _carriers(node: Node) -> list[Value]:
 def _wanted_last(block: Block, prefers: Container[str]) -> set[Value]:
     """Return the values that are needed with the channels last.
 
-    These are operands of operations in ``prefers`` and of permutations that the user wrote, and values
-    from which such an operand is computed without a permutation.
+    These are the first operands of operations in ``prefers`` and of permutations to this layout that the
+    user wrote, and values from which such an operand is computed without a permutation.
     """
     wanted: set[Value] = set()
     for node in reversed(block.nodes):

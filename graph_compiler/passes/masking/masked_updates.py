@@ -275,9 +275,10 @@ class _SelectionRewriter:
         return _padded_array(self.rewriter.value(item), (first.spans[0], *(None,) * (rank - 1)))
 
     def _keeps_axes(self, node: Node) -> bool:
-        """Return True if ``node`` keeps the axis of selected elements first, so that it can use full arrays.
+        """Return True if the axes of ``node`` allow it to use full arrays.
 
-        A reduction must have a mask with one axis, or reduce all axes and drop them.
+        An elementwise operation must add no axes to selections. A reduction must have a mask with one axis,
+        or reduce all axes and drop them.
         """
         found = [
             (item, self.selected[item])

@@ -54,7 +54,7 @@ def _number_distinct(items: list[Any]) -> list[int]:
 
 
 def _runs_of_width(keys: list[int], numbers: list[int], width: int, fewest: int) -> Iterator[RepeatedRun]:
-    """Yield the runs whose period is at most ``width`` and more than half of it.
+    """Yield the runs of at least ``fewest`` periods of more than ``width / 2`` and at most ``width`` keys.
 
     ``keys`` are the numbers of single keys, ``numbers`` those of windows of ``width`` keys.
     """

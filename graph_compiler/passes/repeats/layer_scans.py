@@ -225,7 +225,7 @@ def _index(values: Sequence[Value], item: Any) -> int | None:
 
 
 def _turns(operands: Sequence[Any]) -> int:
-    """Return the period with which ``operands`` repeat, from 2 to ``_MOST_TURNS``; 0 if there is none.
+    """Return the smallest period of ``operands``, from 2 to ``_MOST_TURNS``; 0 if there is none.
 
     Also return 0 if an operand is no array, or if they differ in shape or dtype.
     """
