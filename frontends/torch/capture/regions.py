@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch.utils import _pytree as pytree
@@ -34,9 +34,6 @@ from ..memory.memory import SavedContents
 from ..sizes import expression_of, is_symbolic, symbolic
 from .running import RunningTrace
 from .unrecorded import UnrecordedMode, run_unrecorded, shape_of
-
-if TYPE_CHECKING:
-    from .running import RunningTrace
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from ....recording.reachability.containers import (
     free_parts,
     is_whole,
 )
-from ....recording.reachability.snapshot import Change, ObjectSnapshot, TrackedContainer
+from ....recording.reachability.snapshot import Change, ObjectSnapshot, TrackedContainer, tuple_parts
 from ....recording.state.append_only import ListShims
 from ....recording.state.auto_dynamic import AutoDynamic
 from ....recording.state.container_updates import Containers
@@ -282,7 +282,7 @@ class ReachableState:
             (held, key, part)
             for held in self.world.held
             for key, item in held.before.items()
-            for part in _parts(item)
+            for part in tuple_parts(item)
         )
         placed = (
             [(held, key, id(part)) for held, key, part in entries if id(part) in arrays] if arrays else []
@@ -392,15 +392,9 @@ def is_given(held: TrackedContainer, containers: Containers) -> bool:
     return held.kind is not GRADIENT and containers.holds(held.item)
 
 
-def _parts(item: Any) -> Iterator[Any]:
-    yield item
-    for part in item if isinstance(item, tuple) else ():
-        yield from _parts(part)
-
-
 def _tuples_with(item: Any, arrays: frozenset[int]) -> frozenset[int]:
-    tuples = (part for part in _parts(item) if isinstance(part, tuple))
-    return frozenset(id(part) for part in tuples if any(id(array) in arrays for array in _parts(part)))
+    tuples = (part for part in tuple_parts(item) if isinstance(part, tuple))
+    return frozenset(id(part) for part in tuples if any(id(array) in arrays for array in tuple_parts(part)))
 
 
 def _constants_written(capture: Trace) -> tuple[dict[int, torch.Tensor], set[int]]:

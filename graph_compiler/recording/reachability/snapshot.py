@@ -303,6 +303,17 @@ class ObjectSnapshot:
                 yield TrackedContainer(around.name_of(key), item, DICT, {})
 
 
+def tuple_parts(item: Any) -> Iterator[Any]:
+    """Yield ``item``, and if it is a tuple, the parts of its items.
+
+    >>> list(tuple_parts((1, (2, [3]))))
+    [(1, (2, [3])), 1, (2, [3]), 2, [3]]
+    """
+    yield item
+    for part in item if isinstance(item, tuple) else ():
+        yield from tuple_parts(part)
+
+
 def _order(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> list[Any]:
     return [*(key for key in before if key in now), *(key for key in now if key not in before)]
 
