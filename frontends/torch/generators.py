@@ -36,7 +36,7 @@ from ...recording.code.ownership import skip_patch_frames
 from ...recording.environment_guards import EnvironmentGuard
 from ...recording.patches import Patch, Session, replace_call, replace_call_anywhere
 from ...recording.patches.host_random import DRAWS, host_state, restore_host_state, same_host_state
-from ...recording.reachability.snapshot import ObjectSnapshot
+from ...recording.reachability.snapshot import ObjectSnapshot, tuple_parts
 from ...recording.state.places import Draw
 from ...sizes import Size, Symbol
 from ...trees import Static, flatten, iterate_structure, unflatten
@@ -621,15 +621,25 @@ def default_generators() -> tuple[torch.Generator, ...]:
     return (torch.default_generator, *(torch.cuda.default_generators if torch.cuda.is_initialized() else ()))
 
 
+@contextmanager
+def generators_restored(seed: int | None = None) -> Iterator[None]:
+    """Restore torch's default generators after this context. Seed them first unless ``seed`` is None.
+
+    Those of GPUs are left alone until CUDA is initialized.
+    """
+    states = [(generator, generator.get_state()) for generator in default_generators()]
+    try:
+        for generator, _ in states if seed is not None else ():
+            generator.manual_seed(seed)
+        yield
+    finally:
+        for generator, state in states:
+            generator.set_state(state)
+
+
 def generators_in(world: ObjectSnapshot) -> list[torch.Generator]:
     found = (item for _, _, item in world.parts if isinstance(item, tuple) or is_generator(item))
-    return [part for item in found for part in _parts(item) if is_generator(part)]
-
-
-def _parts(item: Any) -> Iterator[Any]:
-    yield item
-    for part in item if isinstance(item, tuple) else ():
-        yield from _parts(part)
+    return [part for item in found for part in tuple_parts(item) if is_generator(part)]
 
 
 def _seeded(session: Session, seed: Callable[[Any], Any], number: Any) -> Any:

@@ -24,6 +24,7 @@ from ..common.reference import Range, random_array
 from .basics.arguments import is_array, opens, to_tensor
 from .basics.names import name_of
 from .basics.tensors import NUMBERS
+from .generators import generators_restored
 from .memory import memory as counted
 from .memory.memory import SavedContents
 from .state.parameters import TorchWeights
@@ -194,7 +195,7 @@ def _dtype(model: Any) -> torch.dtype:
 
 def _runs(model: Any, given: Inputs) -> bool:
     before = {name: buffer.clone() for name, buffer in model.named_buffers()}
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
+    with generators_restored(), torch.no_grad():
         try:
             model(**given)
         # A model may raise anything for inputs that it does not take.
@@ -280,24 +281,22 @@ def copied(leaves: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 
 @contextmanager
 def random_kept() -> Iterator[None]:
-    with recording_lock, torch.random.fork_rng(devices=[]):
+    with recording_lock, generators_restored():
         yield
 
 
 @contextmanager
 def undone(weights: TorchWeights, seed: int | None, state: ReachableState | None = None) -> Iterator[None]:
-    """Restore the buffers of ``weights``, torch's random state on the CPU, and ``state`` after the block.
+    """Restore the buffers of ``weights``, torch's default generators, and ``state`` after the block.
 
-    Seed torch's generator first unless ``seed`` is None. ``state`` is by default all that is reachable from
-    the weights. No other thread records in the meantime.
+    Seed the generators first unless ``seed`` is None. ``state`` is by default all that is reachable from the
+    weights. No other thread records in the meantime.
     """
     state = state or ReachableState(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]
     with restore_versions(tensor for tensor, _ in saved):
         try:
-            with random_kept():
-                if seed is not None:
-                    torch.manual_seed(seed)
+            with recording_lock, generators_restored(seed):
                 yield
         finally:
             state.restore()

@@ -212,6 +212,15 @@ def test_the_call_runs_on_the_current_stream() -> None:
 
 
 @needs_cuda
+def test_verification_keeps_the_generator_of_the_gpu() -> None:
+    x = torch.randn(9, device=DEVICE)
+    graph = graph_compiler.compile(lambda x: torch.dropout(x, 0.5, True), args=(x,))
+    state = torch.cuda.get_rng_state()
+    assert graph.verify().numbers
+    assert torch.equal(torch.cuda.get_rng_state(), state)
+
+
+@needs_cuda
 def test_cuda_graphs_capture_a_call() -> None:
     model = net(DEVICE).eval()
     model.lstm.flatten_parameters()

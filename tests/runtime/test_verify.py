@@ -158,6 +158,14 @@ def test_generators_stay_as_they_are() -> None:
     assert before == (random.getstate(), np.random.get_state()[1].tolist())
 
 
+def test_generators_of_other_devices_are_not_seeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch applies a seed for GPUs later if CUDA is not initialized yet."""
+    graph = graph_compiler.compile(lambda x: torch.dropout(x, 0.5, True), args=(torch.ones(9),))
+    seeds: list[int] = []
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeds.append)
+    assert graph.verify().numbers and not seeds
+
+
 def test_guards_are_respected() -> None:
     graph = graph_compiler.compile(branching, args=(torch.randn(3, 2),))
     assert 3 in graph.verify().sizes

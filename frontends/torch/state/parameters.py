@@ -26,6 +26,7 @@ from ....recording.reachability.namespaces import ModuleNamespace
 from ....recording.reachability.references import PLAIN, defaults_of, original_of
 from ..basics.arguments import to_tensor
 from ..basics.tensors import dtype_name, spec_of
+from ..memory.copies import Snapshot
 from ..memory.watching import TensorWatch
 from ..trace import Trace
 from .array_access import own, write
@@ -68,7 +69,7 @@ def recomputed(
 def _determined_buffers(
     module: torch.nn.Module, way: Callable[[int], Buffers], keys: Iterable[str]
 ) -> dict[str, torch.Tensor]:
-    """Return those buffers among ``keys`` that are the same in two runs of ``way``.
+    """Return those buffers among ``keys`` that have the same bits in two runs of ``way``.
 
     The runs begin with different contents of the buffers and different random numbers. Return an empty dict
     if ``way`` raises.
@@ -86,7 +87,7 @@ def _determined_buffers(
     return {
         key: one
         for key, one in first.items()
-        if one is not None and (other := second[key]) is not None and torch.equal(one, other)
+        if one is not None and (other := second[key]) is not None and Snapshot(one).is_of(other)
     }
 
 
@@ -94,13 +95,13 @@ def _determined_buffers(
 def _seeded_on_cpu(seed: int) -> Iterator[None]:
     """Create arrays on the CPU, without gradients, and seed random generators inside of the ``with`` block.
 
-    The generators are those of torch, Python and NumPy. They are restored after the block, torch's on the
-    CPU only.
+    The generators are those of torch on the CPU, Python and NumPy. They are restored after the block.
     """
     python, numpy = random.getstate(), np.random.get_state()
     try:
         with torch.random.fork_rng(devices=[]), torch.no_grad(), torch.device("cpu"):
-            torch.manual_seed(seed)
+            # torch.manual_seed would seed all devices.
+            torch.default_generator.manual_seed(seed)
             random.seed(seed)
             np.random.seed(seed)
             yield
