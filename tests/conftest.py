@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import json
+import random
 import time
 from collections.abc import Generator
 from pathlib import Path
@@ -183,6 +184,8 @@ _added: list[str] = []
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     exercised.found.clear()
     default_compilation.choose(item.nodeid)
+    # Libraries draw from this generator too, such as Keras, which chooses the steps of an augmentation.
+    random.seed(selection.digest(selection.case_of(item.nodeid)))
     before = time.process_time()
     try:
         return (yield)
