@@ -5,19 +5,18 @@ from __future__ import annotations
 import collections
 import re
 import warnings
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import TooManyVariants
 from ..trees import iterate_structure
 from .boundary import level_of_user
+from .calling.binding import positional
 from .calling.mismatch import why_missed
 from .recorded_types import recorded_types
 
 if TYPE_CHECKING:
     from .graph import Graph
     from .pipeline import Pipeline
-    from .variant import Variant
 
 _REMEDY = "Raise max_variants, or pass what differs as an array"
 
@@ -88,7 +87,7 @@ def _why_original_cannot_run(pipeline: Pipeline, args: tuple[Any, ...], kwargs: 
 
 
 def _warn(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    reason = _most_frequent_reason(graph.variants, args, kwargs)
+    reason = _most_frequent_reason(graph, args, kwargs)
     warnings.warn(
         f"{graph.name} was recorded {len(graph.variants)} times, which is max_variants, and this call fits "
         f"none: {reason}. For such calls the original runs from now on, uncompiled. {_REMEDY}; "
@@ -98,8 +97,9 @@ def _warn(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     )
 
 
-def _most_frequent_reason(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    reasons = [why_missed(variant, args, kwargs) for variant in variants]
+def _most_frequent_reason(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    names = positional(graph.pipeline.function)
+    reasons = [why_missed(variant, args, kwargs, names=names) for variant in graph.variants]
     # Sizes differ between variants, so reasons that differ in digits only count as one.
     kinds = [re.sub(r"\d+", "", reason) for reason in reasons]
     kind, count = collections.Counter(kinds).most_common(1)[0]

@@ -27,7 +27,7 @@ from ..recording.request import AbandonedWay, log_abandoned_way
 from ..registration import backends
 from ..trees import Branch, Static, Tree, TypedLeaf, iterate_structure, leaves_at, leaves_of, unflatten
 from .boundary import public, raise_refused
-from .calling.binding import calls_in_recorded_order
+from .calling.binding import calls_in_recorded_order, positional
 from .calling.matcher import NO_FIT, CallMiss
 from .calling.nested import leave_graph, tracer_of
 from .calling.pure import call_purely
@@ -420,7 +420,7 @@ class RecordingMethods:
         if leaves is None:
             from .calling.mismatch import why_missed
 
-            why = why_missed(variant, args, kwargs)
+            why = why_missed(variant, args, kwargs, names=positional(self.pipeline.function))
             raise CallMismatch(
                 f"{self.name}: the call does not fit the graph just recorded from it ({why}); an argument "
                 "may change while it is read"
@@ -538,9 +538,10 @@ class RecordingMethods:
     ) -> str:
         from .calling.mismatch import why_missed
 
+        names = positional(self.pipeline.function)
         return (
             "; ".join(
-                f"variant {i}: {why_missed(variant, args, kwargs, given)}"
+                f"variant {i}: {why_missed(variant, args, kwargs, given, names)}"
                 for i, variant in enumerate(self._variants)
             )
             or "first call"

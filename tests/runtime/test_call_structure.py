@@ -62,7 +62,7 @@ def test_objects_that_hold_the_same_are_one_variant(name: str, to: str) -> None:
 # The recorded object, that of the next call, and how the reason names what differs.
 UNLIKE: dict[str, tuple[Any, Any, str]] = {
     "a number": (Cache(Layer(3)), Cache(Layer(4)), r"argument cache\['layers'\]\[0\]\['window'\] is 4 and was recorded as 3"),
-    "a missing attribute": (Cache(Layer()), Cache(Layer(seen=0)), r"seen\) and was recorded with Layer\(keys, window, dtype\)"),
+    "a missing attribute": (Cache(Layer()), Cache(Layer(seen=0)), r"seen\) and was recorded as Layer\(keys, window, dtype\)"),
     "slots": (Cache(Slotted()), Cache(Slotted()), (
         "argument cache is another Cache than .*layers.*is a Slotted, and two of these are the same only"
     )),
@@ -89,6 +89,6 @@ def test_the_order_of_keys_is_named() -> None:
     graph = graph_compiler.compile(lambda d: sum(d.values()), args=({"a": X, "b": X},), on_miss="error")
     with pytest.raises(
         graph_compiler.errors.GuardFailed,
-        match=r"dict\(b, a\) and was recorded with dict\(a, b\), the keys in another order",
+        match=r"dict\(b, a\) and was recorded as dict\(a, b\), the keys in another order",
     ):
         graph({"b": X, "a": X})

@@ -58,7 +58,7 @@ def test_the_original_runs_and_says_so_once(to: str) -> None:
             assert [one.filename for one in said if one.category is RuntimeWarning] == expected
             if expected:
                 text = (
-                    "named was recorded 1 times, which is max_variants.*argument 1 is 'bb' and was recorded as 'a'.*Raise "
+                    "named was recorded 1 times, which is max_variants.*argument name is 'bb' and was recorded as 'a'.*Raise "
                     "max_variants.*on_limit"
                 )
                 with pytest.raises(RuntimeWarning, match=text):

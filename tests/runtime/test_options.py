@@ -190,13 +190,19 @@ MISSES: tuple[tuple[tuple[Any, ...], dict[str, Any], str], ...] = (
     ((torch.ones(2, 3),), {"options": {"a": [1, X]}}, "x has 2 axes and was recorded with 1"),
     ((X.double(),), {"options": {"a": [1, X]}}, "x is float64 and was recorded as float32"),
     ((X, 2), {"options": {"a": [1, X]}}, "the call has 2 positional arguments and was recorded with 1"),
-    ((3,), {"options": {"a": [1, X]}}, "argument 0 is 3 and was recorded as an array"),
+    ((3,), {"options": {"a": [1, X]}}, "argument x is 3 and was recorded as an array"),
+    (([X],), {"options": {"a": [1, X]}}, "argument x is a list of 1 item and was recorded as an array"),
     ((X,), {}, r"argument options is None and was recorded as dict\(a\)"),
+    (
+        (X,),
+        {"options": {"a": [1]}},
+        r"argument options\['a'\] is a list of 1 item and was recorded as a list of 2 items",
+    ),
     ((X,), {"options": {"a": [2, X]}}, r"argument options\['a'\]\[0\] is 2 and was recorded as 1"),
     (
         (X,),
         {"options": {"b": 1}},
-        r"argument options has the structure dict\(b\) and was recorded with dict\(a\)",
+        r"argument options is dict\(b\) and was recorded as dict\(a\)",
     ),
     (
         (X,),
@@ -305,11 +311,11 @@ def test_every_miss_is_explained() -> None:
     assert (
         explained[0] == "looked_up: 3 variants" and explained[1] == "variant 0, recorded because: first call"
     )
-    assert "variant 1, recorded because: variant 0: argument 1 is 3 and was recorded as 2" in explained
+    assert "variant 1, recorded because: variant 0: argument n is 3 and was recorded as 2" in explained
     assert "an item of the variable table of an enclosing function changed since" in graph.variants[2].why
     assert (
         explained[-1].startswith("refused: variant 0: ")
-        and "argument 1 is 4 and was recorded as 2" in explained[-1]
+        and "argument n is 4 and was recorded as 2" in explained[-1]
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,58 +46,85 @@ IsArray = Callable[[Any], bool]
 _MAX_DEPTH = 5
 
 
-def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:
+@dataclass(frozen=True)
+class ArgumentReader:
+    """Names of arguments for messages, and recognition of arrays among them.
+
+    is_array(item): returns True if ``item`` matches an array.
+    positional: names of the parameters that may be passed by position; empty if they are unknown.
+    """
+
+    is_array: IsArray
+    positional: Sequence[str] = ()
+
+    def name(self, path: Path) -> str:
+        """Name the argument, or the item inside an argument, at ``path``.
+
+        The path begins with 0 and a position, with 1 and a keyword, or with ``OUTSIDE`` and the name of
+        outside state. The paths ``(0,)`` and ``(1,)`` name all positional and all keyword arguments.
+        """
+        if len(path) < 2:
+            return f"what is given by {'keyword' if path == (1,) else 'position'}"
+        kind, name, *keys = path
+        if kind == 0 and name < len(self.positional):
+            name = self.positional[name]
+        return f"{'' if kind == OUTSIDE else 'argument '}{name}{''.join(f'[{key!r}]' for key in keys)}"
+
+
+def structure_differences(old: Tree, value: Any, path: Path, reader: ArgumentReader) -> Iterator[str]:
     """Yield a sentence for each difference between ``value`` and the recorded tree, naming the argument.
 
     Items are compared only if class and keys of their container agree; items of a list that the recording
-    only appends to are not compared. ``is_array`` returns True for objects that match an array.
+    only appends to are not compared. ``reader`` names arguments and recognizes arrays.
     """
     if isinstance(old, Branch):
-        yield from _branch_differences(old, value, path, is_array)
+        yield from _branch_differences(old, value, path, reader)
     elif isinstance(old, Static):
         if not same_static(old.value, value):
-            yield _other_static(old.value, value, path, is_array)
-    elif not (_is_scalar(old.type, value, is_array) if isinstance(old, TypedLeaf) else is_array(value)):
-        now, before = _describe(value, is_array), _describe_tree(old)
-        yield f"{argument_path(path)} is {now} and was recorded as {before}"
+            yield _other_static(old.value, value, path, reader)
+    elif not (
+        _is_scalar(old.type, value, reader.is_array) if isinstance(old, TypedLeaf) else reader.is_array(value)
+    ):
+        now, before = _describe(value, reader.is_array), _describe_tree(old)
+        yield f"{reader.name(path)} is {now} and was recorded as {before}"
 
 
 def _is_scalar(cls: type, value: Any, is_array: IsArray) -> bool:
     return type(value) is cls or responds_to(cls, "__array__") and is_array(value)
 
 
-def _branch_differences(old: Branch, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:
+def _branch_differences(old: Branch, value: Any, path: Path, reader: ArgumentReader) -> Iterator[str]:
     if plain_class(type(value)) is not old.type and not (
         is_stand_in(old.type) and is_like(type(value), old.type)
     ):
-        yield _of_other_class(old, value, path, is_array)
+        yield _of_other_class(old, value, path, reader)
         return
     if isinstance(old, AppendOnly):
         return
-    if is_array(value):
-        yield f"{argument_path(path)} is an array and was recorded as {_describe_tree(old)}"
+    if reader.is_array(value):
+        yield f"{reader.name(path)} is an array and was recorded as {_describe_tree(old)}"
         return
     keys = tuple(key for key, _ in items_of(value))
     # Keyword arguments may come in any order; ``KeywordOrder`` checks those in ``**kwargs``.
     is_ordered = isinstance(value, Mapping) and path != (1,)
     if keys != old.keys if is_ordered else set(keys) != set(old.keys):
-        yield _of_other_keys(path, old, keys)
+        yield _of_other_keys(path, old, keys, reader)
         return
     for index, (key, child) in enumerate(zip(old.keys, old.children)):
-        yield from structure_differences(child, child_of(value, index, key), (*path, key), is_array)
+        yield from structure_differences(child, child_of(value, index, key), (*path, key), reader)
 
 
-def _of_other_class(old: Branch, value: Any, path: Path, is_array: IsArray) -> str:
-    now, before = _describe(value, is_array), _describe_tree(old)
+def _of_other_class(old: Branch, value: Any, path: Path, reader: ArgumentReader) -> str:
+    now, before = _describe(value, reader.is_array), _describe_tree(old)
     if type(value).__name__ == old.type.__name__:
         now, before = (
             f"{text} of {cls.__module__}.{cls.__qualname__}"
             for text, cls in ((now, type(value)), (before, old.type))
         )
-    return f"{argument_path(path)} is {now} and was recorded as {before}"
+    return f"{reader.name(path)} is {now} and was recorded as {before}"
 
 
-def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...]) -> str:
+def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...], reader: ArgumentReader) -> str:
     if path == (0,):
         return (
             f"the call has {len(keys) or 'no'} positional argument{plural_s(len(keys))} and was recorded "
@@ -109,18 +137,16 @@ def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...]) -> str:
             f"{before or 'none'}"
         )
     order = ", the keys in another order" if set(keys) == set(old.keys) else ""
-    return (
-        f"{argument_path(path)} has the structure {_keys(old.type, keys)} and was recorded with "
-        f"{_keys(old.type, old.keys)}{order}"
-    )
+    now, before = _keys(old.type, keys), _keys(old.type, old.keys)
+    return f"{reader.name(path)} is {now} and was recorded as {before}{order}"
 
 
-def _other_static(old: Any, value: Any, path: Path, is_array: IsArray) -> str:
-    now, before = _describe(value, is_array), _describe_static(old)
+def _other_static(old: Any, value: Any, path: Path, reader: ArgumentReader) -> str:
+    now, before = _describe(value, reader.is_array), _describe_static(old)
     if type(old) is not type(value) or now != before and not _has_parts(unfixed(value)):
-        return f"{argument_path(path)} is {now} and was recorded as {before}"
+        return f"{reader.name(path)} is {now} and was recorded as {before}"
     return (
-        f"{argument_path(path)} is another {type(value).__name__} than the one that was "
+        f"{reader.name(path)} is another {type(value).__name__} than the one that was "
         f"recorded{_what_differs(unfixed(old), unfixed(value))}"
     )
 
@@ -184,18 +210,9 @@ def _step(value: Any, key: Any) -> str:
     )
 
 
-def argument_path(path: Path) -> str:
-    """Name the argument, or the item inside an argument, at ``path``.
-
-    The path begins with 0 and a position, with 1 and a keyword, or with ``OUTSIDE`` and the name of
-    outside state. The paths ``(0,)`` and ``(1,)`` name all positional and all keyword arguments.
-    """
-    if len(path) < 2:
-        return f"what is given by {'keyword' if path == (1,) else 'position'}"
-    return f"{'' if path[0] == OUTSIDE else 'argument '}{path[1]}{''.join(f'[{key!r}]' for key in path[2:])}"
-
-
 def _keys(cls: type, keys: tuple[Any, ...]) -> str:
+    if cls in (list, tuple, deque):
+        return f"a {cls.__name__} of {len(keys)} item{plural_s(len(keys))}"
     return f"{cls.__name__}({', '.join(map(str, keys))})"
 
 
@@ -233,12 +250,17 @@ def plural_s(count: int) -> str:
 
 # --------------------------------------------------------------------------------------------------- mismatch
 def why_missed(
-    variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None
+    variant: Variant,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    given: Mapping[str, Any] | None = None,
+    names: Sequence[str] = (),
 ) -> str:
     """Return the first reason why a call does not fit ``variant``.
 
     ``given`` maps names to state that replaces the current state. If it is None and the call does fit,
-    return the first line of the variant's last failure, or "it fits".
+    return the first line of the variant's last failure, or "it fits". ``names`` are those of the parameters
+    that may be passed by position.
     """
     if not variant.environment.holds():
         return variant.environment.reason()
@@ -246,17 +268,24 @@ def why_missed(
         # Only the first line: the rest of a framework's error is advice for its own users.
         return variant.last_failure().strip().partition("\n")[0] or "it fits"
     return next(
-        _differences(variant, args, kwargs, given),
+        _differences(variant, args, kwargs, given, names),
         "an object among the arguments has attributes of its own that it had not while recording",
     )
 
 
 def _differences(
-    variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None
+    variant: Variant,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    given: Mapping[str, Any] | None,
+    names: Sequence[str],
 ) -> Iterator[str]:
     held = [(place, old, (given or {}).get(place.name, item)) for place, old, item in _current_state(variant)]
     yield from structure_differences(
-        variant.graph.input_tree, (args, kwargs), (), lambda item: variant.target.convert(item) is not None
+        variant.graph.input_tree,
+        (args, kwargs),
+        (),
+        ArgumentReader(lambda item: variant.target.convert(item) is not None, names),
     )
     yield from _state_differences(variant, held)
     # The structure is known to fit here: the callers stop at the first difference.
@@ -287,7 +316,7 @@ def _state_differences(variant: Variant, held: list[tuple[StatePlace, Tree, Any]
     convert = variant.target.convert if variant.write_back is None else variant.write_back.convert
     for place, old, item in held:
         yield from structure_differences(
-            old, item, (OUTSIDE, place.name), lambda part: convert(part) is not None
+            old, item, (OUTSIDE, place.name), ArgumentReader(lambda part: convert(part) is not None)
         )
 
 
