@@ -399,7 +399,8 @@ class Inputs:
     def enter(self, name: str, item: Any) -> Any:
         """Add an input named ``name`` and return its traced replacement.
 
-        ``item`` is an array, scalar, generator or number. If it was entered before, return its first proxy.
+        ``item`` is an array, scalar, generator or number. For anything but a number that was entered
+        before, return the first proxy.
         """
         if type(item) in NUMBER_DTYPES:
             self.made.append(None)

@@ -28,8 +28,7 @@ NAMES = frozenset({
 class TracedGenerator:
     """Proxy for a generator that is passed to the function or stored by it.
 
-    Methods that sample are recorded. Any other method or attribute of the generator raises
-    :class:`TracingError`.
+    Methods that sample are recorded. Other public methods and attributes raise :class:`TracingError`.
     """
 
     __slots__ = ("_capture", "_real", "_value")

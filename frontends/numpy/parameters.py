@@ -274,8 +274,8 @@ _DEFAULTS = ContainerKind(_defaults, _put_default)
 class LiveArrays(contracts.Live):
     """Callable that returns the current arrays at ``places`` by name.
 
-    It returns the same dict as before until an array is replaced. A call raises :class:`GuardFailed` while
-    another thread records a function with these arrays.
+    It returns the same dict as before until an array is replaced or changes its shape or dtype. A call
+    raises :class:`GuardFailed` while another thread records a function with these arrays.
     """
 
     def __init__(self, places: dict[str, ArrayPlace]) -> None:
@@ -353,8 +353,8 @@ class NumpyWeights(contracts.Weights):
         """Replace reachable arrays and generators by proxies, and imported NumPy functions by recording ones.
 
         Arrays at the locations in ``kept`` become inputs, other arrays parameters. Arrays of strings,
-        objects or dates stay. Raise :class:`TracingError` if an object in ``kept`` can also be reached
-        from elsewhere.
+        objects or dates stay. Raise :class:`TracingError` if an object in ``kept`` other than an array can
+        also be reached from elsewhere.
         """
         self.kept, self._list_shims = kept, list_shims
         own, inside = (

@@ -66,8 +66,7 @@ class UnrecordedIterations:
     def run(self, recorder: Recorder, loop: RecordedLoop, done: int) -> bool:
         """Run the iterations of ``loop`` after the first ``done``, and set the proxies to their results.
 
-        Return True if that succeeds. Return False, with all arrays restored, if there is no graph for the
-        iterations, if they fail, or if a result changes its shape or dtype.
+        Return True if that succeeds. Otherwise undo the writes to arrays and return False.
         """
         rest = rest_of_loop(recorder.graph, loop, done)
         held = (

@@ -62,9 +62,9 @@ from .traced import TracedScalar, is_traced
 def record(request: Request) -> Recording:
     """Run ``request.function`` and return its recording (see :class:`graph_compiler.contracts.Frontend`).
 
-    Arrays that the function stores outside its arguments become parameters. The function may write to
-    them, or replace them by arrays of the same shape and dtype. Everything else that it changes becomes
-    inputs and outputs of the graph.
+    Numeric arrays outside the arguments become parameters. The function may write to them, or replace them
+    by arrays of the same shape and dtype. Other state that it changes becomes inputs and outputs of the
+    graph.
 
     The function runs again if a recording finds such state, or if it fails and an assumption can be given
     up. Raise `TracingError` if state turns up in other locations each time.
@@ -179,9 +179,8 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
 def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, list[StatePlace]]:
     """Run and record the function once, and restore what it changed.
 
-    The second result lists state that the function changed but that is not in ``hypotheses.known``. If it
-    is not empty, the recording is not valid. Raise `TracingError` if the function changes anything else
-    outside its arguments.
+    The second result lists changed state that was not an input. If it is not empty, the recording is not
+    valid. Raise `TracingError` if the function changes what the recording assumes constant.
     """
     numbers, grown = hypotheses.numbers, hypotheses.grown
     reading, views = hypotheses.reading, hypotheses.views
@@ -341,11 +340,10 @@ def _note_sharing(
 ) -> None:
     """Add to ``graph`` its assumptions on which inputs are the same object, are disjoint, and are contiguous.
 
-    The first ``count`` inputs are arguments, the rest is state. Inputs that are written to must share
-    no memory with other arrays. That all are contiguous is assumed only if the recording depends on it.
-    Raise :class:`TracingError` if a written array shares memory with another one, after telling
-    ``views`` about the stored arrays, so that the next attempt can record views among them. Also set
-    ``call_inputs`` and the demanded precision of matrix products.
+    The first ``count`` inputs are arguments, the rest is state. Which of them are contiguous is assumed
+    only if the recording depends on it. Also set ``call_inputs`` and the demanded precision of matrix
+    products. Raise :class:`TracingError` if elements of a written array share memory with other elements of
+    it or of another array. The next attempt then records stored arrays as views.
     """
     given = [id(item) for item in inputs]
     same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))
@@ -386,7 +384,7 @@ def _note_sharing(
 def _environment(
     code: Reached, asked: _EnvironmentReads, graph: Graph, weights: NumpyWeights, containers: Containers
 ) -> EnvironmentGuards:
-    """Return the guards on everything that the recorded code refers to.
+    """Return the guards on what the recorded code refers to.
 
     Arrays that are parameters need only keep their shapes and dtypes. Other arrays are guarded by their
     elements, because these are constants of the graph.

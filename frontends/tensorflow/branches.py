@@ -132,10 +132,10 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
 
     If the index is known while recording, only the branch that it selects is recorded, under a guard if the
     index is symbolic. An index that may differ between iterations of a loop does not count as known.
-    Branches that only assert become a guard. Any other operation becomes a ``branch`` node, whose results
-    include the variables that any branch assigns. If the results of the branches differ in shape or dtype,
-    the branch taken in this call is recorded, with a guard on the index. Raise ``UnsupportedOperation`` for
-    such branches inside of a loop or another branch.
+    Branches that only assert become a guard. Other operations become a ``branch`` node, whose results
+    include the variables that a branch assigns. If the results of the branches differ in shape or dtype,
+    only the branch taken in this call is recorded, with a guard on the index. Raise
+    ``UnsupportedOperation`` for such branches inside of a loop or another branch.
     """
     index, *given = operands
     graphs = branches_of(operation)

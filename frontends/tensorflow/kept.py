@@ -50,7 +50,7 @@ class _AllPaths:
 class OutsideState:
     """State that a function and Keras ``layers`` refer to, as it was before the call.
 
-    world: snapshot of everything in reach.
+    world: snapshot of the objects in reach, except for variables.
     places: the outermost of the given places that are in reach. They become inputs of the graph.
     values: what the places hold when the traced call begins; empty before :meth:`enter`.
     """

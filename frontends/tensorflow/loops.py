@@ -79,7 +79,7 @@ class LoopRoles:
 def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) -> LoopRoles:
     """Return the roles of the elements of a state that starts as ``operands``.
 
-    If ``count`` is None, every element that the body changes is part of the carry, unless nothing reads it.
+    If ``count`` is None, the only role is to be part of the carry.
     """
     places = range(len(operands))
     if count is None:
@@ -303,9 +303,9 @@ def _is_unread(reader: GraphReader, operation: Any, place: int, held: TensorValu
 def _shape_of_a_row(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue], number: int
 ) -> tuple[int, ...] | None:
-    """Run the loop and return the shape of the first row in the list at ``number`` of its final state.
+    """Run the loop and return the shape of the first row written to the list at ``number`` of its state.
 
-    Return None if the list has no rows. Assignments to variables are discarded.
+    Return None if no row is written. Assignments to variables are discarded.
     """
     dtype = tf.as_dtype(operands[number].item.dtype)
     with reader.evaluator.trying():

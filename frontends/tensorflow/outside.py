@@ -106,7 +106,7 @@ _TRACING_ATTRIBUTES = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
 def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
     """Return guards on what the objects in ``reached`` refer to, except for the ``free`` parts.
 
-    Keras objects have guards on all attributes that Keras' own code may read. Layers in ``roots`` or in
+    Keras objects also have guards on attributes that Keras' own code may read. Layers in ``roots`` or in
     reach also have guards on ``trainable``. If anything in reach belongs to Keras, its global settings are
     guarded too.
     """
@@ -138,7 +138,7 @@ def is_bookkeeping(holder: Any, key: Any) -> bool:
 
 
 def _keras_guards(owner: Any, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield one guard on all attributes of a Keras object, because Keras' own code is not analyzed.
+    """Yield one guard on the attributes of a Keras object, because Keras' own code is not analyzed.
 
     Hidden and ``free`` attributes are left out. Yield nothing if none is left, and for other objects.
     """

@@ -419,12 +419,11 @@ class GraphReader:
             self.around = around
 
     def compute(self, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-        """Record an operation on arrays, or evaluate it if its operands are known numbers.
+        """Record an operation on arrays, or evaluate it if its operands are known integers and it has a rule.
 
-        It is evaluated only if a rule can tell its results. An operation without numeric results, such
-        as a list that only gradients need, is run but not recorded. Raise ``UnsupportedOperation`` if
-        the operation may wait for other threads, takes the handle of a variable, or has an operand that
-        is neither an array nor known numbers.
+        An operation without numeric results, such as a list that only gradients need, is run but not
+        recorded. Raise ``UnsupportedOperation`` for an operation that must not run while recording, and for
+        a recorded one with an operand that is no array.
         """
         attributes = attributes_of(operation)
         # Such an operation is not run, because it may wait forever (an empty queue).

@@ -110,8 +110,8 @@ def record(request: Request) -> Recording:
     The first attempt makes the sizes of the arguments symbolic. After an exception that unknown sizes may
     have caused, further attempts fix more and more sizes. If that does not help, the sizes are symbolic
     again, and the numbers that Python reads from arrays become constants. If the function changes state
-    outside of variables, the next attempt makes that state an input of the graph. All changes are undone,
-    except that new variables and built layers remain.
+    outside of variables, the next attempt makes that state an input of the graph. Changes are undone, but
+    new variables and built layers remain.
 
     Raise ``TracingError`` for TensorFlow's errors about unknown elements, and if the function keeps state in
     other places each time. Raise any other exception unchanged.
@@ -242,11 +242,7 @@ def _python_callable(function: Any) -> Any:
 
 
 def _translate(name: str, problem: Exception) -> Exception:
-    """Return ``problem`` as a ``TracingError`` if it is TensorFlow's error about elements of a traced tensor.
-
-    This includes the error for assigning to a variable that is an argument. Return any other exception
-    unchanged.
-    """
+    """Return the ``TracingError`` that explains an error of tracing to the user, or else ``problem``."""
     if isinstance(problem, AttributeError) and "SymbolicTensor" in str(problem) and "assign" in str(problem):
         why = (
             "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the "

@@ -302,10 +302,10 @@ class GradientRules:
 
     # ------------------------------------------------------------------------------ torch.autograd.Function
     def _follow(self, cls: Any, args: tuple[Any, ...] | None, has_setup: bool) -> None:
-        """Patch ``forward`` of ``cls`` for its next call, which is recorded with its gradient rule.
+        """Patch ``forward`` of ``cls`` for its next call, to record its gradient rule, if the rule applies.
 
-        If ``args`` is None, the arguments are taken from that call. With ``has_setup``, ``setup_context``
-        is patched, too. Each patch is undone when it is called.
+        ``args`` are the arguments of that call, or None to take them from it. With ``has_setup``, the rule is
+        recorded in ``setup_context``, which is patched, too. Each patch is undone when it is called.
         """
         enabled = self.capture.history.enabled
         is_ruled = args is not None and enabled and _is_ruled(cls, args)
@@ -362,7 +362,7 @@ class GradientRules:
     def _outside(self, item: Any) -> Any:
         """Wrap a function that a checkpoint gets so that it runs with gradients, as if not checkpointed.
 
-        Return any other object unchanged.
+        Return any other object unchanged, and after the recording any object.
         """
         if not isinstance(item, (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)):
             return item

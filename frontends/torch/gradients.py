@@ -156,7 +156,7 @@ class _GradientBefore(NamedTuple):
 
 
 class Gradients:
-    """Every ``.grad`` that the function can reach, as it was before the recording.
+    """Gradients (``.grad``) of parameters and captured leaf tensors, as they were before the recording.
 
     last: source location of the last backward pass.
     """

@@ -218,7 +218,7 @@ class Attempt:
 
     recording: the graph with its guards and weights.
     left: the places that turned out to be state, with what the function leaves in them.
-    is_other_code: True if the function's result differs when ``is_compiling()`` is False.
+    is_other_code: True if a second run with ``is_compiling()`` False has returned another result.
     """
 
     recording: Recording
@@ -332,10 +332,10 @@ def _recording_calls(
 def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     """Run and record the function once, under ``hypotheses`` and with ``request.places`` as state.
 
-    Clear ``hypotheses.weights``. If the code may use ``type`` where no shim works, change ``hypotheses`` so
-    that no list is assumed to be only appended to, sizes are plain and numbers are constants, and record
-    under these. Raise ``TracingError`` if something cannot be recorded, or the exception of the user's
-    function. Arguments, state and settings are restored in any case.
+    Clear ``hypotheses.weights``. If the code may use ``type`` where no shim works, first give up the
+    hypotheses that need shims: symbolic numbers, and lists that are only appended to. Raise
+    ``TracingError`` if something cannot be recorded, or the exception of the user's function. Arguments,
+    state and settings are restored.
     """
     function = request.function
     tree, arrays, tensors = _prepare_inputs(request, hypotheses.numbers)
@@ -449,7 +449,7 @@ def _run(
 
 
 def _describe(graph: Graph, tensors: list[Any]) -> None:
-    """Note in ``graph`` the settings that it was recorded under and the tensors of its inputs."""
+    """Note in ``graph`` the settings that it was recorded under and the numbers given for its inputs."""
     graph.demand(
         matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()],
         casts_are_written=is_any_autocast_enabled(),
@@ -558,8 +558,8 @@ def record(request: Request) -> Recording:
 
     If a weight is on the device ``meta``, such weights, and arguments there, are replaced by zeros while
     recording. Raise ``TracingError`` inside of a transform, a mode of fake tensors or ``torch.jit.trace``,
-    and if each of several attempts finds new state. If all attempts raise, raise the exception of the last
-    one.
+    and if each of several attempts finds new state. Raise the exception of an attempt if no assumption is
+    left to give up.
     """
     check_outside(request)
     weights = TorchWeights(

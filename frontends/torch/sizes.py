@@ -398,8 +398,8 @@ class _SizeEvaluator:
     def of(self, item: Any) -> Any:
         """Return a number, an expression, or a list of them, for the value or number ``item``.
 
-        Raise ``_NotFromSizes`` unless ``item`` is an int, or an int64 array that calls with a rule computed
-        from ints.
+        Raise ``_NotFromSizes`` unless ``item`` is an int, an integer size, or an int64 array that calls
+        with a rule computed from these.
         """
         if type(item) is int or isinstance(item, Size) and item.type is int:
             return item

@@ -163,10 +163,10 @@ CONDITIONS: Conditions = {**LINEAR_ALGEBRA, **dict.fromkeys(("eig", "eigvals"), 
 
 
 def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
-    """Guard that no node of ``made`` has a floating-point error for which NumPy was set to raise.
+    """Guard against the floating-point errors of ``made`` for which NumPy was set to raise.
 
-    Errors are infinities (``divide``, ``over``) or NaN (``invalid``) in a result but in no input of the
-    node.
+    Infinities (``divide``, ``over``) and NaN (``invalid``) are errors if they are in a result but in no
+    float or complex input of the node. Underflow is not checked.
     """
     tests = [
         *([b.isinf] if "raise" in (errstate.get("divide"), errstate.get("over")) else []),

@@ -278,8 +278,8 @@ def as_strided(
 ) -> Any:
     """Lift ``as_strided`` of an array in row-major order.
 
-    ``strides`` are in bytes. Raise ``UnsupportedOperation`` if they are not given, are negative or no
-    multiples of the itemsize, or if elements outside of ``x`` are read. Guard that none is.
+    ``strides`` are required. They are in bytes, and must be multiples of the itemsize. Guard that no
+    element outside of ``x`` is read.
     """
     from ....ops.dtypes import ITEMSIZE
 
@@ -452,7 +452,7 @@ def resize(b: NumpyBuilder, a: Any, new_shape: Any) -> Any:
 def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
     """Lift ``numpy.delete`` of integers, a slice, a mask, or an array of indices.
 
-    A list of integers must have either no negative or only negative ones, and a slice no step.
+    A list of integers must have either no negative or only negative ones, and a slice the step 1.
     """
     x, place = _line(b, arr, axis)
     if isinstance(obj, slice):

@@ -573,8 +573,8 @@ def _below(
 ) -> Any:
     """Evaluate, for each element of ``x``, the function of the first case whose bound exceeds it.
 
-    Elements beyond all bounds become ``otherwise``. ``x`` is nonnegative. Each function gets arguments
-    clipped to the bounds of its case, so none overflows.
+    Elements beyond all bounds become ``otherwise``. Each function gets arguments clipped to the bounds of
+    its case, so none overflows. Negative elements count as 0.
     """
     result, lower = otherwise, [0.0, *(bound for bound, _ in cases)]
     for (bound, function), least in reversed(list(zip(cases, lower))):
@@ -657,8 +657,8 @@ def _exponential(b: TensorFlowBuilder, x: Value) -> Any:
 def _fresnel(near: str, power: int, part: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function that computes a Fresnel integral, which is odd.
 
-    For magnitudes below ``sqrt(2.5625)`` it is the rational function ``near``. For larger ones ``part``
-    combines two auxiliary functions. From 36974 on it is 0.5.
+    For magnitudes below ``sqrt(2.5625)`` it is computed from the rational function ``near``. For larger
+    ones ``part`` combines two auxiliary functions. From 36974 on it is 0.5.
     """
 
     def small(b: TensorFlowBuilder, y: Value) -> Any:

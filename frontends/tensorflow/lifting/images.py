@@ -278,9 +278,9 @@ _APPROXIMATE = (
 
 
 def _wrap_position(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any:
-    """Map positions outside of the image to the inside, as the fill mode says.
+    """Map positions outside of the image to the inside, unless the fill ``mode`` is ``CONSTANT``.
 
-    ``CONSTANT`` leaves them unchanged. Any mode but ``REFLECT`` and ``WRAP`` clips them to the image.
+    Modes other than ``REFLECT`` and ``WRAP`` clip them to the image.
     """
     if mode == "CONSTANT":
         return at
@@ -424,9 +424,9 @@ def _select_boxes(
     """Select boxes greedily; return for each step the best box, its score, and True if a box was left.
 
     ``scores`` are ``[problem, box]``; the results are ``[step, problem]``, boxes as indices.
-    ``similar(chosen)`` returns the overlap of each box with the chosen one. A box that overlaps more than
-    ``most`` is suppressed. If ``sigma`` is not 0, its score decays instead (soft NMS). Only scores above
-    ``least`` are considered.
+    ``similar(chosen)`` returns the overlap of each box with the chosen one. If ``sigma`` is 0, boxes that
+    overlap it more than ``most`` are suppressed. Otherwise scores decay with the overlap (soft NMS). Only
+    scores above ``least`` are considered.
     """
 
     def step(left: Value) -> tuple[Any, ...]:

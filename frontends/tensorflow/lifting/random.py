@@ -483,9 +483,9 @@ def _float(b: TensorFlowBuilder, x: Any) -> Value:
 def _inverse(
     b: TensorFlowBuilder, share: Callable[[Value], Value], drawn: Value, low: Value, high: Value, whole: bool
 ) -> Value:
-    """Return the smallest number at which the distribution function ``share`` reaches ``drawn``.
+    """Approximate the number at which the distribution function ``share`` reaches ``drawn``.
 
-    It is found by bisection between ``low`` and ``high``, over integers if ``whole``.
+    Bisect between ``low`` and ``high``, over integers if ``whole``.
     """
 
     def step(below: Value, above: Value) -> Any:

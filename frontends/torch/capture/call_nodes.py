@@ -80,8 +80,7 @@ def add_node(
 ) -> Node:
     """Add a node for a call that made tensors, wrote to values, or drew random numbers, and return it.
 
-    Raise ``TracingError`` for a write that a graph cannot make: to a result of an ``autograd.Function``
-    that is a view, or, inside of a block, to an outer tensor that the block may not write to.
+    Raise ``TracingError`` for a write that a graph cannot make.
     """
     key, operands = call.key, call.operands
     origin = capture.locator.locate(call.name, 5)

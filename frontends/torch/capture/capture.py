@@ -256,8 +256,8 @@ class Capture(TorchFunctionMode):
     def _is_recorded(self, item: Any) -> bool:
         """Return True if ``item`` is a symbol or depends on the recorded run.
 
-        A tensor does if it varies between calls, or if it is not recorded and its storage belongs to the
-        recording.
+        A tensor other than a weight does if it varies between calls, or if it is not recorded and its
+        storage belongs to the recording.
         """
         if not isinstance(item, torch.Tensor):
             return is_symbolic(item) and isinstance(expression_of(item), Size)
@@ -269,7 +269,7 @@ class Capture(TorchFunctionMode):
         )
 
     def forget_arrays(self) -> None:
-        """Drop all references to arrays, so that they are freed without the garbage collector."""
+        """Drop the references to arrays, so that they are freed without the garbage collector."""
         self.recorder.forget_arrays()
         self.input_tensors.clear()
         self.written.forget()

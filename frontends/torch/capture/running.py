@@ -44,7 +44,7 @@ class BackwardKernelSizes(KernelSizes, Protocol):
 
 
 class MadeTensors(OwnMemory, Protocol):
-    """Storages that belong to the recording, and tensors that kernels make but no public call returns."""
+    """Storages that belong to the recording, and tensors that unrecorded kernels made."""
 
     def maker_of(self, tensor: torch.Tensor) -> str | None:
         """Return the name of the call that was running when an unrecorded kernel made ``tensor``, or None."""

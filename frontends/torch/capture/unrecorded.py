@@ -76,9 +76,7 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Return the value of a tensor that the recording has not met before.
 
     The tensor becomes a parameter if it is a persistent weight, a view or an alias if it shares storage
-    with a recorded tensor, and else a constant. Raise ``TracingError`` if the function has made the tensor
-    in a way that is not recorded, if it may come from another thread, if it is the state of a generator, or
-    if it is on the device ``meta`` and no weight.
+    with a recorded tensor, and else a constant. Raise ``TracingError`` if a graph could not reproduce it.
     """
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.taken(capture, tensor, owner)
@@ -325,9 +323,9 @@ def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
 class KernelMode(TorchDispatchMode):
     """Dispatch mode that intercepts the kernels below public calls.
 
-    Outside of a public call, it records each kernel, except those of the namespace ``prim`` and ``detach``
-    of a tensor that is not recorded. Any other kernel only runs, and its results are registered with the
-    call that made them (:meth:`maker_of`): using a result that no recorded call returned is an error.
+    Outside of a public call, it records kernels, except those of the namespace ``prim`` and ``detach`` of a
+    tensor that is not recorded. Any other kernel only runs, and its results are registered with the call
+    that made them (:meth:`maker_of`): using a result that no recorded call returned is an error.
 
     inside_call: True while a public call runs, whose kernels are not recorded.
     """

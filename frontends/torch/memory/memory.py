@@ -225,9 +225,9 @@ def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 
 
 class WrittenTensors:
-    """Captured tensors and inputs that calls of the function write to, with their contents before.
+    """Captured tensors and inputs that calls of the function may write to, with their contents before.
 
-    ``id(tensor) in written`` is True for these.
+    ``id(tensor) in written`` is True for these, but not for views of them.
 
     caches: the ``functools.lru_cache`` functions that the function can reach.
     """

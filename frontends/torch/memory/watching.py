@@ -86,7 +86,7 @@ def _read(address: int, place: int) -> int:
 
 # ----------------------------------------------------------------------------------------------- layout check
 def _is_known() -> bool:
-    """Return True if the words are at the expected offsets."""
+    """Return True if the fields of tensors and storages are at the memory offsets that this module reads."""
     tensor, other = torch.zeros(2, 3, device="cpu"), torch.zeros(2, 3, device="cpu")
     alias, storage = tensor.detach(), tensor.untyped_storage()
     one, same, apart = (each._cdata for each in (tensor, alias, other))

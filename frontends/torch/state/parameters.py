@@ -643,7 +643,8 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
     """Yield the name and object of what a callable is or is bound to, and of what its code refers to.
 
-    Python modules and classes are left out, and a plain function is not yielded itself.
+    Python modules and classes are left out. A plain function or ``functools.partial`` is not yielded
+    itself.
     """
     bound = getattr(function, "__self__", None)
     own = (

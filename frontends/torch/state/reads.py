@@ -181,7 +181,7 @@ class AttributeReads:
     def kept(self) -> Iterator[None]:
         """Restore the attributes of the arguments after the ``with`` block.
 
-        Raise ``TracingError`` if the block has set an attribute of an argument.
+        Raise ``TracingError`` if the block has changed them, apart from those of torch's compiler.
         """
         try:
             yield

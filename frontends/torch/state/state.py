@@ -103,7 +103,8 @@ def _trainable(item: Any) -> Iterator[torch.Tensor]:
 def substitute_zeros(weights: TorchWeights) -> Iterator[None]:
     """Replace weights on ``meta`` by zeros inside of the ``with`` block, and restore them afterwards.
 
-    Non-persistent buffers count as persistent meanwhile, because their zeros would become constants.
+    Non-persistent buffers among them count as persistent meanwhile, because their zeros would otherwise
+    become constants.
     """
     names = weights.awaited()
     places = [place for name in names for place in weights.places_of(name)]
@@ -170,7 +171,7 @@ class ReachableState:
     world: snapshot of the containers.
     gradients: containers for the gradients of leaf tensors, which are part of ``world``.
     places: the places that become inputs.
-    values: contents of the places while recording.
+    values: contents of the places right after :meth:`enter`; empty before.
     replaced: the places that hold another object after the run.
     list_shims: lists that are assumed to be appended to only; None without this assumption.
     """

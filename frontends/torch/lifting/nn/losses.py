@@ -174,7 +174,7 @@ def poisson_nll_loss(
 ) -> Any:
     """Lift ``torch.nn.functional.poisson_nll_loss``.
 
-    ``full`` adds Stirling's approximation of ``log(target!)``.
+    ``full`` adds Stirling's approximation of ``log(target!)`` for targets above 1.
     """
     input, target = map(b.floating, b.promote(input, target))
     if log_input:
