@@ -127,8 +127,8 @@ _MOST_WORK: Any = 10_000
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
     """Return True if an array in ``written`` (indices) shares memory with another array or overlaps itself.
 
-    Return True also if deciding would take too long. Arrays that tell neither strides nor an address
-    never overlap.
+    Return True also if that cannot be ruled out quickly. Arrays with neither strides nor an address never
+    overlap.
     """
     # Arrays that own contiguous memory, each passed once, cannot overlap. This is the common case.
     if all(map(_is_apart, arrays)) and len(set(map(id, arrays))) == len(arrays):

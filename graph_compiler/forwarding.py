@@ -1,6 +1,6 @@
 """Marks of functions that call the user's code, or that raise errors as Python or a framework would.
 
-An exception that a marked function raises does not count as a bug of this package
+An exception that a function marked by :func:`forwards` raises does not count as a bug of this package
 (:mod:`graph_compiler.recording.faults`).
 """
 

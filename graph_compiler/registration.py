@@ -281,7 +281,7 @@ def trait(name: str) -> Any:
 
 
 def responds_to(item: Any, *names: str) -> bool:
-    """Return True if `item` has all attributes of these names; False if reading one raises.
+    """Return True if ``item`` has all attributes of these names; False if reading one raises.
 
     >>> responds_to(1, "real", "imag"), responds_to(1, "shape")
     (True, False)

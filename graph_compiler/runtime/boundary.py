@@ -1,8 +1,7 @@
 """Exceptions and warnings that leave public functions, and the target's that belong to a recorded call.
 
-Exceptions of the user's code and errors of this package pass. Any other exception is a bug and becomes
-``InternalError``. Tracebacks show only the user's lines, unless ``GRAPH_COMPILER_TRACEBACK=full`` is set in
-the environment.
+Bugs of this package become ``InternalError``; other exceptions pass. Tracebacks leave out the frames of this
+package, unless ``GRAPH_COMPILER_TRACEBACK=full`` is set in the environment.
 """
 
 from __future__ import annotations
@@ -53,8 +52,9 @@ def leave(problem: Exception, doing: str) -> None:
     """Prepare an exception, just caught in the public function named ``doing``, to be raised again.
 
     Raise ``InternalError`` instead if it is a bug of this package. Otherwise remove the frames of this
-    package from the traceback, and before Python 3.11 raise the exception. Inside another public function
-    do nothing, because the outer one may handle the exception.
+    package from the traceback, unless ``GRAPH_COMPILER_TRACEBACK=full`` is set; before Python 3.11, raise
+    the exception then. If this package called the public function, do nothing, because an outer public
+    function may handle the exception.
     """
     if _is_nested(sys._getframe(1)):
         return
@@ -72,8 +72,8 @@ def leave(problem: Exception, doing: str) -> None:
 def as_internal_error(problem: Exception, doing: str) -> Exception:
     """Return an ``InternalError`` if ``problem`` is a bug of this package; otherwise ``problem`` itself.
 
-    Errors of this package, ``OSError``, ``MemoryError``, and arguments that do not fit the public
-    function are no bugs.
+    Exceptions of the user's code, ``GraphCompilerError``, ``OSError``, ``MemoryError``, and arguments that
+    do not fit the public function are no bugs.
     """
     trace = problem.__traceback__
     # If there is only the first frame, the arguments do not fit the function that was called, which is a

@@ -24,7 +24,7 @@ class LazyMethod:
     """Descriptor of a method that has a graph for each instance, created at the first access.
 
     While another function is being recorded, an access returns the original method, bound to the
-    instance. For an instance without ``__dict__``, an access raises ``NotCompilable``.
+    instance. Otherwise an instance without ``__dict__`` raises ``NotCompilable``.
     """
 
     def __init__(self, name: str, function: types.FunctionType, compile_one: Compile) -> None:
@@ -112,9 +112,9 @@ def _of_framework(base: type, cls: type) -> bool:
 def compile_module(module: types.ModuleType, compile_one: Compile) -> types.ModuleType:
     """Return a copy of a module and its submodules whose functions and classes are compiled lazily.
 
-    Objects defined outside ``module``, generators, coroutines, classes whose instances are not callable,
-    and names that begin with two underscores keep their originals. Inside a compiled function the
-    originals call each other, so that everything is recorded in one graph.
+    Objects defined outside ``module``, generator functions, coroutine functions, classes whose instances
+    are not callable, and names that begin with two underscores keep their originals. Inside a compiled
+    function the originals call each other, so that everything is recorded in one graph.
     """
     copied: types.ModuleType = _copy(module, module.__name__, compile_one, {})
     return copied

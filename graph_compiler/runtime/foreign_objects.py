@@ -68,8 +68,8 @@ def is_inside() -> bool:
 class CallConverter:
     """Converter of calls between the target's and the original's framework.
 
-    Containers and objects in the arguments keep their identity; arrays in them are replaced for the call
-    and put back after it.
+    Objects and mutable containers in the arguments keep their identity; arrays in them are replaced for the
+    call and put back after it.
 
     same_framework: True to return results unchanged.
     made(tree): maps the structure of a result to the structure to return.
@@ -118,9 +118,9 @@ class CallConverter:
         return result if self.same_framework else crossing.result(result, given)
 
     def native(self, array: Any) -> Any:
-        """Convert an array of the original's framework to one of the target that shares no memory with it.
+        """Convert an array to one of the target that shares no memory with it.
 
-        Any other object is returned unchanged.
+        An object that the target cannot convert is returned unchanged.
         """
         # NumPy scalars, which have no ``__setitem__``, are converted as 0-d arrays.
         native = self.target.convert(
@@ -164,8 +164,9 @@ class _ConvertedCall:
     def leaving(self, array: Any, path: Path) -> Any:
         """Return the array to put in place of ``array`` after the call.
 
-        This is the array that was passed, updated if the call wrote to its converted copy, or a new array
-        of the target. Raise ``GuardFailed`` if ``array`` is itself an argument that cannot be updated.
+        For a converted array, this is the array that was passed, updated if the call wrote to the
+        conversion. If it cannot be updated, return a new array, or raise ``GuardFailed`` if it is itself an
+        argument. An array that the call created is converted, unless ``same_framework``.
         """
         if id(array) in self._entered:
             own, given, stamp = self._entered[id(array)]
@@ -188,7 +189,7 @@ class _ConvertedCall:
     def result(self, result: Any, given: list[Any]) -> Any:
         """Convert the arrays in a result.
 
-        Containers and objects of the arguments are returned themselves; all others are rebuilt.
+        Containers and objects of the arguments are not rebuilt. A result without arrays is returned itself.
         """
         known = {id(item): item for item in _containers_in(given)}
 

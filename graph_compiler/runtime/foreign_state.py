@@ -126,8 +126,8 @@ def owners_of(
 ) -> list[Any]:
     """Return the objects that a call has to lock, because they hold state that it reads or changes.
 
-    These are the owners of buffers that it writes to, captured arrays that it writes to together with the
-    dict of constants, and the owners of all places. For numbers that Python draws, the owner is the
+    These are the owners of weights and buffers that it writes to, captured arrays that it writes to together
+    with the dict of constants, and the owners of all places. For numbers that Python draws, the owner is the
     module ``random``.
     """
     if not (written or graph.effects or graph.state.places):

@@ -73,7 +73,7 @@ class InspectionMethods:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Weights and persistent buffers by ``state_dict`` names, as arrays of the graph's framework.
+        """Weights and buffers by name (in torch, that of ``state_dict``), as arrays of the graph's framework.
 
         A variant whose weights no longer have their recorded shapes contributes none. Raises
         ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
@@ -301,10 +301,11 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
                 compared.
 
         Raises:
-            VerificationFailed: Results differ, or only the graph raises. The message names the difference and
-                the first recorded call that shows it, with your line.
+            VerificationFailed: Results differ, or only the graph raises. The message names the difference and, if
+                it can be found, the first recorded call that shows it, with your line.
             InvalidOption: A tolerance, ``runs`` or ``seed`` is invalid.
-            GuardFailed: No input was found that the original takes and that meets the guards.
+            GuardFailed: For a variant, no random input was found that the original takes and that meets the
+                guards; or ``args`` and ``kwargs`` are no such input for any variant.
             NotTraced: The graph was loaded from a file, so there is no original.
 
         >>> import torch, graph_compiler

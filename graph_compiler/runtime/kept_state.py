@@ -41,8 +41,8 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
 def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     """Write the Python values that a call sets into the original, and record a variant for them.
 
-    Repeat this up to three times, because the new variant may set further values. If it does not leave
-    all the written values unchanged, they are state: restore the previous values and stop.
+    Do this at most three times, because the new variant may set further values. If it does not leave all
+    the written values unchanged, they are state: restore the previous values and stop.
     """
     for _ in range(_MOST_CALLS):
         settled = _assumed_places(graph.variants)

@@ -51,7 +51,7 @@ class DeferredPipeline:
 class UnifiedGraph:
     """Callable that runs in the framework of its arguments.
 
-    graphs: the graph of each framework, created at the first call with arrays of that framework.
+    graphs: the graph of each framework, created at the first call that runs in that framework.
     """
 
     def __init__(self, name: str, source: str, graph_for: Callable[[str], Graph]) -> None:
@@ -139,7 +139,7 @@ class LazyGraph(Graph):
     def __reduce__(self) -> Any:
         """Pickle an uncalled graph as its module and qualified name, a called one as :class:`Graph` does.
 
-        Raise ``NotSerialisable`` if the graph is uncalled and that name does not refer to it.
+        Raise ``NotSerialisable`` if the graph is uncalled and its module has no such attribute.
         """
         if self._variants:
             return super().__reduce__()

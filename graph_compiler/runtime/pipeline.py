@@ -128,8 +128,8 @@ class PlanRun:
 def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRun], Variant]) -> Variant:
     """Return the variant of the first plan that succeeds, starting with ``plan``.
 
-    Its ``gave_up`` lists what the failed plans tried. If ``carry_out`` raises an error that no other plan
-    can help with, or that is a bug of this package, raise that error.
+    Set its ``gave_up``. If ``carry_out`` raises an error that no other plan can help with, or that is a bug
+    of this package, raise that error.
     """
     left: list[AbandonedWay] = []
     while True:
@@ -307,7 +307,7 @@ class Pipeline:
 
     function: the original.
     frontend, target: the framework that it is recorded in, and the one that graphs are written for.
-    same_framework: True to write recorded calls unchanged, without lifting, unless the graph demands it.
+    same_framework: True to write recorded calls unchanged, unless the graph has to be lifted.
     backend_of(name): returns a backend, for graphs of the same recordings in another framework.
     """
 
@@ -569,8 +569,8 @@ class Pipeline:
         """Run the passes that simplify a recorded graph before it is lifted.
 
         They remove unused and repeated calls, form loops and functions, fold constants and simplify
-        guards. Without the option ``include_generators``, random numbers become those of the recording;
-        with it, constants are folded only with the option ``array_caching``.
+        guards, as far as the options permit. Without the option ``include_generators``, random numbers
+        become those of the recording.
         """
         roll, keys = self.options.roll, SignatureCache()
         graph = passed(

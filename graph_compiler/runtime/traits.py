@@ -40,8 +40,8 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
 def write_argument(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
     """Write the elements of ``value``, converted from the argument ``array``, back to ``array``.
 
-    Raise ``GuardFailed``, with the line that writes, if ``array`` is read-only, or if ``value`` is a copy
-    of it and the graph has no effect that writes the argument after the call.
+    Raise ``GuardFailed`` if ``array`` is read-only, or if ``value`` is a copy of it and the graph has no
+    effect that writes the argument after the call.
     """
     try:
         target.write_back(array, value)

@@ -90,7 +90,7 @@ class Compilation:
     ) -> Callable[..., Any]:
         """Return ``function`` compiled for ``target``, or unchanged if it should run operation by operation.
 
-        `static` and `text` are those of :meth:`Target.compile`.
+        ``static`` and ``text`` are those of :meth:`Target.compile`.
         """
         options = self.options_for(target)
         if options is None:
@@ -114,8 +114,8 @@ def copy_written_arrays(
 ) -> tuple[Leading, Leading, dict[Any, Any]]:
     """Return ``leading`` and ``leaves`` with copies of the arrays that the flat function writes to.
 
-    The third result maps names to these copies, which are part of the state that the call returns. An
-    array of a place is not copied if calls also replace places.
+    The third result maps names, or indices of arguments, to these copies, which are part of the state that
+    the call returns. An array of a place is not copied if calls also replace places.
     """
     arrays = zip(variant.writes, variant.arrays_written(leading, leaves))
     written = [
@@ -132,7 +132,7 @@ def copy_written_arrays(
 
 
 def _name(variant: Variant, kind: str, key: Any) -> Any:
-    """Return the name of a written array in the state that a call returns.
+    """Return the key of a written array in the state that a call returns.
 
     Return None for an array of a place if calls also replace places, because the new object of a place
     may hold the array.
@@ -253,7 +253,7 @@ class Variant:
         self.state_lock = StateLock(owners) if owners else None
 
     def _dispatcher(self) -> Attempt:
-        """Return one generated function that does the same as :meth:`attempt`, if the graph only computes."""
+        """Return one generated function that runs :meth:`attempt` for a graph that only computes."""
         parameters: Any = self.parameters
         # Derived parameters are current once the environment's condition was evaluated.
         follows = parameters in self.environment.derived
@@ -298,8 +298,7 @@ class Variant:
     def match(self) -> Any:
         """Matcher of the variant (:func:`matcher`), which reads the current state unless ``held`` is passed.
 
-        Calls of a graph that only computes do not use it: they match in the function of
-        :meth:`_dispatcher`.
+        Ordinary calls of a graph that only computes match in the function of :meth:`_dispatcher` instead.
         """
         held = None if self.write_back is None else self.write_back.convert
         match, state = matcher(self.graph, self.target, held, self.is_own), self.state
@@ -361,9 +360,9 @@ class Variant:
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Return the result of a call.
 
-        Return :class:`CallMiss` if it does not fit, or a guard or the function fails. An exception is
-        raised instead if the function has already written to arrays that cannot be restored, or if it is
-        a bug of this package or a signal of the target.
+        Return :class:`CallMiss` if it does not fit, or a guard or the function fails. An exception of the
+        function is raised instead if the function has already written to arrays that cannot be restored,
+        or if it is a bug of this package or a signal of the target.
         """
         if self._tracer is not None and self._tracer.is_tracing():
             return attempt_traced(self, args, kwargs)
@@ -388,9 +387,8 @@ class Variant:
     ) -> Any:
         """Run with matched leaves. Return the result, or :class:`CallMiss` if a guard or the function fails.
 
-        A call that misses has written nothing, and random generators are reset. Otherwise arrays and
-        containers in ``args`` and ``kwargs`` are updated as the original updates them. Exceptions are
-        raised as by :meth:`attempt`.
+        A call that misses leaves arrays as they were. Otherwise arrays and containers in ``args`` and
+        ``kwargs`` are updated as the original updates them. Exceptions are raised as by :meth:`attempt`.
         """
         if self.is_random:
             leaves = (*leaves, self.target.next_key(leaves))
@@ -450,7 +448,7 @@ class Variant:
         return result
 
     def as_numbers(self, result: Any) -> Any:
-        """Convert the arrays in the result to Python numbers for which the original returns numbers.
+        """Convert the arrays in a result to Python numbers where the original returns numbers.
 
         Traced or differentiated arrays stay arrays.
         """
@@ -525,8 +523,8 @@ class Variant:
     def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
         """Return ``result`` if the guards on values hold; otherwise raise ``GuardFailed``.
 
-        If the target traces ``checks``, their values are unknown: raise ``UndecidedValues`` if the graph
-        has other variants to select from, else leave the check to the traced program.
+        If the target traces ``checks``, their values are unknown: raise ``UndecidedValues`` if the traced
+        program can select among several variants, else leave the check to that program.
         """
         if any(map(self.target.is_traced, checks)):
             # Another variant may fit. The caller selects between them in the traced program.
@@ -622,8 +620,8 @@ class Variant:
         """Run :meth:`pure` without checking guards; return ``((result, state), checks)``.
 
         Unless ``in_place``, arrays that the flat function writes to are copied first, and the copies are
-        part of the state. Raise ``CallMismatch`` if the graph draws random numbers and ``rng`` is None,
-        and ``GuardFailed`` if a parameter has another shape than while recording.
+        part of the state. Raise ``CallMismatch`` if the graph needs a random key and ``rng`` is None, and
+        ``GuardFailed`` if a parameter has another shape than while recording.
         """
         if self.is_random:
             if rng is None:

@@ -72,8 +72,8 @@ class TracedStatementVariants:
     def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
         """Record a variant with traced statements. Return None if that fails or is not worth trying.
 
-        A failure is noted in the graph's ``gave_up``. If the graph has variants already, at most
-        ``_MOST`` attempts are made, and none after one that failed with an error of this package.
+        A failure is noted in the graph's ``gave_up``. Attempts for a graph that has variants already are
+        limited.
         """
         if not self._left or not self._is_worth_tracing(args, kwargs):
             return None
@@ -144,10 +144,7 @@ class TracedStatementVariants:
         return any(variant is one for one in self._added)
 
     def _covers(self, new: Variant, old: Variant) -> bool:
-        """Return True if ``new`` accepts arguments of the dtypes and sizes that ``old`` was recorded with.
-
-        Return False if ``old`` has no recording.
-        """
+        """Return True if ``new`` accepts arguments of the dtypes and sizes that ``old`` was recorded with."""
         same_types = list(map(_type_of, _arrays(new))) == list(map(_type_of, _arrays(old)))
         if (
             old.recording is None
@@ -266,10 +263,9 @@ class RecordingMethods:
     def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call that fits none of the first ``known`` variants.
 
-        Rebind the call to the forms of other variants and try these. Then run the original if the limit
-        of variants is reached and permits that. Then try the variants that other threads have added.
-        Finally record a variant, or raise ``GuardFailed`` with ``on_miss="error"``. While the target's
-        compiler traces bytecode, force a graph break first.
+        Try the call in the forms of other variants. Then run the original if the limit of variants is
+        reached and permits that. Then try the variants that other threads have added. Finally record a
+        variant if that is permitted. While the target's compiler traces bytecode, force a graph break first.
         """
         # Nothing can be recorded while the compiler traces.
         if (tracer := tracer_of(self._graph)) is not None and tracer.is_tracing():
@@ -326,10 +322,9 @@ class RecordingMethods:
             return self._limit.run_original(self._graph, args, kwargs)
 
     def _run_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """Return ``(result,)`` of a call that the target traces with unknown sizes or values; otherwise None.
+        """Return ``(result,)`` of a call that the target traces; None if the caller should record the call.
 
-        Guards become operations of the traced function. Return None also if no variant fits. Raise
-        ``CallMismatch`` if the call changes state.
+        Guards become operations of the traced function. Raise ``CallMismatch`` if the call changes state.
         """
         target = self._variants[0].target if self._variants else None
         if target is None or target.size_of is None and (target.either is None or len(self._variants) == 1):
@@ -440,8 +435,7 @@ class RecordingMethods:
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
         """Record the original with these arguments, and return the new variant.
 
-        The original runs; the graph does not, unless it was compiled with ``verify=True``. State is
-        restored. ``max_variants`` and ``on_miss`` do not apply.
+        The original runs, and its state is restored. ``max_variants`` and ``on_miss`` do not apply.
 
         Args:
             args: Positional arguments.

@@ -444,7 +444,7 @@ class Verification:
         return self.variant.match(args, kwargs)
 
     def original(self, leaves: list[Any], seed: int) -> Outcome:
-        """Run the original on copies of `leaves` and return its outcome.
+        """Run the original on copies of ``leaves`` and return its outcome.
 
         All state that the run changes is restored.
         """
@@ -541,7 +541,7 @@ class Verification:
             yield from self._observed_pairs(leaves, seed)
 
     def _intermediate_values(self, leaves: list[Any], seed: int) -> dict[Value, Any]:
-        """Run the recording in its source framework, and return all intermediate arrays as NumPy arrays."""
+        """Run the recording in its source framework, and return its intermediate arrays as NumPy arrays."""
         graph, values = self.reference.with_intermediates(self.recording.graph)
         program = self.pipeline.source_text(graph, "Intermediate results.")
         live = self.recording.weights.live(list(graph.parameters))()
@@ -557,7 +557,7 @@ class Verification:
         """Compare recorded calls with the canonical operations that they were written as.
 
         Yield the recorded value, the target's result, the recorded call's result, and a text that names
-        the operations. Values that no operation computes any more are skipped.
+        the operations. Values that no operation of the graph computes are skipped.
         """
         recorded = self._intermediate_values(leaves, seed)
         graph, target = self.variant.graph, self.variant.target
@@ -652,7 +652,7 @@ def _verify_variants(
 
 
 def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Verify a new variant with its own arguments, then with random ones if the original accepts any.
+    """Verify a new variant with its own arguments, then with random ones.
 
     Raise ``VerificationFailed`` if a result differs or only the graph raises.
     """
@@ -668,7 +668,7 @@ class Outcome:
     """Everything that a call returns or may have changed, for comparison.
 
     result: the result itself.
-    parts: the structure of the result, the dtypes, and NumPy copies of all arrays by label.
+    parts: the structure of the result, the dtypes, and NumPy copies of arrays and floats by label.
     """
 
     def __init__(

@@ -47,10 +47,10 @@ def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -
 
 
 def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a mapping that is a dataclass, with these fields and items.
+    """Return a mapping that is a dataclass, with these values of its fields.
 
-    Required fields without an item are None. If the mapping is a dict, its items are in the order of
-    ``keys``, which need not be the order of the fields, and there are no others.
+    Required fields without an item are None. A dict has exactly these items, in the order of ``keys``,
+    which need not be the order of the fields.
     """
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]

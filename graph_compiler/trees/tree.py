@@ -140,9 +140,9 @@ Tree = Union[Leaf, Static, Branch]
 def same_static(left: Any, right: Any) -> bool:
     """Return True if two static values are equal.
 
-    Numbers, strings and the like are compared by type and value (NaN equals itself, and 0.0 is not -0.0),
-    tuples and lists by class and item by item, bound methods by function and object, and contents of
-    :class:`Fixed` by ``==`` unless they are arrays. Other objects are compared by identity.
+    Numbers, strings and the like are compared by type and value (floats also by sign, and NaN equals
+    itself), tuples and lists by class and item by item, bound methods by function and object, and contents
+    of :class:`Fixed` by value unless they are arrays. Other objects are compared by identity.
 
     >>> same_static(2, 2), same_static(2, 2.0), same_static(object(), object())
     (True, False, False)
@@ -215,7 +215,7 @@ def _is_all_attributes(cls: Hashable) -> bool:
 def _has_slots(cls: type) -> bool:
     """Return True if a class in the MRO of ``cls`` has nonempty ``__slots__``.
 
-    Its objects then hold more than their ``__dict__``.
+    Its objects may then hold more than their ``__dict__``.
     """
     return any(vars(base).get("__slots__") for base in cls.__mro__)
 
@@ -277,7 +277,7 @@ def flatten(
     open_objects: Callable[[Any], bool] = lambda value: True,
     always: Callable[[Any], bool] = lambda value: False,
 ) -> tuple[list[Any], Tree]:
-    """Return the leaves of `value` in order, and the tree that rebuilds `value` from them.
+    """Return the leaves of ``value`` in order, and the tree that rebuilds ``value`` from them.
 
     is_leaf: returns True for the arrays.
     open_objects: returns True for objects whose attributes are searched for leaves. An object without
@@ -429,7 +429,7 @@ def in_order_of(like: Tree, tree: Tree, leaves: Sequence[Any]) -> list[Any]:
 
 
 def leaves_at(tree: Tree, value: Any) -> list[Any]:
-    """Return the parts of `value` at the positions of the leaves of `tree`.
+    """Return the parts of ``value`` at the positions of the leaves of ``tree``.
 
     >>> leaves_at(Branch(dict, ("a", "b"), (Leaf(), Leaf())), {"b": 2.5, "a": 1.5})
     [1.5, 2.5]

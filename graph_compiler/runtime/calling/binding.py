@@ -176,9 +176,9 @@ class ArgumentBinding:
         return None if found is None else cls(found[0], found[1], static)
 
     def rebind(self, call: Call, recorded: ArgumentForm) -> Call | None:
-        """Return the same call with its arguments passed as in `recorded`; None if that is not possible.
+        """Return the same call with its arguments passed as in ``recorded``; None if that is not possible.
 
-        An argument that `recorded` leaves out must equal its default, and an argument that the call leaves
+        An argument that ``recorded`` leaves out must equal its default, and one that the call leaves
         out is filled in by its default. The other reasons for None are a parameter without a value or with
         two, another number of surplus positional arguments, other keywords in ``**kwargs``, and a
         parameter in ``seen`` that would be passed in another way.
@@ -306,7 +306,7 @@ def _is_default(default: Any, item: Any) -> bool:
 
 
 def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[str]] | None:
-    """Return the parameters that a call of `function` binds to, and strings that may name some of them.
+    """Return the parameters that a call of ``function`` binds to, and strings that may name some of them.
 
     The strings are those in the code of its decorators, which may look parameters up by them. Return None
     if the parameters are unknown, or if a decorator may treat positional and keyword arguments
@@ -432,7 +432,7 @@ def with_key_order(tree: Tree, value: Any) -> Any:
     """Return a copy of ``value`` whose plain dicts have their keys in the order of ``tree``.
 
     Return None if nothing has to be reordered. A container whose keys differ from those in ``tree`` is
-    not changed, nor is the order of an instance of a subclass of ``dict``.
+    not changed.
 
     >>> from graph_compiler.trees import flatten
     >>> _, tree = flatten(({"w": 1.5, "b": 2.5},), lambda item: isinstance(item, float))

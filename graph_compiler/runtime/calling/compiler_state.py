@@ -58,8 +58,8 @@ class CompilerState:
     def still_holds(self, reads_weights: bool, mode: bool | None) -> None:
         """Raise ``GuardFailed`` and count a failure if the recording is no longer valid.
 
-        It is invalid if the environment has changed, or, if ``reads_weights``, a weight was replaced
-        since :meth:`begin`.
+        It is invalid if the environment has changed, or, if ``reads_weights``, a weight was replaced since
+        :meth:`begin` that the program cannot read again (``Live.read``).
         """
         with self._in_mode(mode):
             changed = "" if self._environment.lasting.holds() else self._environment.reason()

@@ -204,7 +204,7 @@ def _candidate_calls(
 def _state_values(variant: Variant, given: Any) -> tuple[Any, ...]:
     """Return the state of a variant, from ``given`` or, if that is None, from where it is stored.
 
-    An array in ``given`` becomes a Python number if an int or float was recorded, because compiled
+    A 0-d array in ``given`` becomes a Python number if an int or float was recorded, because compiled
     functions return arrays. A traced array stays an array.
     """
     if variant.state is None:

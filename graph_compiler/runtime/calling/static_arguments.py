@@ -13,8 +13,8 @@ from .binding import is_open_ended, known_names, positional, require_arguments
 class StaticArguments:
     """Positions and names of the static arguments of a function.
 
-    As far as the signature is known, each position also gives a name, and each name a position. A
-    position or name that a known signature lacks raises ``CallMismatch``.
+    The position of a known parameter also gives its name, and its name the position, if it has one. A
+    position or name that the function cannot take raises ``CallMismatch``.
 
     >>> StaticArguments(lambda x, axis: None, 1, None).names
     frozenset({'axis'})

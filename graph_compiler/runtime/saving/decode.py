@@ -95,7 +95,7 @@ def _check_trees(graph: IRGraph) -> None:
 
 
 def _check_results(graph: IRGraph) -> None:
-    """Raise ``InvalidFile`` unless results of recorded calls hold their outputs.
+    """Raise ``InvalidFile`` if a call has blocks that it cannot run, or outputs that its result lacks.
 
     The source takes the names of outputs from these results.
     """
@@ -221,7 +221,8 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def parse_index(text: bytes) -> Any:
     """Parse the JSON of a saved graph.
 
-    Raise ``InvalidFile`` unless it has this format and version and at least one variant.
+    Raise ``InvalidFile``, or another error that :func:`load` converts to it, unless it has this format and
+    version and at least one variant.
     """
     data = read_json(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:

@@ -63,7 +63,7 @@ def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
 
     It is a folder if ``path`` has no suffix or is an existing folder; otherwise a zip file is written,
     and its folder must exist. Existing contents are replaced only when everything is written. After an
-    error, a folder that this call created is removed.
+    error, the folder ``path`` is removed if this call created it and it is empty.
     """
     is_file = path.suffix != "" and not path.is_dir()
     is_new = not is_file and not path.exists()
