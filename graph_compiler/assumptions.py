@@ -400,7 +400,7 @@ class InputAttribute:
 
 
 def attribute_of(array: Any, name: str) -> str | None:
-    """Return the `repr` of an attribute in the `__dict__` of an array, or None if there is no such attribute.
+    """Return the ``repr`` of an attribute in an array's ``__dict__``, or None if there is no such attribute.
 
     >>> class Array:
     ...     pass
@@ -431,7 +431,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class InputFact:
-    """Assumption about one property of the first inputs, such as `requires_grad`.
+    """Assumption about one property of the first inputs, such as ``requires_grad``.
 
     Frontends add it if a function reads the property, or if its result depends on it.
 
@@ -561,7 +561,7 @@ def _layout(array: Any) -> Fact:
 
 @dataclass(frozen=True, slots=True)
 class KeywordOrder:
-    """Assumption that the keywords in `**kwargs` of the original come in the order `keywords`.
+    """Assumption that the keywords in ``**kwargs`` of the original come in the order ``keywords``.
 
     The pipeline adds it if there are at least two such keywords.
     """

@@ -207,8 +207,8 @@ class FlattenedDeviceFunction:
     """Function on a flat list of arrays, as a device runs it. It stores the structure of its last result.
 
     The first ``len(names)`` arrays are parameters, which ``function`` takes as a dict in front. If ``names``
-    is None, it takes no parameters. A call raises ``CallMismatch`` if the result contains a value that is no
-    array of the framework.
+    is None, it takes no parameters. A call raises ``CallMismatch`` if the result contains an array that the
+    framework cannot convert.
     """
 
     def __init__(

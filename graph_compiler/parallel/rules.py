@@ -76,8 +76,8 @@ def fsdp(axis: str = "data") -> PresetRules:
     """Return rules for fully sharded data parallelism, as in ZeRO (https://arxiv.org/abs/1910.02054).
 
     Every parameter is split along its longest axis that the size of the mesh axis divides and that earlier
-    rules do not split, or replicated if there is none. The batch is split over the same mesh axis, and
-    parameters are gathered when they are used.
+    rules do not split; without such an axis it keeps the layout of earlier rules. The batch is split over
+    the same mesh axis, and parameters are gathered when they are used.
     """
 
     def longest(shape: Sequence[int], sizes: Mapping[str, int], layout: Layout) -> Layout:

@@ -301,8 +301,8 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
                 compared.
 
         Raises:
-            VerificationFailed: Results differ, or only the graph raises. The message names the difference and, if
-                it can be found, the first recorded call that shows it, with your line.
+            VerificationFailed: Results differ, or only the graph raises. The message names the difference
+                and, if it can be found, the first recorded call that shows it, with your line.
             InvalidOption: A tolerance, ``runs`` or ``seed`` is invalid.
             GuardFailed: For a variant, no random input was found that the original takes and that meets the
                 guards; or ``args`` and ``kwargs`` are no such input for any variant.

@@ -219,8 +219,8 @@ class TrainingPlan:
     ) -> tuple[StepState, tuple[Arrays, Arrays]]:
         """Return the state after a call of the model, and a pair of the gradients and the metrics, by name.
 
-        Buffers, random state and weights that the model itself writes to change. Raise ``CallMismatch`` if
-        the loss is not a real floating-point number.
+        Random state changes, and so do buffers, other state and weights that the model itself writes to.
+        Raise ``CallMismatch`` if the loss is not a real floating-point number.
         """
         engine = self.engine
         args, kwargs, wanted = unflatten_batch(tree, arrays)

@@ -58,9 +58,9 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
 def replace_parameters(plan: TrainingPlan, held: StepState, parameters: Mapping[str, Any]) -> StepState:
     """Return ``held`` with copies of ``parameters`` as its arrays of these names.
 
-    Trained arrays become new objects, and the optimizer state is copied. Frozen parameters and buffers go
-    through ``engine.put``, so that compiled steps keep working. Raise ``CallMismatch`` for an unknown
-    name, or for another dtype or shape.
+    If one of them is trained, all trained arrays become new objects, and the optimizer state is copied.
+    Frozen parameters and buffers go through ``engine.put``, so that compiled steps keep working. Raise
+    ``CallMismatch`` for an unknown name, or for another dtype or shape.
     """
     engine = plan.engine
     arrays = _convert_parameters(plan, engine.values(held.parameters), parameters)

@@ -114,7 +114,7 @@ class StrongZeroFunction(FunctionWrapper):
 
 
 def _arrays_in_closure(function: Any) -> list[str]:
-    """Return the names of the closure variables of ``function`` that contain arrays."""
+    """Return the names of ``function``'s closure variables that contain arrays which have derivatives."""
     code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None) or ()
     named = zip(code.co_freevars if code is not None else (), cells)
     return [
@@ -591,7 +591,7 @@ def _by_columns(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
 
 
 def _require_one_kind(call: DifferentiatedCall, results: Arrays) -> None:
-    """Raise ``CallMismatch`` for real results of complex arguments, or the reverse, if ``call`` needs more.
+    """Raise ``CallMismatch`` if the mode of ``call`` cannot differentiate its mix of real and complex arrays.
 
     A pass for each argument element tells the derivative along the real axis of the argument, and a pass for
     each result element that of the real part of the result. Both are the whole derivative if all arrays are

@@ -108,8 +108,8 @@ class FunctionWrapper:
 def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
     """Resolve ``function`` to a :class:`Function` for these arguments.
 
-    If the arguments fit no variant of a graph, they are recorded first. A function of a framework without
-    derivatives is recorded for one that has some. Raises ``NotCompilable`` if ``function`` is not callable,
+    Arguments that fit no variant of a graph are recorded first, unless they are traced. A function of a
+    framework without derivatives is recorded for one that has some. Raises ``NotCompilable`` if ``function`` is not callable,
     or is a graph written for a framework without derivatives. Raises ``CallMismatch`` if an argument of a
     graph is traced by a transform of another framework.
     """
@@ -147,9 +147,9 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     """Return the name of the framework that a plain function runs in for these arguments.
 
     If all graphs that its code calls are of one framework and the code names no other, it is that one.
-    Otherwise it is the framework of the arrays in the arguments; if there are several, the one that the
-    code names, or the first. Without arrays it is the framework that the code names, or the first installed
-    one with derivatives.
+    Otherwise it is the framework with derivatives that the arrays in the arguments are of; if there are
+    several, the one that the code names, or the first. If there is none, it is the framework that the code
+    or the arguments show, or the first installed one with derivatives.
     """
     owners = list(
         dict.fromkeys(
@@ -361,9 +361,9 @@ def translating_refusals(words: str, function: Function) -> Iterator[None]:
     """Turn the framework's exception for a missing derivative into ``GradientRefused``.
 
     The message names the transform and the function. If the function calls a graph of another framework, any
-    other exception of the framework and any ``CallMismatch`` become a ``CallMismatch`` that says so. Inside
-    of another transform every exception passes unchanged: the outer transform may reach the derivative in
-    another way.
+    ``CallMismatch``, and any other exception that is not of this package, become a ``CallMismatch`` that says
+    so. Inside of another transform every exception passes unchanged: the outer transform may reach the
+    derivative in another way.
     """
     try:
         yield
@@ -488,9 +488,9 @@ class DifferentiatedCall:
     """One call, as a function of the differentiable arrays of its differentiated arguments.
 
     Calling the object returns the differentiable results, and everything else that the function returned. The
-    constructor raises ``CallMismatch`` if an argument is missing or has no derivative (for ``vjp``, ``jvp``
-    and ``linearize``: if no argument has one), and ``InvalidOption`` if no argument is chosen. It prepares
-    the function if Python numbers became arrays.
+    constructor raises ``CallMismatch`` if an argument is missing, or is not empty and has no derivative (for
+    ``vjp``, ``jvp`` and ``linearize``: if no argument has one), and ``InvalidOption`` if no argument is
+    chosen. It prepares the function if Python numbers became arrays.
 
     arrays: the differentiable arrays.
     has_aux: True if the function returns ``(result, aux)``.

@@ -179,7 +179,7 @@ def _central_differences(
 ) -> list[Any]:
     """Return the derivative of each differentiable result along ``directions`` by central differences.
 
-    The differences are of fourth order: ``found`` is called four times. The step size is computed from
+    The differences are of fourth order: ``call`` is called four times. The step size is computed from
     ``precision``, the machine epsilon, and from the largest element of the arrays in ``own``.
     """
     largest = max((float(np.abs(array).max(initial=0)) for array in own), default=0.0)
@@ -209,7 +209,7 @@ def _jacobian_along(
 
 
 def _product(jacobian: Any, direction: Any, is_complex: bool) -> Any:
-    """Return the derivative of a result along ``direction``, where ``is_complex`` tells if that is complex.
+    """Return the derivative of a result along ``direction``. ``is_complex`` is True for a complex result.
 
     The Jacobian of a real result is ``df/d(Re z) + i df/d(Im z)``, as a gradient is.
     """
@@ -243,8 +243,8 @@ class Transformed(FunctionWrapper):
         function: The function that was transformed.
         rule: Computes the result of a call from a :class:`Function` and the arguments.
         words: Name of the transform, for messages.
-        inner: Maps arguments of this function to arguments of ``function``. A graph that was not called yet
-            is recorded with them, because arrays that a transform passes have no values.
+        inner: Maps arguments of this function to arguments of ``function``. A graph without a fitting
+            variant is recorded with them, because arrays that a transform passes have no values.
         differences: ``DerivativeOptions`` for :meth:`verify`; None if the transform is not a derivative.
     """
 
