@@ -74,10 +74,10 @@ def code_of(problem: BaseException) -> Exit:
 
 
 def line_of(problem: BaseException) -> str:
-    """Return the message for an exception: the first line of it, or for errors of this package all lines.
+    """Return the message for an exception.
 
-    For exceptions of the user's program, it begins with the location in the user's files, if there is any,
-    and the class.
+    Errors of this package give their whole text, an interrupt one word, and other exceptions the location in
+    the user's files, if there is any, the class, and the first line of the text.
     """
     if isinstance(problem, KeyboardInterrupt):
         return "interrupted"

@@ -187,7 +187,7 @@ def fit_to_graph(given: Given, graph: IRGraph) -> Given:
     """Return positional and named arguments in the form in which the graph was recorded.
 
     A named argument that was recorded by position becomes positional. Positional arguments beyond the
-    recorded ones take the recorded names in order.
+    recorded ones take the recorded keywords in order.
     """
     (args, kwargs), found = given, list(paths(graph.input_tree))
     by_place = {
@@ -282,7 +282,7 @@ def check_path(path: Path, suffixes: tuple[str, ...], force: bool) -> Path:
     """Return ``path`` if it may be written to.
 
     Raise ``WrongInput``, before any long computation, for another suffix, a missing folder, or an existing
-    file without ``force``.
+    file or folder without ``force``.
     """
     if suffixes and path.suffix not in suffixes:
         raise WrongInput(f"{path} is to be one of {', '.join(suffixes)}")

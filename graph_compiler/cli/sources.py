@@ -154,7 +154,7 @@ def _callable(found: Any, source: str) -> Any:
 
 
 def framework_in(function: Any) -> str | None:
-    """Return the framework that the module of a callable imports or belongs to.
+    """Return the framework, other than NumPy, that the module of a callable imports or belongs to.
 
     Return None if there is none or there are several, or if the callable's own code names a framework. The
     arguments do not tell the framework, since arrays on the command line are always NumPy's.

@@ -453,7 +453,7 @@ class TrainState:
         Raises:
             NotTraced: The graph was loaded from a file.
             InvalidOption: ``ema`` is True, and the state was created without ``ema=``.
-            CallMismatch: The state was already consumed.
+            CallMismatch: As for :attr:`parameters`.
 
         >>> import torch
         >>> from graph_compiler import training

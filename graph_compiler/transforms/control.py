@@ -348,7 +348,7 @@ class _ScanLoop:
         return new, list(map(self.derivatives.array, outputs))
 
     def _in_segments(self) -> tuple[Arrays, Arrays]:
-        """Scan over the full segments, each a checkpointed inner scan, then over a shorter last one if any."""
+        """Scan over the full segments, each a checkpointed inner scan, then over a shorter rest if any."""
         size = min(int(self.segment or 1), self.length)
         count, whole = self.length // size, self.length // size * size
         reshape = self.derivatives.reshape

@@ -109,9 +109,9 @@ def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     """Resolve ``function`` to a :class:`Function` for these arguments.
 
     Arguments that fit no variant of a graph are recorded first, unless they are traced. A function of a
-    framework without derivatives is recorded for one that has some. Raises ``NotCompilable`` if ``function`` is not callable,
-    or is a graph written for a framework without derivatives. Raises ``CallMismatch`` if an argument of a
-    graph is traced by a transform of another framework.
+    framework without derivatives is recorded for one that has some. Raises ``NotCompilable`` if ``function``
+    is not callable, or is a graph written for a framework without derivatives. Raises ``CallMismatch`` if an
+    argument of a graph is traced by a transform of another framework.
     """
     if isinstance(function, FunctionWrapper):
         return function.resolve(args, kwargs)

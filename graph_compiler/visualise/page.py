@@ -135,8 +135,8 @@ class Group:
 def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group:
     """Return the operations ``0 .. len(paths) - 1``, grouped by the paths of their modules.
 
-    A module whose operations are not consecutive has several groups. No group has more than ``most``
-    children.
+    Consecutive operations of a module form a group, unless it would have one operation. No group has more
+    than ``most`` children.
 
     >>> grouped("net", ["", "a", "a.b", "a.b", "", "a"]).to_json()
     ['net', '', ['0-0', ['a', 'a', ['1-1', ['b', 'a.b', ['2-3']]]], '4-5']]
@@ -152,7 +152,7 @@ def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group
 
 
 def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Group | int]:
-    """Return the children of a group: operations, and a group for each run with the same next name."""
+    """Return the children of a group: operations, and groups for runs with the same next name."""
     children: list[Group | int] = []
     for parts, run in groupby(items, key=lambda item: item[1][: depth + 1]):
         if len(parts) <= depth:
@@ -484,7 +484,7 @@ def _open(text: str, file: Path) -> None:
 
 
 def notebook_html(graph: Graph) -> str:
-    """Return the HTML of a graph as the value of a notebook cell: a line, and the source of each variant."""
+    """Return the HTML of a graph for a notebook cell: a line, and the beginning of each variant's source."""
     head = escaping.escape(repr(graph))
     parts = [f"<code>{head}</code>"]
     for number, variant in enumerate(graph.variants):
@@ -519,7 +519,7 @@ def _in_notebook() -> bool:
 
 
 def _somebody_looks() -> bool:
-    """Return True in a notebook, and in a terminal of a machine with a display, except in CI."""
+    """Return True in a notebook, or in a terminal of a machine with a display outside of CI."""
     if _in_notebook():
         return True
     has_screen = sys.platform in ("win32", "darwin") or bool(

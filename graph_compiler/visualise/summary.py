@@ -112,9 +112,9 @@ RULES: dict[str, Callable[..., int]] = {
 
 
 def multiply_adds(node: Node) -> int | None:
-    """Return the number of multiply-adds of a canonical operation, 0 if it contains no products.
+    """Return the number of multiply-adds of a canonical operation; 0 if it has neither a rule nor regions.
 
-    Return None for a ``while_loop`` with products, and for an operation that contains one, because its trip
+    Return None for a ``while_loop`` with products, and for an operation that runs one, because its trip
     count depends on data.
     """
     if node.regions:
@@ -170,8 +170,8 @@ def modules_of(graph: IRGraph) -> list[str]:
     """Return the path of the module for each operation; empty for operations outside of modules.
 
     Some frameworks do not report the running module. Then an operation belongs to the innermost module with
-    all parameters that it reads, and an operation that only combines results of one module, such as the
-    addition of a bias, belongs to that module.
+    all parameters that it reads, and an operation that only combines results of one module belongs to that
+    module.
     """
     told = [node.origin.module for node in graph.nodes]
     if any(told) or not graph.parameters:
