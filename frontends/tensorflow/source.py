@@ -151,21 +151,24 @@ def _gives_list_of_one(node: Node) -> bool:
 def _missing_types(node: Node) -> list[Any]:
     """Return the dtype that each operand must be written with, or None; for a list of operands, a tuple.
 
-    A number needs one if no array operand determines its dtype and TensorFlow's default is another one.
+    A number needs one if no array operand determines its dtype and TensorFlow's default is another one. In a
+    traced function only an earlier operand does, except of an operator of Python.
     """
-    declared = definition(row_key(node.op)).input_arg
-    told = {argument.type_attr for argument, item in zip(declared, node.inputs) if _is_array(item)}
-    own = _types_by_default(row_key(node.op))
+    key = row_key(node.op)
+    declared, own = definition(key).input_arg, _types_by_default(key)
+    of_arrays = [
+        argument.type_attr if _is_array(item) else "" for argument, item in zip(declared, node.inputs)
+    ]
 
-    def missing(attribute: str, item: Any, dtype: Any) -> Any:
+    def missing(told: list[str], attribute: str, item: Any, dtype: Any) -> Any:
         if isinstance(dtype, tuple):
-            return tuple(missing(attribute, *each) for each in zip(item, dtype))
-        is_told = attribute in told if attribute else False
+            return tuple(missing(told, attribute, *each) for each in zip(item, dtype))
+        is_told = bool(attribute) and attribute in told
         return None if is_told or _is_array(item) or own.get(attribute, _default(item)) == dtype else dtype
 
     return [
-        missing(argument.type_attr, *each)
-        for argument, *each in zip(declared, node.inputs, dtypes_of_operands(node))
+        missing(of_arrays if key in _OPERATORS else of_arrays[:place], argument.type_attr, *each)
+        for place, (argument, *each) in enumerate(zip(declared, node.inputs, dtypes_of_operands(node)))
     ]
 
 

@@ -249,6 +249,30 @@ def test_a_convolution_of_no_rows_is_compiled() -> None:
         assert_same(graph(x), convolution(x))
 
 
+_CONSTANTS: dict[str, Any] = {
+    "where": lambda x: tf.where(x > 2, tf.ones(3, x.dtype), x),
+    "where of a number": lambda x: tf.where(x > 2, tf.constant(1, x.dtype), x),
+    "where at the end": lambda x: tf.where(x > 2, x, tf.zeros(3, x.dtype)),
+    "maximum": lambda x: tf.maximum(tf.constant(2, x.dtype), x),
+    "minimum": lambda x: tf.minimum(tf.constant([2, 3, 1], x.dtype), x),
+    "operators": lambda x: (2 - x, tf.ones(3, x.dtype) * x, tf.constant(7, x.dtype) // (x + 1)),
+    "concat": lambda x: tf.concat([tf.zeros(2, x.dtype), x], 0),
+    "stack": lambda x: tf.stack([tf.constant(1, x.dtype), x[0]]),
+}
+
+
+@pytest.mark.parametrize("compiled", [None, True, False])
+@pytest.mark.parametrize("dtype", ["int64", "float64", "uint8"])
+@pytest.mark.parametrize("name", _CONSTANTS)
+def test_constants_have_their_dtypes(name: str, dtype: str, compiled: bool | None) -> None:
+    """In a traced function TensorFlow takes the dtype of the first operand, however it is written."""
+    function, x = _CONSTANTS[name], tf.constant([1, 2, 3], dtype)
+    graph = gc.compile(
+        function, source="tensorflow", to="tensorflow", args=(x,), return_backend_compiled_fn=compiled
+    )
+    assert_same(graph(x + 1), function(x + 1))
+
+
 def test_decisions_on_sizes_of_elements_run_uncompiled() -> None:
     def function(x: Any) -> Any:
         return [part * 2 for part in x[x > 0]]
