@@ -184,7 +184,7 @@ _TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
 def proposed_name(key: str) -> str:
     """Return the name that is proposed for the result of a call (``norm`` for the key ``linalg.norm``).
 
-    Methods of ufuncs propose the ufunc (``add`` for ``add.reduce``).
+    ``reduce``, ``accumulate`` and ``outer`` propose the name of the ufunc (``add`` for ``add.reduce``).
     """
     last = (
         key.rpartition(".")[2]
@@ -213,8 +213,8 @@ def normalize_arguments(
 
     Integers stay as they are in calls whose arguments are operands, in ``__getitem__`` and in SciPy. In
     other calls the first positional argument stays, unless the call takes only numbers (``np.zeros``). A
-    traced integer is guarded to have its current value. Raise `TracingError` if an argument is a Python
-    function.
+    traced integer is guarded to have its current value. Raise `TracingError` if an argument is a function
+    or a ``functools.partial``.
     """
     key = row_key(name)
     args, kwargs = map_structure(_scalar, args), map_structure(_scalar, kwargs)

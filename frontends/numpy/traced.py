@@ -1,7 +1,7 @@
 """Proxies for NumPy arrays and scalars while a function is recorded, with their sizes and layouts.
 
-They are no arrays, so C code has no memory to read their elements from. They pass ``isinstance(x,
-np.ndarray)``, and each public function, ufunc, method and operator of NumPy calls the recording.
+They are no arrays, so C code has no memory to read their elements from. They pass ``isinstance`` checks for
+the class that they replace, and functions, ufuncs, methods and operators of NumPy call the recording.
 """
 
 from __future__ import annotations

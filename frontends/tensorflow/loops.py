@@ -1,9 +1,9 @@
 """Lifts ``While`` of a traced graph to loop nodes.
 
 A loop that counts (``for i in tf.range(n)``, an RNN layer) becomes a ``scan``: its trip count is known
-before it starts, so gradients go through it in every target. Lists that its iterations read in order
-become scanned sequences, and lists that they fill in order become stacked outputs. Lists used in any other
-way are arrays in the carry.
+before it starts, so gradients go through it in every target. Lists that its iterations read in order become
+scanned sequences, and lists that they fill in order become stacked outputs. Most other lists are arrays in
+the carry.
 """
 
 from __future__ import annotations

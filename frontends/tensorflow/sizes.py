@@ -2,7 +2,7 @@
 
 TensorFlow asks for static sizes and computes with ``tf.shape`` for unknown ones. The user's code runs
 eagerly when it is not recorded, and expects a number from ``x.shape[0]``. It gets a :class:`SizeTensor`,
-which TensorFlow accepts wherever it accepts a scalar.
+which TensorFlow accepts as a scalar tensor.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Private names of torch.
 
-The frontend uses them through this module only, so a new version of torch changes no other file.
+They are collected here, because a new version of torch may change them.
 """
 
 from __future__ import annotations

@@ -123,10 +123,7 @@ _NAMES = {
 
 
 def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Return the node of the torch call that computes ``op``, a canonical operation in the check of a region.
-
-    Only the operations of :data:`_NAMES` have another name in torch.
-    """
+    """Return the node of the torch call for ``op``, a canonical operation in the check of a region."""
     name = _NAMES.get(op, op)
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
     given, named = _arguments(op, inputs, params)

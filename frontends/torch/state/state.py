@@ -1,8 +1,8 @@
 """State outside of the arguments: places that a function changes become inputs and outputs of its graph.
 
 The places are found by recording: whatever has changed after the run is state, and the function is recorded
-again with it as input. Everything is restored after each recording; the first call of the graph changes the
-places as the original would have done.
+again with it as input. The places are restored after each recording; the first call of the graph changes
+the places as the original would have done.
 """
 
 from __future__ import annotations

@@ -224,7 +224,7 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Any:
-    """Lift ``torch.nn.functional.rrelu``: random negative slopes in training, otherwise their mean."""
+    """Lift ``torch.nn.functional.rrelu``: random slopes below 0 in training, else the mean slope."""
     if not training:
         return b.leaky_relu(input, negative_slope=(lower + upper) / 2)
     slope = b.random_uniform(b.next_key(), shape=input.shape, low=lower, high=upper, dtype=input.dtype)

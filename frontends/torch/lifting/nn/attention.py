@@ -100,7 +100,7 @@ def embedding_renorm(
 def one_hot(b: TorchBuilder, input: Any, num_classes: Any = -1) -> Any:
     """Lift ``torch.nn.functional.one_hot``.
 
-    If ``num_classes`` is -1, a guard requires the largest index of the recorded call.
+    If ``num_classes`` is -1, guard that the largest index is that of the recorded call.
     """
     if isinstance(num_classes, int) and num_classes == -1:
         num_classes = b.recorded[0].shape[-1]
