@@ -89,7 +89,7 @@ def nearest_places(size: int, out: int, scale: float | None, exact: bool, small:
     """Return the index of the source element for each output element.
 
     It is the element at the start of the output element, or at its centre if ``exact``. The position is
-    computed in float32 from ``scale``, or from the sizes without one. For ``small`` images, as in torch,
+    computed in float32 from ``scale``, or from the sizes if that is None. For ``small`` images, as in torch,
     it is computed in integers from the sizes if the size stays the same or doubles, unless ``exact``.
     """
     positions = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
@@ -155,7 +155,8 @@ def antialias_taps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the source indices and the weights, both ``[out, taps]``, of resampling with antialiasing.
 
-    If the size shrinks, the filter is stretched by the ratio of the sizes. Unused taps have weight 0.
+    If the output samples are more than 1 apart, the filter is stretched by their distance. Unused taps have
+    weight 0.
     """
     step = source_step(size, out, scale, align_corners, real)
     width = max(step, real(1))

@@ -23,8 +23,8 @@ def key_text(key: tuple[Any, ...], rank: int) -> str:
     """Return the source of ``key``, with brackets, for an array of ``rank`` axes.
 
     The items of ``key`` are None, indices, and tuples ``(start, stop, step)``. Slices of whole axes at
-    the end are left out. Several of them at the start become ``...`` if the key has an item for each
-    axis.
+    the end are left out. If there are none, several of them at the start become ``...``, provided that the
+    key has an item for each axis.
 
     >>> key_text(((None, None, 1), (1, None, 1), None), 2)
     '[:, 1:, None]'
@@ -232,7 +232,7 @@ def rounded_literal(item: Any, op: str, dtype: str) -> Any:
     """Round the literal ``item`` to the half-precision ``dtype`` if the operation ``op`` needs that.
 
     Return anything but a literal, such as an array or a symbolic size, and operands of ``multiply`` and
-    ``divide`` unchanged. A number beyond the range of ``dtype`` becomes ``math.inf``.
+    ``divide`` unchanged. Numbers beyond the range of ``dtype`` become infinities.
     """
     if not isinstance(item, Operand) or item.spec is not None or op in _AS_THEY_ARE:
         return item

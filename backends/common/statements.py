@@ -110,11 +110,11 @@ def scan_with(
 
 
 def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
-    """Return ``loop`` with a ``range`` for each ``arange`` whose elements are only used as Python ints.
+    """Return ``loop`` with ``range`` in place of ``arange`` where the body needs only Python ints.
 
-    That is so if the body uses them only in parameters of operations, such as bounds of slices. Iterating
-    over a ``range`` is faster than over an array. The line of the ``arange`` is dropped if nothing else
-    uses it. A reversed loop is returned unchanged.
+    The body may use them in parameters of operations, such as bounds of slices, but not as arrays.
+    Iterating over a ``range`` is faster than over an array. The line of the ``arange`` is dropped if nothing
+    else uses it. A reversed loop is returned unchanged.
     """
     if node.params["reverse"]:
         return loop
@@ -132,7 +132,7 @@ def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
 
 
 def _is_read(block: Block, number: Value) -> bool:
-    """Return True if ``block`` returns ``number`` or has an operation that computes with it.
+    """Return True if ``block`` returns ``number`` or may compute with it.
 
     An operand of a loop or call counts only if the region reads it. A use as a parameter, such as the
     bound of a slice, does not count.

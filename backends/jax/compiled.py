@@ -130,7 +130,7 @@ def _settings() -> Iterator[str]:
 
 
 def _is_in_a_context() -> bool:
-    """Return True if a context manager of JAX is open in this thread, such as a mesh or a precision."""
+    """Return True if a context manager of JAX, such as a mesh, changes the settings of this thread."""
     seen: list[Any] = []
     # JAX has no public list of open contexts. A new thread has none, so its context is compared.
     context = config.trace_context

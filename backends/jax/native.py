@@ -81,9 +81,9 @@ _ALIGNMENT = 16
 def over_dlpack(array: Any, is_copied: bool = False) -> Any:
     """Return a JAX array that shares storage with ``array``, or with a copy of it if ``is_copied``.
 
-    On a GPU, an unaligned array is copied, too. Return None if the layout, dtype or device of ``array`` does
-    not allow sharing. The device must be JAX's default one, because an array elsewhere would move the
-    computation there, or mix devices.
+    A tensor of torch that is not contiguous, or unaligned on a GPU, is copied, too. Return None if the
+    layout, dtype or device of ``array`` does not allow sharing. The device must be JAX's default one, because
+    an array elsewhere would move the computation there, or mix devices.
 
     >>> import numpy as np
     >>> over_dlpack(np.arange(3, dtype="int32")).tolist()
@@ -419,8 +419,8 @@ def _register(cls: type) -> None:
 def _as_expected(check: Any, guard: Guard) -> Any:
     """Return a 0-d boolean array: True if ``check`` equals the recorded values of ``guard``.
 
-    Floats may differ by the tolerance of ``guard``. NaN equals NaN, and 0.0 differs from -0.0. Raise
-    ``GuardFailed`` if the shapes differ.
+    Floats may differ by the tolerance of ``guard``. NaN equals NaN. Otherwise the signs of real parts must be
+    equal, also those of zeros. Raise ``GuardFailed`` if the shapes differ.
     """
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:

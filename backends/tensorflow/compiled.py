@@ -40,11 +40,11 @@ class NotTraceable(Exception):
 
 
 def dropped_checks(graph: Any) -> list[Any]:
-    """Add boolean scalars to ``graph`` that are all True if no kernel of its operations would raise.
+    """Add boolean scalars to ``graph`` that are False where a kernel would raise and XLA does not.
 
     Return these scalars. Raise ``NotForXla`` if an operation with checks is in a loop, branch or inner
     function, if a check cannot be added, if XLA computes an operation differently, if a size depends on
-    elements, or if the call could not be repeated because it writes to variables.
+    elements, or if there are checks and ``graph`` writes to variables, so that it cannot be run again.
     """
     for kind in (node.op for node in _inner_nodes(graph)):
         if kind in _CHECKS:
@@ -283,9 +283,9 @@ _FLAGS = ("xla_cpu_enable_fast_min_max", "xla_allow_excess_precision")
 
 @functools.cache
 def why_not_exact() -> str:
-    """Return why XLA would return other numbers than TensorFlow's kernels; an empty string if it would not.
+    """Return what XLA computes differently from TensorFlow's kernels in a probe, or an empty string.
 
-    The first call compiles a probe, whose outcome is cached. TensorFlow reads ``XLA_FLAGS`` when it first
+    The first call compiles the probe, whose outcome is cached. TensorFlow reads ``XLA_FLAGS`` when it first
     compiles in a process, so flags that make XLA exact are set around the probe. They have no effect if
     something else was compiled before.
     """
@@ -447,10 +447,7 @@ _MAX_ERROR_LENGTH = 200
 
 
 def why_not_traced(problem: Exception) -> str | None:
-    """Return why a function that raised ``problem`` cannot be a ``tf.function``, or None.
-
-    None means that ``problem`` is an error of the function itself.
-    """
+    """Return why a function that raised ``problem`` cannot be a ``tf.function``, or None for other errors."""
     if isinstance(problem, tf.errors.OperatorNotAllowedInGraphError):
         return "it decides on the elements of an array"
     text = str(problem)

@@ -56,13 +56,7 @@ class TensorFlowDialect(CanonicalDialect):
         return cast.result(result, [value.dtype for value in node.outputs])
 
     def _operands(self, node: Node, text: Callable[[Any], Any], cast: _Cast) -> list[Any]:
-        """Return the inputs as text.
-
-        Numbers get the dtype that the operation is computed in: ``cast.to``, or that of the first array
-        that is not boolean. Bools stay bools unless ``cast.to`` is set. The text of a size always has a
-        dtype, except for a count. That of another number has one only if the number comes before that
-        array and the operation is no operator, since TensorFlow converts others itself.
-        """
+        """Return the inputs as text, with dtypes on the numbers that TensorFlow would convert differently."""
         arrays = [item.dtype for item in node.inputs if isinstance(item, Value) and item.dtype != "bool"]
         beside = cast.to or (
             arrays[0]

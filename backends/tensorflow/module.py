@@ -200,7 +200,7 @@ def _policy(graph: Any) -> dict[str, Any]:
 
 
 def _signature(graph: Any) -> list[Any]:
-    """Return the specs of the arguments of a call, each with a free first axis.
+    """Return the specs of the arguments of a call, with first axes of any size.
 
     If the arguments are keywords, the list has one dict of specs. Raise ``InvalidOption`` if a call takes
     values other than arrays, or both positional arguments and keywords.

@@ -63,8 +63,7 @@ class TensorFlowTarget(Target):
     def adopt(self, array: Any) -> Any:
         """Convert a weight to a tensor.
 
-        The result shares memory with a tensor of torch (by DLPack) if its alignment, dtype and device
-        allow that.
+        The result may share memory with a tensor of torch, by DLPack.
         """
         if not hasattr(array, "data_ptr"):
             return self.convert(array)
@@ -253,7 +252,8 @@ class TensorFlowTarget(Target):
 def _matches_recorded(check: Any, guard: Guard) -> Any:
     """Return a boolean tensor: True if ``check`` has the recorded elements.
 
-    NaN equals NaN, and 0.0 differs from -0.0. Floats may differ by the relative error ``guard.rounding``.
+    Floats may differ by the relative error ``guard.rounding``. NaN equals NaN. Otherwise the signs of real
+    parts must be equal, also those of zeros.
     Raise ``GuardFailed`` if the static shape of ``check`` excludes the recorded one.
     """
     expected = np.asarray(guard.expected)

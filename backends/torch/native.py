@@ -261,9 +261,9 @@ class TorchTarget(Target):
     ) -> Callable[..., Any]:
         """Compile by ``torch.compile``; ``static`` and ``text`` are ignored.
 
-        A function for which the compiler fails runs uncompiled, and a log line says so. Set the environment
-        variable of Inductor's cache folder if it is unset. Raise ``InvalidOption`` for options that
-        ``torch.compile`` does not have.
+        If the compiler fails before any graph break, the function runs uncompiled, and a log line says so.
+        Set the environment variable of Inductor's cache folder if it is unset and caching is on. Raise
+        ``InvalidOption`` for options that ``torch.compile`` does not have.
         """
         check_compiler_options("torch.compile", torch.compile, options)
         if _INDUCTOR_CACHE not in os.environ and (folder := cache_folder("inductor")) is not None:

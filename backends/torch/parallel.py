@@ -242,10 +242,10 @@ class TorchDataParallel(TorchTraining):
         return dict(zip(gradients, averaged)), {**metrics, **dict(zip(floating, averaged[len(gradients) :]))}
 
     def _require_one_size(self, sizes: Any) -> None:
-        """Raise ``CallMismatch`` if the batch sizes of the processes differ.
+        """Raise ``CallMismatch`` if the batch sizes of the processes clearly differ.
 
-        ``sizes`` contains the mean of the sizes and the mean of their squares. If it is not on the CPU,
-        nothing is checked.
+        ``sizes`` contains the mean of the sizes and the mean of their squares, which rounding errors may
+        change. If it is not on the CPU, nothing is checked.
         """
         # On a GPU, reading the sizes would wait for the exchange, so they are not checked there.
         if sizes.is_cpu:

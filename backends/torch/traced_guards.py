@@ -87,8 +87,8 @@ def _make_dependent(result: Any, holds: torch.Tensor, message: str) -> Any:
 def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
     """Return a 0-d bool tensor: True if ``check`` equals the recorded elements of ``guard``.
 
-    Floats may differ by ``guard.rounding``, relative to the recorded ones. NaN equals NaN, and 0.0 differs
-    from -0.0. Raise ``GuardFailed`` if the shapes differ.
+    Real floats may differ by ``guard.rounding``, relative to the recorded ones; NaN equals NaN, and 0.0
+    differs from -0.0. Other dtypes are compared by ``==``. Raise ``GuardFailed`` if the shapes differ.
     """
     expected = torch.tensor(guard.expected, dtype=check.dtype, device=check.device)
     if check.ndim != expected.ndim or any(size != other for size, other in zip(check.shape, expected.shape)):

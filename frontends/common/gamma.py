@@ -18,10 +18,10 @@ def lift_digamma(b: Any, x: Value) -> Any:
 
 
 def lift_polygamma(b: Any, degree: float, x: Value, at_infinity: float) -> Any:
-    """Return the derivative of order ``degree`` of the digamma function, ``at_infinity`` where x is infinite.
+    """Return the derivative of order ``degree`` of the digamma function, ``at_infinity`` at infinity.
 
     It is infinite or NaN at the poles 0, -1, -2, ..., and NaN everywhere for a degree that is negative or
-    no whole number. Order 0 is the digamma function itself, which is infinite at infinity.
+    no whole number. Order 0 is the digamma function itself, which ignores ``at_infinity``.
     """
     if degree < 0 or not float(degree).is_integer():
         return b.multiply(x, math.nan)

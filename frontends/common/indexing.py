@@ -42,8 +42,7 @@ def view_recipe(
     """Return the operations that take a view from a contiguous array of shape ``whole``.
 
     ``steps`` are the strides of the view and ``offset`` is the index of its first element, all counted in
-    elements. Return None if indexing and transposing cannot produce the view, as with repeated elements or
-    negative strides.
+    elements. Return None if no such operations are found, as with repeated elements or negative strides.
 
     >>> view_recipe((3,), (6,), 8, (4, 6))
     ViewRecipe(key=(slice(1, 4, 1), 2), order=None, shape=None)
@@ -347,8 +346,8 @@ def _of_vectors(node: Node) -> Picked:
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
     """Assume that the index arrays which the operations ``made`` of the call ``key`` read are in bounds.
 
-    Only index arrays that are inputs of the graph, perhaps reshaped or cast to int64, get an assumption.
-    It allows negative indices if the call does.
+    Only inputs of the graph, and copies of them by :func:`_as_given`, get an assumption. It allows negative
+    indices if the call does.
     """
     for node in made:
         picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)

@@ -37,8 +37,8 @@ def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
 
     ``numbers`` maps each loop index to its smallest and largest value. Each index is replaced by the
     bound that makes the comparison strictest. The result is True if it always holds. Return None if
-    ``condition`` is not a comparison by <, <=, > or >= that is linear in at least one of these indices,
-    or if the result was false while recording, as may happen for a loop without iterations.
+    ``condition`` is not a comparison by <, <=, > or >= of terms that are linear in these indices, if it reads
+    none of them, or if the result was false while recording, as may happen for a loop without iterations.
     """
     atom = _comparison(condition)
     if atom is None:
@@ -274,7 +274,7 @@ class LiftedRegions:
     def _called(self, node: Node) -> tuple[Value, ...] | None:
         """Lift a ``call`` node, or return None if its function cannot be lifted.
 
-        A function that is called again with the same operand specs is lifted once. If the function draws
+        Calls with the same operand specs, numbers and sizes share one lifted region. If the function draws
         random numbers, the first operand is the number of the call, from which its keys derive.
         """
         lifter, region = self.lifter, node.regions[0]
@@ -434,7 +434,7 @@ class LiftedRegions:
     def _numbers(
         self, node: Node, operands: list[Value], inputs: Sequence[Value]
     ) -> dict[Value, tuple[Any, Any]]:
-        """Map each input of a ``scan`` that iterates over an ``arange`` to its smallest and largest value.
+        """Map each input of a ``scan`` whose operand is an ``arange`` to the smallest and largest element.
 
         Return an empty dict for other nodes.
         """

@@ -563,8 +563,8 @@ class Lifter:
     def _bind(self, node: Node, result: Any, only: Value | None = None) -> None:
         """Set the outputs of ``node`` to ``result``, what its row returned, or only the output ``only``.
 
-        Raise :class:`UnsupportedOperation` if the number of results, a dtype or a recorded shape differs
-        from what the framework returned.
+        Raise :class:`UnsupportedOperation` if the number of results, or the dtype or recorded shape of an
+        output, differs from what the framework returned. A node without outputs is not checked.
         """
         recorded, lifted = list(iterate_structure(node.result)), list(iterate_structure(result))
         if not node.outputs:

@@ -392,8 +392,8 @@ def _abstract_results(
 ) -> tuple[Any, ...] | None:
     """Return the types of a call's results, with sizes that the lifting row of ``name`` infers.
 
-    Guard the conditions on sizes that the row requires. Return None if the row does not accept the call,
-    or if JAX raises for the current sizes.
+    Guard the conditions on sizes that the row requires, except those on loop indices. Return None if the row
+    does not accept the call, or if JAX raises for the current sizes.
     """
     from .lifting.driver import abstract_eval
 
@@ -485,8 +485,7 @@ _PLAIN = (
 def _is_static(item: Any) -> bool:
     """Return True if ``item``, which is an argument without arrays, may be stored in a recorded call.
 
-    That is so for numbers, also symbolic ones, strings, dtypes, types, slices, frozensets, empty containers
-    and functions with a derivative rule, but not for other functions and objects.
+    Functions may not, except those with a derivative rule, nor may containers with items.
     """
     if isinstance(item, (tuple, list, dict)):
         return not item

@@ -243,7 +243,7 @@ def _operator(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
 def _plain(number: Any, dtype: str) -> Any:
     """Return ``number`` as an int or float that acts on arrays of ``dtype`` in the same way, or None.
 
-    Return None unless ``number`` is a finite NumPy scalar of that dtype, an integer or float, and not
+    Return None unless ``number`` is a finite NumPy scalar of that dtype, a signed integer or float, and not
     -0.0.
     """
     if (
@@ -260,7 +260,7 @@ def _plain(number: Any, dtype: str) -> Any:
 def short_scalar(item: Any) -> Any:
     """Return a finite NumPy scalar as short text (``np.float32(0.5)``), and any other item unchanged.
 
-    Scalars of dtypes that NumPy itself lacks, such as bfloat16, are returned unchanged, too.
+    So are complex scalars, and those of dtypes that NumPy itself lacks, such as bfloat16.
     """
     if (
         not isinstance(item, np.generic)

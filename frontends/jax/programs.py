@@ -250,7 +250,7 @@ def read_error_check(
 
 
 def is_called_back(program: ClosedJaxpr) -> bool:
-    """Return True if each result of ``program`` depends on the result of a callback into Python."""
+    """Return True if all results of ``program`` are found to depend on callbacks into Python."""
     jaxpr = program.jaxpr
     made: set[Any] = set()
     for equation in jaxpr.eqns:

@@ -179,7 +179,7 @@ def record(request: Request) -> Recording:
     """Trace the function with symbolic sizes, and again with fixed sizes where JAX needs numbers.
 
     The state that the function may change is in the arrays of its models: variables of ``nnx`` and Keras,
-    and mutable collections of bound linen modules. If no weaker hypotheses would help after an exception,
+    and mutable collections of bound linen modules. If no other hypotheses would help after an exception,
     the exception propagates.
     """
     with recording_lock, restored_config():

@@ -216,7 +216,7 @@ def _larger_or_smaller(function: str, reflected: bool = False) -> Callable[[Any,
     """Return the method ``max`` (``function`` is ``"ge"``) or ``min`` (``"lt"``) of symbolic sizes.
 
     To keep sizes simple, the method returns one of its two operands, not an expression of both. It guards
-    the comparison unless that has the same outcome in every call. ``reflected`` swaps the operands.
+    the comparison if its outcome may change between calls. ``reflected`` swaps the operands.
     """
 
     def method(self: Any, other: Any) -> Any:
@@ -286,9 +286,8 @@ def _key(size: Size, frame: FrameType) -> int:
 def _is_broadcast(condition: Any, frame: FrameType) -> bool:
     """Return True if broadcasting in JAX is right although ``condition`` answers "not equal" without a guard.
 
-    That is so anywhere in ``broadcast_in_dim``. In ``definitely_equal``, if broadcasting calls it,
-    ``condition`` must compare a size with 1. Then either the hint of the size must not be 1, or each of
-    the sizes that broadcast with it must equal it or have the hint 1.
+    It is right in ``broadcast_in_dim``. In a call of ``definitely_equal`` by broadcasting, ``condition`` must
+    compare a size with 1, and the sizes that are broadcast must agree with the answer while recording.
     """
     (atom,) = condition.atoms()
     if frame.f_code.co_name in _SHORTCUTS:

@@ -91,8 +91,8 @@ rows.row("reshape")(reshape_text)
 def bitcast(x: Operand, *, dtype: Any, out: Any) -> str:
     """Write ``x.view(dtype)``.
 
-    Raise ``UnsupportedOperation`` if one of the dtypes has 64 bits and ``jax_enable_x64`` is off, because
-    JAX would then narrow it and change the bytes.
+    Raise ``UnsupportedOperation`` if one of the dtypes is missing while ``jax_enable_x64`` is off, such as
+    int64, because JAX would then narrow it and change the bytes.
     """
     for name in (x.dtype or "", out[0].dtype):
         if jax_dtype(name) != name:

@@ -13,7 +13,7 @@ from jax import lax
 def linspace(start: jax.Array | float, stop: jax.Array | float, num: int, dtype: jnp.dtype) -> jax.Array:
     """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included.
 
-    Each number is computed from the nearer end.
+    Each number is computed from the nearer end. A single number is ``start``.
     """
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)

@@ -106,7 +106,7 @@ def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int)
 
 
 def followed_where(taken: jax.Array, array: jax.Array) -> jax.Array:
-    """Return ``array`` with derivative 0 where ``taken`` is False. Arrays of integers are unchanged."""
+    """Return ``array`` with derivative 0 where ``taken`` is False. Integers and bools are unchanged."""
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         return array
     followed = jax.custom_jvp(lambda array, taken: array)

@@ -102,7 +102,7 @@ def grouped_conv_channels_last(
     dilation: tuple[int, ...] | None = None,
     groups: int,
 ) -> jax.Array:
-    """Convolve as ``conv_channels_last`` does; on a CPU, depthwise convolutions are computed by sums."""
+    """Convolve as ``conv_channels_last`` does; on a CPU, small depthwise kernels are computed by sums."""
     rank = x.ndim - 2
     # Sizes are symbolic under ``jax.export``.
     known = all(isinstance(size, int) for size in x.shape)

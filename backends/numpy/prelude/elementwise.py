@@ -152,8 +152,8 @@ def trigamma(x: np.ndarray) -> np.ndarray:
 def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Compute the Hurwitz zeta function.
 
-    It is infinite where ``x`` is 1, and for ``x`` above 1 at the poles ``q`` = 0, -1, -2, ... It is NaN where
-    ``x`` is below 1 or ``q`` is inf.
+    It is NaN where ``x`` is below 1 or ``q`` is inf. Otherwise it is infinite where ``x`` is 1, and at the
+    poles ``q`` = 0, -1, -2, ...
     """
     dtype = np.result_type(x, q)
     x, q = np.broadcast_arrays(x, q)

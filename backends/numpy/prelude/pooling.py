@@ -184,7 +184,8 @@ def interpolate(
     """Resample the spatial axes of ``x`` to ``size``.
 
     ``method`` is "nearest", "nearest-exact", "linear", "cubic" or "lanczos". ``scales`` has the factor by
-    which source positions along each axis are computed. None is the ratio of the sizes.
+    which source positions along each axis are computed, unless ``align_corners`` is True. None is the ratio
+    of the sizes.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")

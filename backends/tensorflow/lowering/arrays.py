@@ -139,10 +139,9 @@ def permute_dims(x: Operand, *, axes: tuple[int, ...]) -> str:
 
 @rows.row("reshape")
 def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """Write ``tf.reshape``, or a simpler function if only axes of size 1 change.
+    """Write ``tf.reshape``, or ``tf.expand_dims`` or ``tf.squeeze`` if that suffices.
 
-    It is ``tf.expand_dims`` for one new axis, and ``tf.squeeze`` for removed axes. ``tf.reshape`` gets -1
-    for a size that the others determine.
+    ``tf.reshape`` gets -1 for a size that the others determine.
     """
     new = added_axes(x.shape, out[0].shape)
     if len(new) == 1:

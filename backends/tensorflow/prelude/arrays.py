@@ -241,10 +241,11 @@ def scatter_along(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> tf.Tensor:
-    """Return ``x`` with ``values``, broadcast, written along ``axis``, as ``numpy.put_along_axis`` does.
+    """Return ``x`` with ``values`` written along ``axis`` at ``indices``, to which they broadcast.
 
-    ``reduce`` is "sum", "mean", "prod", "max" or "min" and combines several values for one element. With
-    ``include_self``, the old element takes part. If ``reduce`` is None, values overwrite.
+    On the other axes, element ``i`` of ``indices`` belongs to element ``i`` of ``x``. ``reduce`` is "sum",
+    "mean", "prod", "max" or "min" and combines several values for one element. With ``include_self``, the
+    old element takes part. If ``reduce`` is None, values overwrite.
     """
     if len(x.shape) == 0:
         return scatter_along(

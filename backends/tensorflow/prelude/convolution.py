@@ -120,9 +120,9 @@ def conv_unpadded(
 def grouped_conv2d(
     x: tf.Tensor, kernel: tf.Tensor, *, groups: int, dilations: Sequence[int], **options: Any
 ) -> tf.Tensor:
-    """Call ``tf.raw_ops.Conv2D`` with several groups, and compute its gradient group by group.
+    """Call ``tf.raw_ops.Conv2D`` with several groups, with the gradient of ``conv_by_groups``.
 
-    TensorFlow has no CPU kernel for its own gradient.
+    TensorFlow has no CPU kernel for the gradient of the operation.
     """
 
     @custom_gradient

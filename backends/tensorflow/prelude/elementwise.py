@@ -119,8 +119,8 @@ def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
 def fmod(x1: Any, x2: Any) -> tf.Tensor:
     """Compute the remainder of the division of ``x1`` by ``x2`` with the quotient rounded towards 0.
 
-    It has the sign of ``x1``. Floats have the gradient of ``x1 - x2 * trunc(x1 / x2)``;
-    ``tf.truncatemod`` has none.
+    It has the sign of ``x1``. Floats have the gradient of ``x1 - x2 * trunc(x1 / x2)`` where that is finite,
+    and 0 elsewhere; ``tf.truncatemod`` has none.
     """
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
@@ -664,8 +664,8 @@ def xlogy(x: Any, y: Any) -> tf.Tensor:
 def zeta(x: Any, q: Any) -> tf.Tensor:
     """Compute the Hurwitz zeta function.
 
-    The result is infinite if ``x`` is 1 and at the poles ``q`` = 0, -1, -2, ... It is NaN if ``x < 1`` or
-    ``q`` is positive infinity.
+    The result is NaN if ``x < 1`` or ``q`` is positive infinity. Otherwise it is infinite if ``x`` is 1 and
+    at the poles ``q`` = 0, -1, -2, ...
     """
     x, q = in_one_type(x, q)
     below = q < 0

@@ -97,7 +97,7 @@ def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
     """Compute the condition number of the matrices in the last two axes, which is 0 for empty matrices.
 
     For ``ord`` 2 and -2, it is a quotient of singular values. Otherwise it is ``norm(x) * norm(inv(x))``,
-    and a singular matrix raises an error.
+    for which TensorFlow raises an error on a CPU if a matrix is singular.
     """
     if ord in (2, -2):
         values = tf.linalg.svd(x, compute_uv=False)

@@ -220,8 +220,8 @@ def max_over_windows(
 def chosen_elements(elements: tf.Tensor, place: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the first maximum of ``elements`` along the last axis, and the element of ``place`` there.
 
-    NaN is the maximum. ``inside`` masks the valid elements. If no valid element is above the smallest
-    value of the dtype, the place is that of the first valid element.
+    NaN is the maximum. ``inside`` masks the valid elements. If no element is above the smallest value of the
+    dtype, the first valid element counts as the maximum.
     """
     score = elements if elements.dtype.is_floating else tf.cast(elements, tf.int64)
     nan = score != score
@@ -485,8 +485,8 @@ def filtered_neighbours(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return indices and weights [out, taps] of the source elements for resampling with antialiasing.
 
-    If the size shrinks, the filter widens by the ratio of the sizes, so that it suppresses frequencies
-    that the output cannot represent.
+    If the output samples are more than 1 apart, the filter is stretched by their distance, so that it
+    suppresses frequencies that the output cannot represent.
     """
     step = step_between(n, out, scale, align_corners, real)
     width = tf.maximum(step, 1)
@@ -546,7 +546,8 @@ def interpolate(
     """Resample the spatial axes of ``x`` to ``space``.
 
     ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".
-    ``scales`` are the factors from which positions are computed; None computes them from the sizes.
+    ``scales`` are the factors from which positions are computed, unless ``align_corners`` is True; None
+    computes them from the sizes.
     ``antialias`` widens the filter if the image becomes smaller. The dtype of ``x`` is preserved.
     """
     scales = scales or (None,) * len(space)

@@ -485,7 +485,7 @@ def covariance(
 
     Columns are weighted by the counts ``fweights`` and the importances ``aweights``. The divisor is the
     sum of the weights, by default the number of columns, minus ``correction``, which is multiplied by the
-    weighted mean of ``aweights`` if they are given.
+    weighted mean of ``aweights`` if they are given. For real ``x`` it is at least 0.
     """
     rows = tf.reshape(x, [1, -1]) if len(x.shape) < 2 else x
     weights = tf.ones([size(rows, 1)], rows.dtype)
@@ -505,7 +505,8 @@ def covariance(
 def corrcoef(x: tf.Tensor) -> tf.Tensor:
     """Compute the Pearson correlation matrix of the rows of ``x``, clipped to [-1, 1].
 
-    For a vector it is a scalar: 1, or NaN if all elements are equal.
+    For a vector it is a scalar, the variance divided by itself. Real and imaginary parts of complex numbers
+    are clipped separately.
     """
     covariances = covariance(x)
     if len(x.shape) < 2:

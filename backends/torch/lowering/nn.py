@@ -637,7 +637,7 @@ rows.table(
 def _mode(method: str, rank: int, antialias: bool) -> str:
     """Return torch's name for interpolation by ``method`` over ``rank`` axes.
 
-    Raise ``UnsupportedOperation`` if torch does not support it.
+    Raise ``UnsupportedOperation`` for methods that torch does not have for this rank.
     """
     if method.startswith("nearest") and 1 <= rank <= 3:
         return method
@@ -658,7 +658,7 @@ def _interpolate(
     """Write ``F.interpolate``, or with ``scales`` the kernel that it calls, which takes both scales and size.
 
     Raise ``UnsupportedOperation`` unless ``x`` has a batch and a channel axis before the axes of ``size``,
-    or if torch does not support the method.
+    or for methods that torch does not have for their number.
     """
     mode = _mode(method, len(size), antialias)
     if x.ndim != len(size) + 2:

@@ -247,9 +247,8 @@ def symbolic_associative_scan(
 ) -> Callable[..., Any]:
     """Return an ``associative_scan`` that binds the primitive while calls of this thread are recorded.
 
-    It calls ``original`` instead in other threads, while ``is_traced()`` is False, and for a negative
-    ``axis`` with ``reverse``. It also does so if an array in ``elems`` is not one of JAX, if their lengths
-    along ``axis`` differ, or if ``fn`` cannot be traced for a symbolic length.
+    It calls ``original`` instead in other threads, while ``is_traced()`` is False, and for calls that the
+    primitive cannot express.
     """
     thread = threading.get_ident()
 
@@ -273,11 +272,7 @@ def symbolic_associative_scan(
 
 
 def _common_axis(leaves: list[Any], axis: Any) -> int | None:
-    """Return ``axis`` as a nonnegative int, or None for calls that JAX has to reject.
-
-    These have no leaves, a leaf that is not a JAX array, an axis out of bounds, or different lengths along
-    the axis.
-    """
+    """Return ``axis`` as a nonnegative int, or None for leaves or an axis that the primitive cannot take."""
     if not leaves or not all(hasattr(leaf, "aval") for leaf in leaves) or type(axis) is not int:
         return None
     axis = axis % leaves[0].ndim if -leaves[0].ndim <= axis < leaves[0].ndim else leaves[0].ndim

@@ -44,8 +44,8 @@ def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a ``fori_loop`` that becomes a ``scan``, which has reverse mode, if a bound is symbolic.
 
     It calls ``original`` in other threads, and unless each bound is an int or symbolic. If ``upper`` is
-    less than ``lower`` in the recorded call, there are no iterations. Whether it is less is guarded, unless
-    ``lower`` is 0. The scan ignores ``unroll``.
+    less than ``lower`` in the recorded call, there are no iterations. If that may change between calls, it is
+    guarded. The scan ignores ``unroll``.
     """
     thread = threading.get_ident()
 

@@ -467,7 +467,7 @@ def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = N
     """Lift ``jax.numpy.take`` along one axis in the default mode.
 
     Indices out of bounds select JAX's fill value (see ``default_fill``), unless they are an input of the
-    graph. Unsigned indices are accepted only if they are known to be in bounds.
+    graph. Other unsigned indices are accepted only if they are known to be in bounds.
     """
     if (
         not isinstance(axis, int)

@@ -150,7 +150,7 @@ class SliceIndices:
         return steps if start is None else b.add(start, steps)
 
     def _start(self, axis: int, clip: bool) -> Any:
-        """Return the start indices along an axis, clipped so that slices are in bounds; None if all are 0.
+        """Return the start indices along an axis, clipped so that slices are in bounds; None means zeros.
 
         If ``clip`` is False and indices may be out of bounds, append to ``inside`` which of them were not.
         """
