@@ -223,7 +223,7 @@ def in_check() -> bool:
         return False
     around = nodes_around(frame.f_code, frame.f_lasti)
     # The exception may be caught, and the function may go on.
-    if any(isinstance(node, ast.Try) for node in around):
+    if any(isinstance(node, _HANDLES) for node in around):
         return False
     return _only_raises(next((node for node in reversed(around) if isinstance(node, ast.stmt)), None))
 

@@ -8,6 +8,7 @@ import types
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from types import CodeType
+from typing import Any
 
 from ...ir.node import Instruction, Node, Origin
 
@@ -98,14 +99,20 @@ def globals_read(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def texts_of(code: types.CodeType) -> frozenset[str]:
-    """Return the string constants of ``code`` and functions inside it, without those in constant tuples.
+    """Return the string constants of ``code`` and functions inside it, and those in constant tuples and sets.
 
-    >>> sorted(texts_of((lambda x: x["scale"] if "shift" in x else 0).__code__))
-    ['scale', 'shift']
+    >>> sorted(texts_of((lambda x: x["scale"] if "shift" in x else ("a", ("b", 1))).__code__))
+    ['a', 'b', 'scale', 'shift']
     """
-    return frozenset(item for item in code.co_consts if isinstance(item, str)).union(
-        *map(texts_of, _inner(code))
-    )
+    return frozenset(_strings(code.co_consts)).union(*map(texts_of, _inner(code)))
+
+
+def _strings(items: Iterable[Any]) -> Iterator[str]:
+    for item in items:
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, (tuple, frozenset)):
+            yield from _strings(item)
 
 
 @functools.lru_cache(maxsize=_MOST_CODES)

@@ -301,6 +301,10 @@ def writes(nodes: Iterable[ast.AST]) -> Names:
     """Return the variables that statements assign, import, define or delete.
 
     Variables of functions and classes inside, and loop variables of comprehensions, do not count.
+
+    >>> code = "match x:\\n  case {1: a, **rest}:\\n    b = [c for c in a]"
+    >>> sorted(writes(ast.parse(code).body))
+    ['a', 'b', 'rest']
     """
     found: set[str] = set()
     for node in nodes:
@@ -310,6 +314,8 @@ def writes(nodes: Iterable[ast.AST]) -> Names:
             found.add(node.name)
         elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
             found |= {node.name} if node.name is not None else set()
+        elif isinstance(node, ast.MatchMapping):
+            found |= {node.rest} if node.rest is not None else set()
         elif isinstance(node, ast.alias):
             found.add(node.asname or node.name.partition(".")[0])
         if isinstance(node, _COMPREHENSIONS):
