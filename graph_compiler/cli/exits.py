@@ -100,7 +100,7 @@ def _place_of(problem: BaseException) -> str:
 
 
 def ending(command: Command) -> Command:
-    """Decorate a command: an exception becomes a line on stderr, or JSON on stdout, and an exit code.
+    """Decorate a command: an error becomes a line on stderr, or JSON on stdout, and an exit code.
 
     The command returns the data that ``--json`` prints. If it returns a dict with a nonzero ``"exit"``,
     that is the exit code.

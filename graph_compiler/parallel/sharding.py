@@ -192,7 +192,9 @@ class Sharded:
 
     @public
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
-        """Call ``graph.functional`` over the mesh. Return the result, or ``(result, state)``.
+        """Call ``graph.functional`` over the mesh.
+
+        Return the result; or ``(result, state)`` if the call changes state.
 
         Raises:
             CallMismatch: The batch does not divide into the devices.

@@ -1,4 +1,4 @@
-"""Limit on the number of variants. Calls beyond it are run by the original if it can run them."""
+"""Limit on the number of variants. By default the original runs the calls beyond it that it can run."""
 
 from __future__ import annotations
 

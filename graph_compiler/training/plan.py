@@ -156,8 +156,8 @@ _NEAR_ZERO = 1e-6
 class TrainingPlan:
     """Everything of a training state that never changes: the model, the optimizer and the options.
 
-    :meth:`step`, :meth:`compute` and :meth:`apply` mutate no Python object. In JAX they are pure functions
-    of arrays (``StepState`` is a pytree), which can be transformed and compiled.
+    In JAX, :meth:`step`, :meth:`compute` and :meth:`apply` are pure functions of arrays (``StepState`` is a
+    pytree), which can be transformed and compiled.
 
     graph: the model.
     engine: training engine of its target.

@@ -202,8 +202,8 @@ def _initial_arrays(plan: TrainingPlan, patterns: Sequence[str]) -> StepState:
     """Copy the arrays of the plan's graph into the groups of a new ``StepState``.
 
     Raise ``InvalidOption`` if nothing can be trained, ``patterns`` is a string or has a pattern that matches
-    no parameter, or a complex parameter is not frozen. Raise ``NotCompilable`` if the model keeps state that
-    is not an array.
+    no trainable parameter, or a complex parameter is not frozen. Raise ``NotCompilable`` if the model keeps
+    state that is not an array.
     """
     graph, engine = plan.graph, plan.engine
     places = {name: _state_array(graph, name, item) for name, item in state_of(graph.variants).items()}

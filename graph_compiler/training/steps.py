@@ -138,7 +138,7 @@ def _placed_batch(state: TrainState, batch: Any) -> Batch:
 
 
 def _run_program(state: TrainState, kind: str, taken: Batch) -> tuple[StepState, Any]:
-    """Run the program of ``kind`` ``"step"`` or ``"compute"``, compiled once for each batch structure."""
+    """Run the program of ``kind`` ``"step"`` or ``"compute"``, and compile it first if none is stored."""
     plan, is_last = state.plan, state.is_last
     # A program contains the checks of the variants that exist when it is compiled.
     key = (kind, taken.tree, is_last, plan.checked_variants)

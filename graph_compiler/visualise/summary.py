@@ -213,8 +213,8 @@ class ModuleRow:
     kind: name of its class; empty if it is not found.
     depth: number of modules that contain it.
     operations: number of operations. Those in loops and branches count once.
-    outputs: specs of the arrays that are used outside of the module, as ``"float32[2, 4]"``; ``"…"`` instead
-        of more than three.
+    outputs: distinct specs of the arrays that are used outside of the module, as ``"float32[2, 4]"``;
+        ``"…"`` after the third if there are more.
     parameters: number of elements of its parameters and buffers.
     trained: number of elements of trainable parameters.
     multiply_adds: None if the graph cannot be lifted, or if the module contains products in a ``while_loop``.
