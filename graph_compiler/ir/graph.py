@@ -522,20 +522,6 @@ class Graph:
         for value, _ in self.constants.values():
             yield value
 
-    def symbols(self) -> Iterator[Symbol]:
-        """Yield the symbols of sizes in operands and parameters of nodes, in outputs and in guards.
-
-        Shapes of arrays are not included. A region contributes only the sizes of the enclosing scope in its
-        ``sizes``. Symbols may repeat.
-        """
-        conditions = [guard.condition for guard in self.guards]
-        shared = [size for node in self.nodes for region in node.regions for size in region.sizes.values()]
-        for item in iterate_structure(
-            (conditions, self.outputs, shared, [(node.inputs, node.params) for node in self.nodes])
-        ):
-            if isinstance(item, Size):
-                yield from item.symbols()
-
     def numbers_of_sizes(self) -> set[Value]:
         """Return the Python numbers from which sizes in parameters of nodes are computed.
 
