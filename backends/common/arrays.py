@@ -94,7 +94,7 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
 
 
 def is_plain(array: np.ndarray[Any, Any]) -> bool:
-    """Return True if no subclass of ``np.ndarray`` gives ``array`` another meaning (mask, unit, matrix).
+    """Return False if ``array`` is of a subclass that may give it another meaning (mask, unit, matrix).
 
     ``np.memmap`` and JAX's subclass for literals count as plain.
 

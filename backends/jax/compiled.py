@@ -106,7 +106,7 @@ _WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
 
 
 def key_of(text: str, args: Iterable[Any]) -> str | None:
-    """Return a digest of ``text`` and everything else that a trace with ``args`` depends on.
+    """Return a digest of ``text``, the descriptions of ``args``, and the settings and versions of a trace.
 
     Return None if an argument or an imported package cannot be described, if a context manager of JAX is
     open, or if JAX is not to cache or compile programs.

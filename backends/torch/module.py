@@ -74,7 +74,7 @@ class FunctionalModule:
         return [self._current_parameters]
 
     def _current_parameters(self) -> Mapping[str, Any]:
-        """Return the current parameters by name, in the same dict object until a parameter is replaced."""
+        """Return the current parameters by name, in the same dict until a parameter or submodule changes."""
         if self._versions.now != self._versions_read:
             self._versions_read = self._versions.copy()
             if self._signature_now() != self._signature:

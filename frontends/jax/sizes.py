@@ -242,7 +242,7 @@ def _negate(answer: bool | None) -> bool | None:
 
 
 def _equal(left: Any, right: Any) -> bool | None:
-    """Return True if two sizes are equal in every call, False if they differ in every call, else None."""
+    """Return True if two sizes are found to be equal in every call, False if found to differ, else None."""
     if type(hint_of(right)) is float or type(hint_of(left)) is float:
         return True if left == right else None
     difference = left - right

@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtype: np.dtype) -> np.ndarray:
     """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included.
 
-    Each number is computed from the nearer end.
+    Each number is computed from the nearer end. A single number is ``start``.
     """
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)

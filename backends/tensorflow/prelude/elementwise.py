@@ -497,7 +497,7 @@ def logaddexp2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 def logit(x: tf.Tensor, eps: float | None = None) -> tf.Tensor:
     """Compute ``log(x / (1 - x))``, with ``x`` clamped to ``[eps, 1 - eps]`` if ``eps`` is given.
 
-    The derivative at 0 and 1 is infinite.
+    Without ``eps``, the derivative at 0 and 1 is infinite.
     """
     if eps is not None:
         x = tf.where(x < eps, like(eps, x), tf.where(x > 1 - eps, like(1 - eps, x), x))

@@ -291,10 +291,10 @@ def avg_pool(
 def lp_pool(
     x: tf.Tensor, ord: float, kernel: Sequence[Any], strides: Sequence[Any], ceil_mode: bool = False
 ) -> tf.Tensor:
-    """Compute the ``ord``-norm of each window.
+    """Compute ``sum(x ** ord) ** (1 / ord)`` over each window.
 
-    As in torch, elements are raised to ``ord`` with their signs, so a sum may be negative; its root is
-    then NaN unless ``ord`` is 1.
+    As in torch, it is NaN for a negative sum, unless ``1 / ord`` is an integer, and the sum over a window
+    that extends beyond the end is scaled to the size of a full window.
     """
     mean = avg_pool(tf.pow(x, ord), kernel, strides, None, ceil_mode)
     return power_of(tf.sign(mean) * tf.nn.relu(tf.abs(mean)) * tf.cast(math.prod(kernel), x.dtype), 1 / ord)
