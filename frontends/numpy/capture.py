@@ -1,8 +1,8 @@
 """Recording of each NumPy ufunc, function, method and operator that gets a traced array.
 
-Calls also run on real arrays. Sizes are symbolic numbers, and elements that Python reads become guards.
-Writing calls are known by name, and views by the memory of their results. Arrays that were written to are
-restored after the recording.
+Calls also run on the arrays behind the proxies. Sizes are symbolic numbers, and elements that Python reads
+become guards. Writing calls are known by name, and views by the memory of their results. Arrays that were
+written to are restored after the recording.
 """
 
 from __future__ import annotations
@@ -305,7 +305,7 @@ class NumpyCapture:
         gives_number: Callable[[], bool] = lambda: False,
         reads: bool = False,
     ) -> Any:
-        """Run a call on the real arrays, append its node, and return its result with arrays as proxies.
+        """Run a call on the arrays behind its proxies, append its node, and return the result with proxies.
 
         No node is appended if the call returns no new array or scalar, writes to no argument, and
         samples nothing. Raise :class:`TracingError` if the recording is over, if another call is
@@ -371,7 +371,7 @@ class NumpyCapture:
             )
 
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
-        """Call ``function`` on the real arrays.
+        """Call ``function`` on the arrays behind its proxies.
 
         If it raises, guard all input sizes and the elements of ``operands`` that are not floats, and raise
         again. For errors that depend on values (of linear algebra, arithmetic, or ``math``) guard floats,

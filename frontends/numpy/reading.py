@@ -57,7 +57,7 @@ class UnrecordedIterations:
     """Runner of loop iterations that are not recorded, with a graph made of the recorded ones.
 
     loaded: loads a recorded graph as a function.
-    any: True once iterations were run in this way.
+    any: True once iterations were run.
     """
 
     def __init__(self, loaded: Callable[[Graph], Callable[..., Any]]) -> None:

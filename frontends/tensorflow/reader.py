@@ -541,9 +541,10 @@ class GraphReader:
     def seen(self, operation: Any, operands: Sequence[TensorValue]) -> list[Any]:
         """Return the results of an operation on the arrays of the call.
 
-        A result whose shape is known beforehand is computed on demand. If a hypothetical operation raises
-        ``InvalidArgumentError`` (such as one that reads a row of an array without rows), empty arrays are
-        replaced by zeros with every size at least 1. If that fails too, the results are zeros.
+        A result whose shape is known beforehand is computed on demand. If a hypothetical operation with
+        results of known rank raises ``InvalidArgumentError`` (such as one that reads a row of an array
+        without rows), empty arrays are replaced by zeros with every size at least 1. If that fails too, the
+        results are zeros.
         """
         if (later := made_later(operation, operands)) is not None:
             return [later]

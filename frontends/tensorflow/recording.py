@@ -382,8 +382,8 @@ class _TracingAttempt:
     def _trace(self, trace: TensorFlowTrace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """Run the function on placeholders; return the leaves of its result (values and sizes) and its tree.
 
-        If the call updates containers, the result is a pair of the function's result and the new objects.
-        Sets ``firsts``, ``containers`` and ``state``.
+        If the call changes containers or places of state, the result is a pair of the function's result and
+        the new objects. Sets ``firsts``, ``containers`` and ``state``.
         """
         names = input_names(_python_callable(self.request.function), self.request.args, self.tree)
         arrays = [

@@ -286,7 +286,7 @@ class TensorFlowTrace:
         return elements
 
     def shape(self, tensor: Any) -> Any:
-        """Return the shape of ``tensor`` for the code that asks.
+        """Return the shape of ``tensor`` for the code that reads it.
 
         TensorFlow and Keras see the static shape. The user's code, and code of Keras that needs numbers,
         sees symbolic sizes instead of unknown ones. For tensors of inner functions see

@@ -107,7 +107,8 @@ class KeySizes:
         self.asked = set(self.fixed)
 
     def of(self, graph: Graph, value: Value) -> list[tuple[Size, Origin]]:
-        """Return the symbols of the new input ``value`` that must be plain numbers, and what asked for them.
+        """Return the sizes of the new input ``value`` that must be plain numbers, each with the reason's
+        origin.
 
         These are all of its sizes if ``plain`` is True, else those in ``fixed``.
         """

@@ -432,7 +432,7 @@ def _run(
 ) -> tuple[Any, RunResults | None]:
     """Run the function with recorded arguments.
 
-    The second result is what a second run is compared with; None if the function has not asked
+    The second result is what a second run is compared with; None if the function has not called
     ``is_compiling()``.
     """
     capture, (args, kwargs) = reads.capture, call

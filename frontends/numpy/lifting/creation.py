@@ -393,7 +393,7 @@ def _with_statistic(
 ) -> Value:
     """Pad both sides of an axis with a statistic: the maximum, minimum or mean.
 
-    It is computed over ``lengths`` elements at each end of the axis; None stands for all elements.
+    It is computed over ``lengths`` elements at each end of the axis; None means all elements.
     """
     parts = [
         cut(b, x, axis, None, lengths[0]),

@@ -30,9 +30,10 @@ def packbits(b: NumpyBuilder, a: Any, /, axis: Any = None, bitorder: str = "big"
 
 @rows.row("unpackbits")
 def unpackbits(b: NumpyBuilder, a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
-    """Lift ``numpy.unpackbits``. The first ``count`` bits are kept, or zeros are appended.
+    """Lift ``numpy.unpackbits``.
 
-    A negative ``count`` removes bits from the end.
+    Bits after the first ``count`` are cut off, or zeros are appended. A negative ``count`` removes bits from
+    the end.
     """
     x, along = _line(b, a, axis)
     bits = b.unpackbits(x, axis=along, bitorder=bitorder)

@@ -258,7 +258,7 @@ def cast(b: TensorFlowBuilder, x: Any, *, DstT: Any, Truncate: bool = False, **_
 
 @rows.row("Bitcast")
 def bitcast(b: TensorFlowBuilder, x: Any, *, type: Any, **_: Any) -> Any:
-    """Lift ``Bitcast``. If the item sizes differ, the last axis holds the parts of one larger element."""
+    """Lift ``Bitcast``. If the item sizes differ, the last axis has the parts of one larger element."""
     x, dtype = b.array(x), type
     have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
     if have == want:

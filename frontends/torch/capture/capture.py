@@ -176,8 +176,7 @@ class Capture(TorchFunctionMode):
         """Record inside of the block, and undo what the function did to torch and to tensors.
 
         Settings, random states, gradients and the contents of written tensors are restored after it. Raise
-        ``TracingError`` if the function left a setting or a gradient changed, or if a write cannot be
-        recorded because other code or another captured tensor shares the memory.
+        ``TracingError`` for changes that a graph would not make, such as to settings.
         """
         try:
             with (
@@ -208,7 +207,7 @@ class Capture(TorchFunctionMode):
         """Complete and return the graph, with the function's result and its changes to containers and places.
 
         Raise ``TracingError`` if the result hides a recorded tensor or size in an object that is no
-        container, or if an input that is written to shares memory with another array.
+        container, or if a write to shared memory cannot be recorded.
         """
         graph = self.recorder.graph
         updates = containers.updates(self.rewritten_state())

@@ -184,8 +184,8 @@ def prefixes(
 
     ``operator(*before, *leaves, *additional_inputs)`` combines all elements of arrays along ``dim`` at
     once. After ``k`` iterations each element is combined with the ``2**k - 1`` elements before it.
-    Iterations that reach beyond the beginning change nothing, so a recording holds for arrays of up to
-    twice the recorded length; a guard excludes longer ones.
+    Iterations that reach beyond the beginning change nothing, so a recording holds up to a power of 2 that
+    is at least twice the recorded length. A guard excludes longer arrays.
     """
     count = leaves[0].shape[dim]
     # Arrays of up to twice the recorded length fit.

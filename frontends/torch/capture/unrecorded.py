@@ -155,10 +155,10 @@ def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any])
 def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Record a tensor that shares storage with a recorded value but was made by no recorded call.
 
-    Examples are ``nn.Parameter(x)``, ``x.as_subclass`` and a saved tensor. Gradients through a tensor of
-    another class become an error in the graph. Raise ``TracingError`` if no recorded value has the same
-    dtype, shape, strides and offset in that storage, or if that value is an input or weight and the tensor
-    is a plain one without a gradient; the next attempt then records kernels or views instead.
+    Examples are ``nn.Parameter(x)``, ``x.as_subclass`` and a saved tensor. Gradients through user-defined
+    subclasses become an error in the graph. Raise ``TracingError`` if no recorded value has the same dtype,
+    shape, strides and offset in that storage, or if no recorded call made that value and the tensor is a
+    plain one without a gradient; the next attempt then records kernels or views instead.
     """
     seen = capture.memory.same(tensor)
     if seen is None or (

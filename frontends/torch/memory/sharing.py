@@ -152,7 +152,7 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 
 
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
-    """Refuse an in-place call that writes to elements of another operand, or several times to an element.
+    """Refuse a write in place to elements of an operand of another geometry, or several times to an element.
 
     In a graph for another framework, raise ``TracingError``. A graph for torch replays the call, and is
     only barred from other targets. ``fill_`` and ``zero_`` may write several times to an element, and an

@@ -177,9 +177,9 @@ def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
 def _buffers_of_new_instance(module: torch.nn.Module, keys: Iterable[str]) -> Buffers:
     """Return the buffers ``keys`` of a new instance of the class of ``module``, and log the call.
 
-    Return an empty dict if a constructor argument is not an attribute of the module, if the module has more
-    than ``_LARGEST`` elements, or if the instance differs from it. Buffers that were written to after the
-    constructor are left out.
+    Return an empty dict if a constructor argument is not an attribute of the module, if its parameters have
+    more than ``_LARGEST`` elements, or if the instance differs from it. Buffers that were written to after
+    the constructor are left out.
     """
     arguments = _arguments_of(module)
     if arguments is None or sum(parameter.numel() for parameter in module.parameters()) > _LARGEST:

@@ -513,7 +513,7 @@ def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: Reacha
 
 
 def drop_nested(known: Sequence[StatePlace]) -> tuple[StatePlace, ...]:
-    """Drop the places that are inside of what another place holds, because that is read as a whole.
+    """Drop the places inside of the contents of another place, which is read with all its contents.
 
     Of places that contain each other, keep the first.
     """
