@@ -393,7 +393,7 @@ class NarrowedNumbers(UserWarning):
 class InvalidGraph(GraphCompilerError):
     """Raised when a graph breaks a rule of the intermediate representation.
 
-    This is a bug in a pass or row, not in your code.
+    The fault is in a pass or row.
 
     Cause: a pass, also one of your own (``passes=``), returned a block that the verifier rejects.
     Fix: mend the pass; the message names the node and the rule.

@@ -282,9 +282,9 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         """Run the original and each variant on random inputs, and compare what they compute.
 
         Results, arguments and buffers are compared, and all state is restored after it. Inputs have the
-        recorded dtypes and ranks, values in the recorded range, and recorded and other sizes. Sizes that
-        were equal stay equal. Sizes that the original rejects or a guard excludes are skipped, and so are
-        variants whose environment guards or state no longer hold. If a graph for another framework draws
+        recorded dtypes and ranks, recorded and other sizes, and usually values in the recorded range. Sizes
+        that were equal stay equal. Sizes that the original rejects or a guard excludes are skipped, and so
+        are variants whose environment guards or state no longer hold. If a graph for another framework draws
         random numbers, only structure, shapes and dtypes are compared.
 
         Args:

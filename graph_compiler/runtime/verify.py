@@ -55,8 +55,8 @@ def synthetic_leaves(
 
     sizes: other sizes by recorded size; sizes without an entry keep their recorded value.
 
-    Values lie in the recorded ranges. Arguments that were one array while recording are one array again,
-    and all have the properties that the recording assumes.
+    ``reference.fresh`` draws the values by the recorded ranges, and ``reference.with_facts`` sets properties
+    that the recording assumes. Arguments that were one array while recording are one array again.
     """
     graph, ranges = recorded.graph, iter(recorded.ranges)
     kinds = leaves_of(graph.input_tree)
@@ -665,7 +665,7 @@ def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs
 
 
 class Outcome:
-    """Everything that a call returns or may have changed, for comparison.
+    """Result of a call, and its arguments and the parameters after it, for comparison.
 
     result: the result itself.
     parts: the structure of the result, the dtypes, and NumPy copies of arrays and floats by label.

@@ -280,7 +280,7 @@ def flatten(
     """Return the leaves of ``value`` in order, and the tree that rebuilds ``value`` from them.
 
     is_leaf: returns True for the arrays.
-    open_objects: returns True for objects whose attributes are searched for leaves. An object without
+    open_objects: returns True for objects whose attributes may be searched for leaves. An object without
         leaves becomes a static value, unless it consists only of Python values.
     always: returns True for objects that become branches even if they hold no leaf.
 
