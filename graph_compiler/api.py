@@ -315,7 +315,7 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
     """Record a callable and return it as a flat graph for another framework.
 
     All options of :func:`compile` can be passed. A transformers model without ``args`` and ``kwargs`` is
-    recorded now with its own dummy inputs if it runs on them, otherwise at its first call.
+    recorded now if it runs on inputs derived from its dummy inputs, otherwise at its first call.
 
     Args:
         objs: As in :func:`compile`.

@@ -120,7 +120,7 @@ class CallConverter:
     def native(self, array: Any) -> Any:
         """Convert an array to one of the target that shares no memory with it.
 
-        An object that the target cannot convert is returned unchanged.
+        An object that is no array is returned unchanged.
         """
         # NumPy scalars, which have no ``__setitem__``, are converted as 0-d arrays.
         native = self.target.convert(

@@ -572,7 +572,8 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
 
         Returns:
             The result; or ``(result, state)`` if a call changes state. ``state`` is a dict of new values:
-                buffers and other state by name, changed arguments by their position.
+                buffers and other state by name, changed arguments by their position, and new items of changed
+                containers as a tuple under ``"arguments"``.
 
         Raises:
             GuardFailed: No recorded variant fits, or a guard on values does not hold.

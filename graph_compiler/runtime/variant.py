@@ -50,7 +50,8 @@ class VariantRecording:
 
     graph: the recorded graph, in calls of the source framework or in canonical operations.
     weights: access to the arrays of the user's model.
-    ranges: minimum and maximum of each array of the recorded call; empty if loaded from a file.
+    ranges: minimum and maximum of each array of the recorded call, zeros if it has none; empty if loaded
+        from a file.
     counts: beginning of a sentence, such as ``"3 calls recorded, "``; may be empty.
     """
 
