@@ -274,7 +274,8 @@ class StoredPrograms:
     without a cache folder, nothing is stored. Stored programs have no derivative and no batching rule, so
     they apply only to calls that are not transformed.
 
-    are_used: True if programs are looked up and stored. It becomes False if the first trace does neither.
+    are_used: True if programs are looked up and stored. It becomes False if the first trace neither
+        finds nor stores one.
     are_for_another_platform: True once JAX has rejected a stored program on this platform.
     """
 

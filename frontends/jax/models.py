@@ -105,8 +105,8 @@ _STATES = ("_pytree__state", "_object__state")
 class NnxModel(VariableModel):
     """Model of an nnx object: the variables reachable from it that hold one JAX array.
 
-    A variable with several paths is named by the first. ``traced`` raises :class:`TracingError` if an
-    attribute was assigned to inside of the block (see ``_refuse_changes``).
+    A variable with several paths is named by the first. After the block of ``traced``, ``_refuse_changes``
+    may raise :class:`TracingError`.
     """
 
     def __init__(self, item: Any) -> None:
@@ -504,7 +504,7 @@ Held = Callable[[], Mapping[str, Any]]
 
 
 class Model(Protocol):
-    """Protocol of a model. Names of its arrays are their paths inside of it, joined by ``.``.
+    """Protocol of a model. Names of its arrays are their paths inside of it, as its library writes them.
 
     item: the object itself.
     changes: True if ``traced`` replaces arrays in the object itself, False if it does so in a copy or not

@@ -118,7 +118,7 @@ _DRAWING = frozenset({"random_bits_p", "random_fold_in_p", "random_split_p", "th
 
 
 class ValueNumbers:
-    """Value numbering: values that are computed in the same way get equal numbers.
+    """Value numbering: values that are found to be computed in the same way get equal numbers.
 
     A value whose node was not passed to ``follow``, such as one of the enclosing scope, is its own number.
     """

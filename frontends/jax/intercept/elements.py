@@ -206,7 +206,7 @@ class TracerReads:
         """Return the only element of a tracer as a symbolic number.
 
         Return None if numbers may not become symbols, if the tracer is no integer or float of rank 0, or
-        if the current instruction read nothing untraced.
+        if the current instruction read nothing untraced. Raise :class:`TracingError` as ``elements`` does.
         """
         if not self.reading.symbolic or tracer.ndim or tracer.dtype.kind not in "iuf":
             return None
