@@ -182,7 +182,7 @@ class _Steps:
 def _repeats(array: Any) -> bool:
     """Return True if two elements may share memory, as in expanded arrays and sliding windows.
 
-    False is certain; for some strides True is returned although all elements are distinct.
+    For some strides True is returned although all elements are distinct.
     """
     strides = getattr(array, "strides", None) or (array.stride() if hasattr(array, "stride") else ())
     reach = 0

@@ -44,7 +44,7 @@ def _steps(x: Shape, *weights: Shape) -> int:
 
 
 def _multi_dot(out: Shape, *shapes: Shape) -> int:
-    """Return the count for the cheapest order of products."""
+    """Return the number of multiply-adds for the cheapest order of the products."""
     first, *_, end = shapes
     sizes = [
         first[0] if len(first) == 2 else 1,
@@ -62,7 +62,7 @@ def _multi_dot(out: Shape, *shapes: Shape) -> int:
 
 
 def _einsum(out: Shape, *shapes: Shape, equation: str) -> int:
-    """Return the count for contracting pairs from the left, summing labels as soon as possible."""
+    """Return the number of multiply-adds if operands are contracted from the left, in pairs."""
     left, _, result = equation.replace(" ", "").partition("->")
     terms = [_labels(term, len(shape)) for term, shape in zip(left.split(","), shapes)]
     sizes = {
@@ -331,7 +331,7 @@ def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] |
 
 
 def _outputs(graph: IRGraph, modules: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return, per module, the values that operations outside of it use or the graph returns, as strings."""
+    """Return, per module, the specs of its values that operations outside of it use or the graph returns."""
     found: dict[str, dict[Value, None]] = {"": dict.fromkeys(values_in(graph.outputs))}
     of = dict(zip(graph.nodes, modules))
     made_in = {value: path for node, path in of.items() for value in node.outputs}
