@@ -107,8 +107,7 @@ class KeySizes:
         self.asked = set(self.fixed)
 
     def of(self, graph: Graph, value: Value) -> list[tuple[Size, Origin]]:
-        """Return the sizes of the new input ``value`` that must be plain numbers, each with the reason's
-        origin.
+        """Return the sizes of the new input ``value`` that must be plain numbers, with origins.
 
         These are all of its sizes if ``plain`` is True, else those in ``fixed``.
         """

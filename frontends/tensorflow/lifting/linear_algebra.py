@@ -385,7 +385,7 @@ def matrix_solve_ls(
 ) -> Any:
     """Lift ``MatrixSolveLs``: regularized normal equations if ``fast``, otherwise the pseudoinverse.
 
-    A guard fixes whether the matrix is taller than wide, because this selects the form of the equations.
+    If ``fast``, a guard fixes which side of the matrix is longer, because this selects the equations.
     """
     adjoint = _adjoint(b, matrix)
     if not fast:

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 class SavedContents:
     """Contents of a tensor, to be restored after calls have written to it.
 
-    A write becomes part of the autograd history of the tensor, or of the base if the tensor is a view. No
-    call removes the write from that history, so :meth:`restore` detaches the tensor or base and copies into
-    it a clone that has the old history. If a base had no history, its clone becomes a leaf that nobody else
-    has, where gradients end.
+    A write may become part of the autograd history of the tensor, or of the base if the tensor is a view.
+    No call removes it from that history, so :meth:`restore` then detaches the tensor or base and copies
+    into it a clone that has the old history. If a base had no history, its clone becomes a leaf that nobody
+    else has, where gradients end.
 
     tensor: the tensor.
     elements: copy of its elements, with one element along axes of stride 0.
