@@ -34,7 +34,7 @@ def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
 def with_recorded_types(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     """Return the call with its narrowed arrays converted back to the recorded 64-bit dtypes.
 
-    The original may read these. If no array is widened, return ``args`` and ``kwargs`` themselves.
+    If no array is widened, return ``args`` and ``kwargs`` themselves.
     """
     types = recorded_types(variants)
     if not types:
