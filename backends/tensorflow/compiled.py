@@ -222,6 +222,18 @@ def _no_nan(op: Any) -> list[Any]:
     return [tf.logical_not(tf.reduce_any(tf.math.is_nan(array)))] if array.dtype.is_floating else []
 
 
+def _no_nan_in_results(op: Any) -> list[Any]:
+    # Where the result of ``elu`` is NaN, the kernel returns the gradient, and XLA returns NaN.
+    return [tf.logical_not(tf.reduce_any(tf.math.is_nan(op.inputs[1])))]
+
+
+def _no_difference_of_tolerance(op: Any) -> list[Any]:
+    # For a difference that equals the tolerance, the kernel returns True, and XLA returns False.
+    left, right = op.inputs
+    difference = tf.abs(left - right)
+    return [tf.reduce_all(tf.not_equal(difference, tf.cast(op.get_attr("tolerance"), difference.dtype)))]
+
+
 def _singular(op: Any) -> list[Any]:
     raise NotForXla(f"XLA does not refuse a singular matrix, as {op.type} does")
 
@@ -257,6 +269,8 @@ _CHECKS: dict[str, Callable[[Any], list[Any]]] = {
     "Pow": _integer_exponent,
     **dict.fromkeys(["LeftShift", "RightShift"], _shift),
     **dict.fromkeys(["ArgMax", "ArgMin", "TopK", "TopKV2"], _no_nan),
+    "EluGrad": _no_nan_in_results,
+    "ApproximateEqual": _no_difference_of_tolerance,
     "SparseSoftmaxCrossEntropyWithLogits": _label,
     "Slice": _slice,
     "StridedSlice": _strided_slice,
