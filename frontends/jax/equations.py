@@ -1,6 +1,7 @@
 """Reading of a traced program (a *jaxpr*) into a recorded graph.
 
-Public calls and primitives become one node each. Programs that an equation calls are inlined.
+Most public calls and primitives become one node each. Other programs that an equation calls are inlined,
+or become regions.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ def _is_private_tuple(item: Any) -> bool:
 
 
 class Reader:
-    """Reader of jaxprs that appends a node for each equation to ``nodes``.
+    """Reader of jaxprs that appends nodes for their equations to ``nodes``.
 
     constant: function that returns the value of a constant array.
     as_words: True to read keys of ``jax.random`` as their uint32 words, for other frameworks.
@@ -191,7 +192,7 @@ class Reader:
         return self.read(program, arguments)
 
     def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
-        """Append the equations of ``program`` to ``nodes``, and return its results.
+        """Append nodes for the equations of ``program`` to ``nodes``, and return its results.
 
         ``arguments`` are the values or numbers of its inputs.
         """

@@ -1,4 +1,4 @@
-"""Creation, windows, padding, scatters and masked writes. All results are new arrays."""
+"""Creation, windows, padding, scatters and masked writes."""
 
 from __future__ import annotations
 
