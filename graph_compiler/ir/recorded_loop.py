@@ -140,7 +140,7 @@ class RecordedLoop:
     is_open: bool = True
     """True while nothing has read the loop index as a number, or changed state that a mark does not hold."""
     is_whole: bool = False
-    """True if it has run to its end."""
+    """True if it ended while ``is_open``, so that it may become a loop node."""
     skipped: int = 0
     """Number of last iterations that ran unrecorded, because they repeat earlier ones."""
 

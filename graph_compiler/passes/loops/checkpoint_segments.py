@@ -136,4 +136,4 @@ def _whole_axes(item: Value) -> tuple[Any, ...]:
 
 
 segment_scans = Pass("segment_scans", _segment_loops, "deep")
-"""Pass that runs long ``scan`` loops in segments: their gradient stores about ``2 sqrt(n)`` iterations."""
+"""Pass that runs long ``scan`` loops in segments, so that their gradients store fewer results."""

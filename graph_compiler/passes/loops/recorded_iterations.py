@@ -297,7 +297,10 @@ def folded_loop(
 
 
 Pattern = Any
-"""``IterationResult``, the path of a variable, ``_INDEX``, or a value from before the loop."""
+"""``IterationResult``, the path of a variable, ``_INDEX``, or a value from before the loop.
+
+None for a leaf that is not a value.
+"""
 
 
 class _LoopBuilder:

@@ -32,7 +32,7 @@ def _replace_scalars(block: Block) -> Block:
 
 
 still_places = Pass("still_places", _replace_scalars, "deep", ("scan",))
-"""Pass that carries only the accessed part of arrays through loops."""
+"""Pass that carries only a part of an array through a loop, if all its iterations access the same part."""
 
 
 def _passes_on_write(node: Node) -> bool:

@@ -24,7 +24,7 @@ from .invariant_code_motion import WHOLE, ArrayHistory, InlinedLoop
 from .scalar_replacement import are_keys_disjoint, broadcast_value, forward_and_drop
 
 DEEPEST = 4
-"""How many iterations back a loop carries what was written."""
+"""Most iterations between the write of a row and a read of it that the loop carries the row for."""
 
 
 @dataclass(frozen=True, slots=True)

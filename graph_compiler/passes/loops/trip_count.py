@@ -27,7 +27,7 @@ from ..driver import only_with
 from ..masking.bounded_loops import not_cut_off
 
 Interval = tuple[Any, Any]
-"""The smallest and the largest value of an integer scalar; None if unknown."""
+"""Lower and upper bound of an integer scalar; None for an unknown bound."""
 _OPEN: Interval = (None, None)
 _BITS_OF_SIZES = 31
 

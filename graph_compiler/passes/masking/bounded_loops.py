@@ -446,7 +446,7 @@ class _PaddingRewriter:
         self.inner: set[Value] = set()
         """Values that are computed inside of loops."""
         self.ends: dict[Value, tuple[Any, Any]] = {}
-        """The smallest and the largest index of each loop."""
+        """Bounds of the loop indices."""
 
     def nodes(self, nodes: Sequence[Node], is_inner: bool = False) -> list[Node]:
         makers = {value: node for node in nodes for value in node.outputs}

@@ -640,7 +640,7 @@ _GENTLE = (
     "positive", "real", "relu", "round", "sigmoid", "sign", "signbit", "silu", "sin", "softplus", "square",
     "stop_gradient", "subtract", "tanh", "trunc", "where",
 )  # fmt: skip
-"""Elementwise operations whose results and derivatives are finite for all finite operands."""
+"""Elementwise operations with finite results and derivatives for finite operands, apart from overflow."""
 
 _SAFE: Mapping[str, tuple[float, ...]] = {
     **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "acosh"), (2,)),
@@ -653,7 +653,7 @@ _SAFE: Mapping[str, tuple[float, ...]] = {
 """Elementwise operations with operands for which their results and derivatives are finite."""
 
 BY_ELEMENT = frozenset((*_GENTLE, *_SAFE, "copy", "astype"))
-"""Operations whose elements depend on the same element of their operands only."""
+"""Operations that compute each element from the same element of their operands."""
 
 ROWS: Mapping[str, Row] = {
     **dict.fromkeys(_GENTLE, _by_element),

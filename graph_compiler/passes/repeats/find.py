@@ -543,7 +543,7 @@ _PLACES = "int32"
 _WHOLE = (None, None, 1)
 _ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "maximum", "minimum"})
 _EXACT = {"float32": 2**24, "float64": 2**53, "int32": 2**31, "int64": 2**53}
-"""Dtypes, each with the number below which all integers, and sums and products of them, are exact."""
+"""Dtypes, each with a number below which it represents all integers exactly."""
 # Longer lists of constants would make the generated source too large.
 _MOST_LISTED = 10_000
 

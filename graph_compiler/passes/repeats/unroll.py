@@ -85,7 +85,7 @@ def without_checks(graph: Graph) -> Graph:
 
 # ----------------------------------------------------------------------------------------------------- unroll
 MOST_NODES = 512
-"""Most nodes into which :data:`unroll` turns one loop."""
+"""Most nodes in all iterations of a loop that :data:`unroll` unrolls."""
 
 
 def unrolled(most: int) -> Pass:
