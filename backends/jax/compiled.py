@@ -508,7 +508,7 @@ def compiled(
 class _Entries:
     """One function compiled for each context that it may be called in.
 
-    outermost: for calls of their own. It counts shapes, and runs a stored program if there is one.
+    outermost: for calls that JAX does not trace. It counts shapes, and runs a stored program if there is one.
     transformed: for calls inside of a transformation. A stored program has no derivative and no batching
         rule, so it is not used here.
     nested: for calls inside of another compiled function, whose compiler options then apply.

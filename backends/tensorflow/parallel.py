@@ -36,8 +36,8 @@ _GROUPS = ("fixed", "buffers", "places", "ema", "accumulated", "scaling")
 class TensorFlowDataParallel(TensorFlowTraining):
     """Training engine in which each replica of ``strategy`` computes its part of the batch.
 
-    Gradients, losses, metrics and buffers are averaged in one all-reduce. The state consists of variables
-    of the strategy, which are equal on all devices.
+    Gradients, losses, and floating-point metrics and buffers are averaged in one all-reduce. The state
+    consists of variables of the strategy, which are equal on all devices.
     """
 
     def __init__(self, strategy: tf.distribute.MirroredStrategy) -> None:

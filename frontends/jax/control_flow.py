@@ -457,8 +457,8 @@ def call_with_rule(
 class CallWriter:
     """Writer of the node for one call of a function.
 
-    The operands of the node are the arrays among those of the equation. Numbers among them are constants
-    in the regions.
+    The first operands of the node are the arrays among those of the equation. Numbers among these are
+    constants in the regions.
 
     inner: jaxpr of the function.
     operands: values and numbers, one for each input of ``inner``.

@@ -58,7 +58,7 @@ from .tracers import ERRORS, HiddenTracers, UnknownElements, explain_outer_trace
 
 @dataclass(frozen=True)
 class JaxHypotheses:
-    """Assumptions of one tracing, which become guards.
+    """Assumptions and settings of one tracing. Assumptions about sizes become guards.
 
     equal: sizes that are equal in the recorded call are equal in every call.
     fixed: axes, as (input, axis), whose size is that of the recorded call; (input, 0) for a number input.
