@@ -260,8 +260,8 @@ def vectorize(recorded: Recorded, *args: Any, **kwargs: Any) -> TracedVectorize:
 def piecewise(recorded: Recorded, x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
     """Compute ``np.piecewise``: a function or number for each condition, and optionally one for the rest.
 
-    If several conditions hold, the last one decides; if none does, the element is 0. Raise ``ValueError``
-    for any other number of functions.
+    If several conditions hold, the last one decides. Without a function for the rest, an element for which
+    none holds is 0. Raise ``ValueError`` for any other number of functions.
     """
     x = recorded("asarray")(x)
     single = np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0)

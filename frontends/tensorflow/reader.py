@@ -460,7 +460,8 @@ class GraphReader:
     def _clamped_number(self, operation: Any, operands: Sequence[TensorValue]) -> Any:
         """Return the value of a scalar ``min(number, max(least, x))`` if it is ``number`` for every ``x``.
 
-        Return None if ``operation`` is not of this form, or if ``least`` is less than ``number``.
+        Return None if ``operation`` is not of this form with constant ints, or if ``least`` is less than
+        ``number``.
         """
         if operation.type != "Minimum" or operation.outputs[0].shape.rank != 0:
             return None

@@ -253,8 +253,8 @@ def _forward(
     """Run ``TransformerEncoder.forward`` as torch does if no mode is active, but without nested tensors.
 
     If torch would use nested tensors, set the rows of the result that ``src_key_padding_mask`` hides to 0,
-    as nested tensors do. Call ``original`` unchanged without a padding mask, with another mask, and if a
-    mode of the user's is active.
+    as nested tensors do. Call ``original`` unchanged without a padding mask, with another mask or
+    ``is_causal``, and if a mode of the user's is active.
     """
     if src_key_padding_mask is None or mask is not None or is_causal or not _only_recorded(session):
         return original(self, src, mask, src_key_padding_mask, is_causal)

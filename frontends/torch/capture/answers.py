@@ -280,9 +280,9 @@ def _foreign(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
 def _as_tensor(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Record ``torch.as_tensor`` or ``asarray``.
 
-    A NumPy array is copied at each call of the graph if only a dtype or device is given besides it. If
-    torch shares the memory of the array while recording, later writes to that memory are checked as in
-    :class:`ExportedMemory`.
+    A NumPy array is copied at each call of the graph if it is passed by position, and only ``dtype`` and
+    ``device`` by keyword. If torch shares the memory of the array while recording, later writes to that
+    memory are checked as in :class:`ExportedMemory`.
     """
     given = args[0] if args else next(iter(kwargs.values()))
     copies = isinstance(given, np.ndarray) and len(args) == 1 and kwargs.keys() <= {"dtype", "device"}

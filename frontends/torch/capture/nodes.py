@@ -173,9 +173,9 @@ def _part(item: Any, place: int) -> Any:
 def record_data_assignment(capture: RunningTrace, tensor: torch.Tensor, data: torch.Tensor) -> None:
     """Record the assignment ``tensor.data = data``, and make ``data`` a view of ``tensor``.
 
-    Raise ``TracingError`` if the graph is for torch, if ``tensor`` is an input, if no recorded call made
-    ``data``, if the two differ in dtype, device, shape or strides, or if anything else shares a storage
-    with them.
+    Raise ``TracingError`` if the graph is for torch, if ``tensor`` is or views an input, if no recorded
+    call made ``data``, if the two differ in dtype, device, shape or strides, or if anything else shares a
+    storage with them.
     """
     recorder = capture.recorder
     made = recorder.maker(recorder.base_of(capture.value(data)))

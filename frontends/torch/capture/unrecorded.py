@@ -75,8 +75,8 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Return the value of a tensor that the recording has not met before.
 
-    The tensor becomes a parameter if it is a persistent weight, a view or an alias if it shares storage
-    with a recorded tensor, and else a constant. Raise ``TracingError`` if a graph could not reproduce it.
+    The tensor becomes a parameter (a persistent weight), a view or an alias of a recorded tensor, or a
+    constant. Raise ``TracingError`` if a graph could not reproduce it.
     """
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.taken(capture, tensor, owner)
