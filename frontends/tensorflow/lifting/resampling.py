@@ -262,8 +262,7 @@ def _polynomial(b: TensorFlowBuilder, x: Value, factors: Any) -> Any:
 def _span_weights(
     b: TensorFlowBuilder, size: Any, count: Any, scale: Value, shift: Value, kind: str, antialias: bool
 ) -> Any:
-    """Return the kernel weights ``[new, old]`` around each new element, with a sum of 1 if it is not almost
-    0.
+    """Return the kernel weights ``[new, old]`` of each new element, normalised unless their sum is near 0.
 
     New elements outside of the image have zero weights.
     """

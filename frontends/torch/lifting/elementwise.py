@@ -144,9 +144,9 @@ def computed(
 def keeps(y: Any, dtype: str, exactly: bool = False) -> bool:
     """Return True if rounding ``y`` to the half-precision ``dtype`` may matter.
 
-    It may for a 0-d array of another dtype than bool, and for a number read from an array. For other
-    numbers it does if the number overflows or underflows, or, with ``exactly``, if it changes at all. Other
-    arrays, sizes and complex numbers do not matter.
+    It may for a 0-d array of a dtype other than bool and ``dtype``, and for a number read from an array.
+    For other numbers it does if the number overflows or underflows, or, with ``exactly``, if it changes at
+    all. Other arrays, sizes and complex numbers do not matter.
     """
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)
