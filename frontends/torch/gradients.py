@@ -156,7 +156,7 @@ class _GradientBefore(NamedTuple):
 
 
 class Gradients:
-    """Gradients (``.grad``) of parameters and captured leaf tensors, as they were before the recording.
+    """Gradients (``.grad``) of parameters and of leaf tensors that the recording uses, from before it.
 
     last: source location of the last backward pass.
     """
