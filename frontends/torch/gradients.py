@@ -156,7 +156,7 @@ class _GradientBefore(NamedTuple):
 
 
 class Gradients:
-    """Gradients (``.grad``) of parameters and of leaf tensors that the recording uses, from before it.
+    """Gradients (``.grad``) that parameters and leaf tensors of the recording had before it began.
 
     last: source location of the last backward pass.
     """
