@@ -81,7 +81,7 @@ def random_kept() -> AbstractContextManager[None]:
 def undone(weights: VariableWeights, seed: int) -> Iterator[None]:
     """Restore variables and other state after this context, and apply the graph's training mode inside.
 
-    ``seed`` is ignored.
+    ``seed`` is ignored: the kernels that draw have states of their own.
     """
     places = [(place, place.saved()) for place in weights.places]
     with (

@@ -345,7 +345,8 @@ class Reference(Protocol):
     def RANDOM_STATE(self) -> tuple[str, str]:
         """Names of the calls that read and set the state of the framework's own generator.
 
-        Two empty strings if it has none.
+        Two empty strings if it has none. If calls draw random numbers all the same, no seed repeats these, so
+        verification does not compare them.
         """
         return ("", "")
 

@@ -15,7 +15,7 @@ from ..codegen import load, write
 from ..errors import GuardFailed, NotTraced, VerificationFailed
 from ..forwarding import forward
 from ..ir.graph import Graph as IRGraph
-from ..ir.node import Node, Value
+from ..ir.node import Node, Value, draws
 from ..ops.dtypes import ITEMSIZE, NARROWED, dtype_name, is_inexact, real_of
 from ..recording.faults import is_fault
 from ..recording.patches.host_random import host_state_kept, host_state_seeded
@@ -298,8 +298,8 @@ class VerificationSummary:
     runs: number of inputs for which graph and original agree.
     skipped: number of inputs that the original, the matcher or the graph's guards rejected.
     sizes: recorded sizes that could be changed.
-    numbers: False if the graph draws random numbers in another framework, so that only structure, shapes
-        and dtypes were compared.
+    numbers: False if the graph draws random numbers in another framework, or the original draws some that
+        no seed repeats (``tf.random.normal``), so that only structure, shapes and dtypes were compared.
     """
 
     runs: int
@@ -321,7 +321,8 @@ class Verification:
         self.recording: VariantRecording = variant.recording
         self.reference = pipeline.frontend.reference
         self.runs = self.skipped = 0
-        self.numbers = pipeline.same_framework or not variant.is_random
+        is_repeatable = all(self.reference.RANDOM_STATE) or not draws(self.recording.graph.nodes)
+        self.numbers = is_repeatable and (pipeline.same_framework or not variant.is_random)
 
     # --------------------------------------------------------------------- precision of results
     @functools.cached_property

@@ -158,6 +158,16 @@ def test_generators_stay_as_they_are() -> None:
     assert before == (random.getstate(), np.random.get_state()[1].tolist())
 
 
+@pytest.mark.parametrize("to", ["tensorflow", "jax"])
+def test_numbers_that_no_seed_repeats_are_not_compared(to: str) -> None:
+    tf = pytest.importorskip("tensorflow")
+    drawn = graph_compiler.compile(lambda x: x + tf.random.normal((3,)), to=to, args=(tf.ones(3),))
+    done = drawn.verify()
+    assert done.runs >= 2 and not done.numbers
+    seeded = lambda x: x + tf.random.stateless_normal((3,), seed=(1, 2))  # noqa: E731
+    assert graph_compiler.compile(seeded, to=to, args=(tf.ones(3),)).verify().numbers
+
+
 def test_generators_of_other_devices_are_not_seeded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Torch applies a seed for GPUs later if CUDA is not initialized yet."""
     graph = graph_compiler.compile(lambda x: torch.dropout(x, 0.5, True), args=(torch.ones(9),))
