@@ -45,6 +45,13 @@ if TYPE_CHECKING:
 
 # Operation of a node that stands for a guard in a block; see :func:`check`.
 GUARD = "guard"
+# Units in the last place of 1.0.
+_UNITS = {
+    "float16": 2**-10,
+    "bfloat16": 2**-7,
+    **dict.fromkeys(["float32", "complex64"], 2**-23),
+    **dict.fromkeys(["float64", "complex128"], 2**-52),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +106,14 @@ class Guard:
 
     def symbols(self) -> tuple[Symbol, ...]:
         return tuple(self.condition.symbols()) if isinstance(self.condition, Size) else ()
+
+    def with_rounding_of_compilers(self) -> Guard:
+        """Return the guard with a tolerance of a few units in the last place for floats.
+
+        A compiler rounds ``exp`` and sums in another way than the operations that ran while recording.
+        """
+        unit = _UNITS.get(self.condition.dtype, 0.0) if isinstance(self.condition, Value) else 0.0
+        return replace(self, rounding=max(self.rounding, 16 * unit))
 
     # ------------------------------------------------------------------------------ as an assumption
     def lines(self, names: MatcherNames) -> list[str]:

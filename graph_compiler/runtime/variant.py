@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from ..assumptions import first_of_each
@@ -194,6 +194,9 @@ class Variant:
     compiler_state: CompilerState | None = None
 
     def __post_init__(self) -> None:
+        if self.compilation.is_compiled(self.target):
+            checks = tuple(guard.with_rounding_of_compilers() for guard in self.program.checks)
+            self.program = replace(self.program, checks=checks)
         self.flat = flat = self.target.placed(load(self.program), self.graph, self.program)
         # None if the function runs operation by operation.
         self.compile_options = self.compilation.options_for(self.target)
