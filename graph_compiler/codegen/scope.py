@@ -166,6 +166,10 @@ class SharedState:
 _NAME = re.compile(r"\w+")
 
 
+# Replacements of characters of a text in an f-string in double quotes.
+_IN_F_STRING = str.maketrans({"\\": "/", '"': "'", "{": "{{", "}": "}}"})
+
+
 class BlockWriter:
     """Writer of one block: its lines, and the names of its values and sizes.
 
@@ -505,11 +509,10 @@ class BlockWriter:
 
     def guard(self, condition: Any, origin: Origin) -> None:
         text = repr(self.literal(condition))
-        sizes = dict.fromkeys(repr(self.literal(Size.of(symbol))) for symbol in condition.symbols())
-        # The message is written in double quotes, as an f-string that shows the sizes of the call.
-        words = f"{portable(origin)} was recorded for {text}, and ".replace("\\", "/").replace('"', "'")
-        words = words.replace("{", "{{").replace("}", "}}")
-        shown = " and ".join(f"{size} is {{{size}}}" for size in sizes)
+        words = f"{portable(origin)} was recorded for {condition!r}, and ".translate(_IN_F_STRING)
+        # Two sizes may have the same text, because names of values need not be unique.
+        sizes = dict.fromkeys((symbol, repr(self.literal(Size.of(symbol)))) for symbol in condition.symbols())
+        shown = " and ".join(f"{symbol!r} is {{{name}}}" for symbol, name in sizes)
         self.inner_origins.append((len(self.lines), origin))
         with self.indented(f"if not ({text}):"):
             self.line(f'raise GuardFailed(f"{words}{shown} for this call")')

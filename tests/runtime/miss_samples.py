@@ -302,7 +302,7 @@ SAMPLES = (
         rows_of_a_mask,
         [1, 2, 3],
         [-1, 2, 3],
-        "`if rows.shape[0] == 3` at @ was recorded for rows_dim0 == 3, and rows_dim0 is 2 for this call",
+        "`if rows.shape[0] == 3` at @ was recorded for rows.shape[0] == 3, and rows.shape[0] is 2 for this call",
         ("torch", "numpy"),
     ),
     Sample(
