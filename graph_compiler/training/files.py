@@ -40,10 +40,8 @@ def save(plan: TrainingPlan, held: StepState, step: int, path: str | os.PathLike
     try:
         pieces = safetensors_of(arrays, target.to_bytes, {KEY: json.dumps(about, allow_nan=False)})
         _replace(Path(path), pieces)
-    except KeyError as problem:
-        raise NotSerialisable(
-            f"an array has the type {problem}, which a safetensors file cannot hold; nothing was written"
-        ) from problem
+    except InvalidFile as problem:
+        raise NotSerialisable(str(problem)) from problem
 
 
 def load(plan: TrainingPlan, like: StepState, path: str | os.PathLike[str]) -> tuple[StepState, int]:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import os
+import pickle
 import random
 import re
 import zipfile
@@ -21,8 +22,17 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("jax")
 
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import GuardFailed, InvalidFile, NotTraced, TracingError  # noqa: E402
+from graph_compiler.errors import (  # noqa: E402
+    GuardFailed,
+    InvalidFile,
+    NotSerialisable,
+    NotTraced,
+    TracingError,
+)
 from tests.support.compare import assert_same, to_numpy  # noqa: E402
 from tests.support.logs import logged  # noqa: E402
 from tests.support.threads import several  # noqa: E402
@@ -137,6 +147,36 @@ def test_what_was_saved_stays_where_saving_fails(form: str, tmp_path: Path) -> N
         graph.save(tmp_path / form)
     assert [path.name for path in tmp_path.iterdir()] == [form] and not list(tmp_path.rglob(".*"))
     assert_same(graph_compiler.load(tmp_path / form)(torch.ones(3, 4)), expected)
+
+
+def of_a_key() -> Any:
+    key = jax.random.key(0)
+    return graph_compiler.compile(lambda x: x + jax.random.normal(key, x.shape), args=(jnp.ones(2),))
+
+
+def of_small_floats() -> Any:
+    model = torch.nn.Module()
+    model.register_buffer("scale", torch.ones(2).to(torch.float8_e4m3fn))
+    model.forward = lambda x: x * model.scale.float()
+    return graph_compiler.compile(model, args=(torch.ones(2),))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (of_a_key, r"constants/0/\w+ cannot be written: files have no dtype key<fry>"),
+        (of_small_floats, r"parameters/scale cannot be written: files have no dtype float8_e4m3fn"),
+    ],
+)
+def test_an_array_of_a_dtype_that_files_lack_is_named(
+    make: Callable[[], Any], words: str, tmp_path: Path
+) -> None:
+    graph = make()
+    with pytest.raises(InvalidFile, match=words):
+        graph.save(tmp_path / "graph.zip")
+    with pytest.raises(NotSerialisable, match=words):
+        pickle.dumps(graph)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("form", ["graph.zip", "folder"])

@@ -30,19 +30,30 @@ _placing = threading.RLock()
 _partial: set[str] = set()
 
 
+def require_encoding(name: str, dtype: str) -> None:
+    """Raise ``InvalidFile`` if files cannot hold the array ``name``, because they lack its dtype."""
+    if dtype not in ENCODED:
+        raise InvalidFile(
+            f"{name} cannot be written: files have no dtype {dtype}. Pass the array as an argument, or keep "
+            "it in another dtype, such as that of its bits. Nothing was written"
+        )
+
+
 def safetensors_of(
     arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes], metadata: Mapping[str, str] | None = None
 ) -> Iterator[bytes]:
     """Yield the pieces of a safetensors file: the header, then each array.
 
     Complex arrays are stored as floats with another axis of size 2. Raise ``InvalidFile`` at an array
-    that JAX has deleted.
+    of a dtype that is not in ``ENCODED``, or that JAX has deleted.
     """
     # The library's own writer changes its arguments from release to release.
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     place = 0
     for name, array in arrays.items():
-        dtype, end = dtype_name(array), place + math.prod(array.shape) * ITEMSIZE[dtype_name(array)]
+        dtype = dtype_name(array)
+        require_encoding(name, dtype)
+        end = place + math.prod(array.shape) * ITEMSIZE[dtype]
         shape = [*array.shape, 2] if dtype.startswith("complex") else list(array.shape)
         header[name] = {"dtype": ENCODED[dtype], "shape": shape, "data_offsets": [place, end]}
         place = end

@@ -19,7 +19,7 @@ from ...recording.state.container_updates import updates_to_json
 from ..calling.binding import has_hooks
 from ..options import path_of
 from .decode import FORMAT, VERSION, binding_to_json, require_readable
-from .pieces import FILES, safetensors_of, write, write_zip
+from .pieces import FILES, require_encoding, safetensors_of, write, write_zip
 
 if TYPE_CHECKING:
     from ..graph import Graph
@@ -112,6 +112,8 @@ def _mode_of(variant: Variant) -> bool | None:
 
 def _read_back(graph: Graph, text: bytes, arrays: Mapping[str, Any]) -> None:
     dtypes = {name: dtype_name(array) for name, array in arrays.items()}
+    for name, dtype in dtypes.items():
+        require_encoding(name, dtype)
     try:
         require_readable(text, arrays, dtypes, graph.pipeline.frontend, graph.pipeline.target)
     except GraphCompilerError as problem:
