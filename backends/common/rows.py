@@ -168,9 +168,7 @@ class Rows:
         def register(function: Row) -> Row:
             for name in names:
                 get(name)
-                self._add(name, function)
-                if only is not None:
-                    self._only[name] = only
+                self._add(name, function, only)
             return function
 
         return register
@@ -186,12 +184,14 @@ class Rows:
     def include(self, others: Rows, without: tuple[str, ...] = ()) -> None:
         for name, row in others._rows.items():
             if name not in without:
-                self._add(name, row)
+                self._add(name, row, others._only.get(name))
 
-    def _add(self, name: str, row: Row) -> None:
-        if name in self._rows:
+    def _add(self, name: str, row: Row, only: Callable[..., bool] | None = None) -> None:
+        if name in self:
             raise DuplicateRow(f"{self.framework} has two rows for {name!r}")
         self._rows[name] = row
+        if only is not None:
+            self._only[name] = only
 
     def __contains__(self, name: str) -> bool:
         return name in self._rows or name in self.structured

@@ -13,7 +13,7 @@ import pytest
 
 from graph_compiler.backends import numpy as numpy_backend
 from graph_compiler.backends.common import rows as backend_rows
-from graph_compiler.errors import UnsupportedOperation
+from graph_compiler.errors import DuplicateRow, UnsupportedOperation
 from graph_compiler.ir import Graph, Node, Region
 from graph_compiler.ops import ArraySpec, all_ops
 from graph_compiler.passes import decompose
@@ -105,3 +105,25 @@ def test_a_row_may_leave_some_nodes_to_the_decomposition() -> None:
         True,
         False,
     ]
+
+
+def test_included_rows_leave_the_same_nodes_to_the_decomposition() -> None:
+    table, others = backend_rows.Rows("somewhere"), backend_rows.Rows("elsewhere")
+    others.row("hard_swish", only=lambda x: x.ndim == 2)(lambda x: f"hard_swish({x})")
+    others.table({"exp": "exp({x})"})
+    table.include(others)
+    one_axis = canonical(lambda b, x: b.exp(b.hard_swish(x)), ArraySpec((3,), "float32"))
+    assert [table.can_write(node) for node in one_axis.nodes] == [False, True]
+
+
+@pytest.mark.parametrize("is_structured_first", [True, False])
+def test_an_operation_has_one_row_or_writer(is_structured_first: bool) -> None:
+    table = backend_rows.Rows("somewhere")
+    adds = [
+        lambda: table.structure({"scan": lambda scope, node: None}),
+        lambda: table.table({"scan": "scan()"}),
+    ]
+    first, second = adds if is_structured_first else adds[::-1]
+    first()
+    with pytest.raises(DuplicateRow, match="somewhere has two rows for 'scan'"):
+        second()
