@@ -35,11 +35,7 @@ def key_text(key: tuple[Any, ...], rank: int) -> str:
     texts = [item_text(item) for item in items]
     leading = next((i for i, item in enumerate(items) if item != WHOLE), len(items))
     covered = sum(item is not None for item in items) == rank
-    if (
-        covered
-        and leading < len(items)
-        and (leading > 1 or (leading and all(item is None for item in items[leading:]) and rank > 1))
-    ):
+    if covered and 1 < leading < len(items):
         texts = ["...", *texts[leading:]]
     return f"[{', '.join(texts) or '...'}]"
 

@@ -386,10 +386,6 @@ def arguments(scope: Scope, values: Sequence[Value]) -> list[str]:
     return [scope.new(value.name) for value in values]
 
 
-def tuple_of(texts: Sequence[str]) -> str:
-    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
-
-
 def bare(texts: Sequence[str]) -> str:
     return ", ".join(texts)
 

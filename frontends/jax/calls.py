@@ -437,21 +437,6 @@ def with_hints(tree: Tree) -> Tree:
     return replace(tree, children=tuple(map(with_hints, tree.children))) if isinstance(tree, Branch) else tree
 
 
-def program_of(call: PublicCall, types: Iterable[Any]) -> ClosedJaxpr:
-    """Return the jaxpr of a call: its body, or else its function traced for arrays of these types.
-
-    The traced function consists of primitives only.
-    """
-    if call.body is not None:
-        return call.body
-    # The result must consist of primitives, so public functions in the body are not recorded.
-    before, _thread.quiet = getattr(_thread, "quiet", False), True
-    try:
-        return jax.make_jaxpr(call.function)(*(_type(item, item.shape) for item in types))
-    finally:
-        _thread.quiet = before
-
-
 def _type(leaf: Any, shape: tuple[Any, ...]) -> Any:
     return jax.ShapeDtypeStruct(shape, leaf.dtype, weak_type=getattr(leaf, "weak_type", False))
 

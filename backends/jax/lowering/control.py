@@ -22,7 +22,7 @@ from ...common.structured import (
     names_of,
     packed,
     strongly_zero,
-    tuple_of,
+    tuple_text,
 )
 from .table import rows
 
@@ -270,7 +270,7 @@ def _vjp(scope: Scope, name: str, derivative: Derivative) -> None:
     operands = arguments(scope, derivative.operands)
     with scope.indented(f"def {name}_forward({', '.join(operands)}):"):
         results, kept = _forward(scope, name, derivative, operands, held)
-        scope.line(f"return {_result(results)}, {tuple_of(kept)}")
+        scope.line(f"return {_result(results)}, {tuple_text(kept)}")
     scope.free({*operands, *(text for text in results if text.isidentifier())})
     scope.line("")
     scope.line("")
@@ -293,7 +293,7 @@ def _vjp(scope: Scope, name: str, derivative: Derivative) -> None:
         gradients = [
             f"jnp.conj({text})" if is_complex(value.dtype) else text for text, value in zip(outputs, values)
         ]
-        scope.line(f"return {tuple_of(derivative.of_operands(gradients))}")
+        scope.line(f"return {tuple_text(derivative.of_operands(gradients))}")
     scope.line("")
     scope.line("")
     scope.line(f"{name}.defvjp({name}_forward, {name}_backward)")
@@ -332,7 +332,7 @@ def _unpacked(scope: Scope, names: Sequence[str], text: str) -> None:
 
 
 def _result(texts: Sequence[str]) -> str:
-    return texts[0] if len(texts) == 1 else tuple_of(texts)
+    return texts[0] if len(texts) == 1 else tuple_text(texts)
 
 
 rows.structure({"custom_derivative": _custom_derivative})

@@ -21,7 +21,6 @@ from ...common.structured import (
     function,
     names_of,
     strongly_zero,
-    tuple_of,
     tuple_text,
 )
 from .table import rows
@@ -170,10 +169,10 @@ def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
             if any(map(rule.reads, results)):
                 scope.line(f"{bare(results)} = {name}({bare(operands)})")
             scope.take(rule)
-            scope.line(f"return {tuple_of(derivative.of_operands(rule.outputs))}")
+            scope.line(f"return {tuple_text(derivative.of_operands(rule.outputs))}")
         scope.line("")
         results = [f"tf.identity({text})" if text in operands else text for text in outputs[:count]]
-        scope.line(f"return {results[0] if len(results) == 1 else tuple_of(results)}, {gradient}")
+        scope.line(f"return {results[0] if len(results) == 1 else tuple_text(results)}, {gradient}")
 
 
 def _bind_residual(scope: Scope, text: str) -> str:
