@@ -22,7 +22,7 @@ pytest.importorskip("keras")
 import numpy as np  # noqa: E402
 
 from graph_compiler import training  # noqa: E402
-from graph_compiler.errors import InvalidFile, InvalidOption  # noqa: E402
+from graph_compiler.errors import InvalidFile, InvalidOption, NotSerialisable  # noqa: E402
 
 from .models import BATCHES, TARGETS, classifier, cross_entropy, flax, optax_loss  # noqa: E402
 from .test_steps import elements, graph, trained  # noqa: E402
@@ -197,3 +197,15 @@ def test_a_generator_of_another_device_goes_on_from_its_seed() -> None:
     ).plan.engine
     words = torch.tensor([11, 400], dtype=torch.int64).view(torch.uint8)
     assert engine.with_rng_arrays({"generator": words}, torch.ones(1)).initial_seed() == 11
+
+
+def test_an_array_of_a_dtype_that_files_lack_is_named(tmp_path: Path) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(2, 1))
+    model.register_buffer("scale", torch.ones(1).to(torch.float8_e4m3fn))
+    model.forward = lambda x: model[0](x) * model.scale.float()
+    state = training.TrainState.create(model, "adam", loss=torch.nn.MSELoss(), args=(torch.ones(1, 2),))
+    with pytest.raises(
+        NotSerialisable, match=r"fixed/scale cannot be written: files have no dtype float8_e4m3fn"
+    ):
+        state.save(tmp_path / "state.safetensors")
+    assert list(tmp_path.iterdir()) == []
