@@ -673,7 +673,11 @@ def _place_of_indices(arrays: Arrays) -> int:
 
 
 def _hints_of_written(x: Value, arrays: Arrays, value: Any) -> tuple[int, ...]:
-    """Return the recorded shape of the selection written to, with 1 for axes that ``value`` lacks."""
+    """Return the recorded shape of ``value`` with the rank of the selection that it is written to.
+
+    Missing leading axes become 1, and surplus ones are removed. Axes along which ``value`` broadcasts are 1,
+    too, whatever the size of the selection.
+    """
     taken = sum(array.ndim if array.dtype == "bool" else 1 for _, array in arrays)
     rank = x.ndim - taken + max(1 if array.dtype == "bool" else array.ndim for _, array in arrays)
     own = tuple(map(hint_of, value.shape)) if isinstance(value, Value) else ()

@@ -289,10 +289,10 @@ def bodies_of(operation: Any) -> list[Any]:
 
 
 def is_repeatable(operation: Any) -> bool:
-    """Return True if ``operation`` may run twice, because it is stateless or only reads state.
+    """Return True if ``operation`` may be read a second time: if it is stateless or in ``_ONLY_READ``.
 
-    An operation that runs functions is repeatable if all operations in these are. TensorFlow declares some
-    operations of ``_ONLY_READ`` as stateful, but they are repeatable.
+    The operations of ``_ONLY_READ`` read variables, assert or print, which changes no variable. An operation
+    that runs functions is repeatable if all operations in these are.
     """
     bodies = bodies_of(operation)
     if bodies:

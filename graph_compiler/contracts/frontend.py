@@ -352,7 +352,11 @@ class Reference(Protocol):
 
 
 class ArrayAccess(Protocol):
-    """Access to the arrays of the user's objects."""
+    """Tests for arrays of the framework, creation of them, writes to them, and detection of writes.
+
+    The runtime uses it for arrays in arguments and in other objects of the user, for example if the graph
+    runs in another framework and the results of its writes are copied back.
+    """
 
     def is_own(self, item: Any) -> bool:
         """Return True if ``item`` is an array of the framework."""

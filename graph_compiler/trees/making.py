@@ -47,10 +47,11 @@ def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -
 
 
 def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a mapping that is a dataclass, with these values of its fields.
+    """Return an object of ``cls``, a mapping and dataclass, with these items as its fields.
 
-    Required fields without an item are None. A dict has exactly these items, in the order of ``keys``,
-    which need not be the order of the fields.
+    Required fields that are not in ``keys`` are None, and others have their defaults. If ``cls`` is a
+    subclass of dict, the object has exactly these items, in the order of ``keys``, which need not be that of
+    the fields. Otherwise items that are no fields of ``__init__`` are dropped.
     """
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]

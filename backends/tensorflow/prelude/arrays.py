@@ -626,7 +626,8 @@ def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.
     """Return the sorted unique elements, or slices along ``axis``, with three index arrays.
 
     These are the index of the first occurrence of each, the inverse that rebuilds ``x``, and the counts.
-    If ``axis`` is None, ``x`` is flattened, and the inverse has its original shape.
+    If ``axis`` is None, ``x`` is flattened, and the inverse has its original shape. NaN equals no element, so
+    each NaN is returned, after all numbers, and so is each slice with a NaN. 0.0 and -0.0 are equal.
     """
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
     # `tf.unique` does not sort its results.

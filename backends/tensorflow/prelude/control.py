@@ -266,9 +266,10 @@ def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def behind(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
-    """Make floating ``arrays`` depend on ``earlier`` in a traced graph, with values unchanged.
+    """Return ``arrays``, of which the floating ones depend on ``earlier`` in a traced graph.
 
-    Without this, XLA would merge the recomputation with the original computation.
+    Their values stay equal, but -0.0 becomes 0.0. A function that is computed again for a gradient takes them
+    as arguments, because XLA would merge a second computation from the same arrays with the first.
     """
     if tf.executing_eagerly():
         return arrays

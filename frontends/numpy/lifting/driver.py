@@ -132,7 +132,8 @@ class _NumpyLifter(Lifter):
     def _where(self, node: Node, result: Any, where: Any) -> Any:
         """Lift ``where=`` of a ufunc: ``out`` keeps its elements where the mask is false.
 
-        Raise :class:`UnsupportedOperation` without ``out``.
+        Raise :class:`UnsupportedOperation` without ``out``, and for a ufunc with several outputs, such as
+        ``divmod``, even with ``out``.
         """
         out = node.params.get("out")
         if not isinstance(out, Value) or not isinstance(result, Value):

@@ -84,9 +84,10 @@ def round_(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 
 def _extreme(name: str, comparison: str) -> Callable[..., Any]:
-    """Return a row of ``Maximum`` or ``Minimum``. For floats it propagates NaN.
+    """Return a row of ``Maximum`` or ``Minimum``. For floats it propagates NaN of arrays.
 
-    The gradient of equal floats goes to the first operand.
+    A second operand that is the Python number NaN is not propagated. The gradient of equal floats goes to
+    the first operand.
     """
 
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:

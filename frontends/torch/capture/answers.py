@@ -73,12 +73,13 @@ _IN_PARTS = frozenset(
 def introduces_int64(
     capture: RunningTrace, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
 ) -> bool:
-    """Return True if a call is the first to produce elements that do not fit into int32.
+    """Return True if a call produces int64 elements outside of the range of int32 from operands without any.
 
-    ``filled`` are the tensors that it made or wrote to; views among them are not inspected. Return False in
-    a graph for torch, for calls that write only some elements or none, and for calls with an operand that
-    already has such elements. An operand with an infinity or NaN counts as one, because its cast to an
-    integer depends on the framework, and models mask the result (T5 casts ``log(0)``).
+    ``filled`` are the tensors that the call made or wrote to. Views among them are not inspected, nor are
+    tensors that :func:`is_wide` leaves out, such as large ones. ``operands`` that are in ``filled`` do not
+    count as operands. Return False in a graph for torch, and for calls that write only some elements or
+    none. Return False, too, if an operand has an infinity or NaN, because its cast to an integer depends on
+    the framework, and models mask the result (T5 casts ``log(0)``).
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False

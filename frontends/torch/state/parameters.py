@@ -328,15 +328,17 @@ class LiveTensors(contracts.Live):
 class TorchWeights(contracts.Weights):
     """Parameters and buffers reachable from a callable, by name, and the modules by path.
 
-    The names of a module are those in ``state_dict``, but tied weights have only the first of their names.
-    For another callable, modules are found in what it refers to (bound object, closure, globals it names,
+    The names of a module are those in ``state_dict``, and in the same form those of buffers that are not
+    persistent. Tied weights have only the first of their names; ``other_names`` maps the others to it. For
+    another callable, modules are found in what it refers to (bound object, closure, globals it names,
     defaults, partial arguments) and in ``given``, also inside of functions, containers and objects. The
     name of the variable, key or attribute that holds a module is the prefix of its names.
 
     function: the callable.
     given: further objects that are searched.
     are_none: True if nothing is given and the callable refers to nothing that may be a module.
-    ties: for each tied weight, its name and two positions (a dict and a key) that hold it.
+    ties: for each further position of a tied weight, the name of the weight, its first position (a dict and
+        a key), and the further one.
     """
 
     has_modes = True

@@ -148,10 +148,11 @@ def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
 
 
 def hidden_by_class(sought: MissingNames, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
-    """Yield guards that ``cls`` gets no attribute of a name that it does not define and code may look up.
+    """Yield guards that ``cls`` itself neither gets nor loses certain attributes.
 
-    Such an attribute would hide the attribute of a base in ``watched`` (ids of classes), or would be found
-    by Python itself (``__bool__``) or by code that looks for it.
+    It must not get one that would hide an attribute of a base in ``watched`` (ids of classes), or that Python
+    itself looks up, such as ``__bool__``. Of the names in ``sought`` that ``cls`` does not inherit, it must
+    keep those that it defines, and must not get others.
     """
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     names = _ASKED_BY_PYTHON.union(*map(sought.read_of, above)).difference(vars(cls))

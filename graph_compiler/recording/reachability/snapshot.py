@@ -156,7 +156,11 @@ class ObjectSnapshot:
                 waiting[place].append((name, item))
 
     def _asked(self, called: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the objects that a callable refers to, with names; for a class method, also its class."""
+        """Yield the objects that the functions of a callable refer to, with names.
+
+        Functions in ``_known`` are skipped, and the others are added to it. For a class method, yield its
+        class, too.
+        """
         if isinstance(owner := getattr(called, "__self__", None), type):
             yield owner.__name__, owner
         for function in functions_of(called):

@@ -70,11 +70,12 @@ def safetensors_of(
 
 
 def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
-    """Write ``files`` and their digests to the file or folder ``path``.
+    """Write ``files`` and their digests to the zip file or folder ``path``.
 
-    It is a folder if ``path`` has no suffix or is an existing folder; otherwise a zip file is written,
-    and its folder must exist. Existing contents are replaced only when everything is written. After an
-    error, the folder ``path`` is removed if this call created it and it is empty.
+    ``files`` maps the names in ``FILES``, except for the last one (the digests), to the pieces of the files.
+    ``path`` is a folder if it has no suffix or is an existing folder. Other files in it stay. The folder of a
+    zip file must exist. Existing files are replaced only when everything is written. After an error, the
+    folder ``path`` is removed if this call created it and it is empty.
     """
     is_file = path.suffix != "" and not path.is_dir()
     is_new = not is_file and not path.exists()
