@@ -213,7 +213,8 @@ class Registry(Generic[E]):
     def register(self, entry: E) -> None:
         """Add an entry for this process only.
 
-        Raise ``InvalidRegistration`` if the name has a different entry, or ``entry`` is of another class.
+        Raise ``InvalidRegistration`` if the name has a different entry, or ``entry`` is one of the other
+        registry's. Entry points that were not read yet are not compared.
         """
         self._add(entry.name, entry, "the entry")
 

@@ -208,7 +208,8 @@ class GraphReader:
 
     recorder: the graph under construction.
     weights: the variables, which become parameters.
-    handlers: functions that read the operations of one type. :meth:`compute` reads all others.
+    handlers: functions that read operations, by the type of the operation. :meth:`compute` reads other
+        types, except for collectives, function calls and identities, which never need a handler.
     layers: the names of the Keras layers.
     """
 

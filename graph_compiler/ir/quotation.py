@@ -115,7 +115,10 @@ def _has_value(around: tuple[Any, ...], value: Any) -> bool:
 
 
 def _head(statement: ast.stmt) -> str:
-    """Return the first line of a statement as ``unparse`` writes it, without its body and its colon."""
+    """Return the first line of a statement as ``unparse`` writes it, without the colon before a body.
+
+    The message of an ``assert`` is left out.
+    """
     head: Any = copy.copy(statement)
     if isinstance(head, ast.Assert):
         head.msg = None

@@ -69,10 +69,9 @@ def while_loop(
 ) -> _Specs:
     """Run ``carried = body(*carried)`` while ``condition(*carried)`` is true (``jax.lax.while_loop``).
 
-    Both regions take the captured values after the carry.
-
-    The first ``carried`` operands are the initial carry. The condition returns one boolean scalar.
-    ``most`` is an upper bound of the trip count, or None if none is known.
+    The first ``carried`` operands are the initial carry, and the others captured values. Both regions take
+    the carry and then the captured values. The condition returns one boolean scalar. Results are the final
+    carry. ``most`` is an upper bound of the trip count, or None if none is known.
     """
     asked = condition.specs_outside()
     if len(asked) != 1 or asked[0] != ArraySpec((), "bool"):

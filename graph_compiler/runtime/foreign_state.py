@@ -245,12 +245,12 @@ class WriteBack:
         return self._state.name_of(number - self._first)
 
     def _for_user(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
-        """Convert one new object for the user's framework.
+        """Convert ``item``, the object with index ``number`` in the new state, to the user's framework.
 
-        If the call wrote to an existing array, its values are written into that array, and the array is
-        returned.
+        If it has the new values of arrays that the original writes to in place, write them into these
+        arrays of ``arguments``, and return the arrays.
 
-        made: arrays converted so far, by the first output that is the same object.
+        made: arrays converted so far, by the index of the first output that was the same object.
         """
         path = self._written.get(number)
         if path is not None:

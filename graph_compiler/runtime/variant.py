@@ -257,7 +257,10 @@ class Variant:
         self.state_lock = StateLock(owners) if owners else None
 
     def _dispatcher(self) -> Attempt:
-        """Return one generated function that runs :meth:`attempt` for a graph that only computes."""
+        """Return a generated function that replaces :meth:`attempt` for a graph that only computes.
+
+        It checks the environment, matches the arguments, calls the flat function, and checks guards.
+        """
         parameters: Any = self.parameters
         # Derived parameters are current once the environment's condition was evaluated.
         follows = parameters in self.environment.derived

@@ -75,8 +75,10 @@ class NativeWeights(Live):
     A weight that no call writes to is converted at the first call, and again once the user writes to it
     or replaces it. Its conversion may share the user's memory if the weight is trained (``adopted``);
     other weights and buffers are copied (``copied``). :meth:`leave` writes a buffer's new value into the
-    user's objects. All calls return the same dict, with written buffers updated in it, until another
-    weight is converted again.
+    user's objects.
+
+    A call returns the same dict as the last one, with written buffers updated in it, unless the user has
+    written to another weight, or any array was replaced. :meth:`leave` may replace a buffer's array, too.
     """
 
     def __init__(

@@ -213,10 +213,11 @@ def fori_loop(
 
 
 def _segment(checkpoint: Checkpoint, length: int) -> int | None:
-    """Return the number of iterations of a checkpointed segment.
+    """Return the number of iterations of a segment for the option ``checkpoint`` of :func:`scan`.
 
-    Return None if no iteration is recomputed, and 0 if each iteration is a checkpoint of its own. Raise
-    ``InvalidOption`` for another value of ``checkpoint``.
+    It is the integer square root of ``length``, at least 1, for True and ``"sqrt"``, and ``checkpoint``
+    itself for a positive int. Return None for False and None, which recompute nothing, and 0 for ``"steps"``,
+    which recomputes each iteration from its own carry. Raise ``InvalidOption`` for any other value.
     """
     if checkpoint is False or checkpoint is None:
         return None

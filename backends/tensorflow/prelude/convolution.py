@@ -163,9 +163,10 @@ def conv_by_groups(
     data_format: str,
     **options: Any,
 ) -> tf.Tensor:
-    """Compute a grouped convolution by ungrouped ones, as one depthwise convolution or group by group.
+    """Compute a grouped 2-D convolution without the grouped kernels of ``tf.raw_ops.Conv2D``.
 
-    It is depthwise if each group has one input channel, channels come last, and the strides are equal.
+    Compute it as one depthwise convolution if each group has one input channel, channels come last, and
+    the strides are equal. Otherwise convolve the groups one by one, and concatenate the results.
     """
     channels = data_format.index("C")
     down, across = (step for place, step in enumerate(strides) if place not in (0, channels))

@@ -275,7 +275,7 @@ def einsum(
 ) -> Any:
     """Lift ``jax.numpy.einsum`` of an equation string without repeated letters in an operand.
 
-    An equation with an ellipsis needs an explicit result. Without one, the result has the letters that
+    An equation with an ellipsis needs ``->``. In an equation without ``->``, the result has the letters that
     occur once, in alphabetic order.
     """
     if not isinstance(subscripts, str):

@@ -314,7 +314,7 @@ class _Carried:
     """A leaf of a variable that is part of the carry.
 
     place: variable and index of the leaf.
-    first: value of the leaf before the first iteration.
+    first: value of the leaf before the first iteration; zeros if the variable is first assigned in one.
     kind: kind of the leaf in all iterations.
     """
 

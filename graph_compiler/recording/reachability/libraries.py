@@ -38,7 +38,12 @@ _NO_CODE = (str, bytes, int, float, complex, type(None), types.CodeType)
 
 
 class LibraryCode(NamedTuple):
-    """Functions of libraries, and the namespaces of these functions and of the modules that code names."""
+    """Library code that the user's code may run.
+
+    functions: functions of libraries.
+    spaces: the namespaces (``__dict__``) of the modules that define these functions, and of the library
+        modules that these functions or the user's name.
+    """
 
     functions: list[types.FunctionType]
     spaces: list[dict[str, Any]]

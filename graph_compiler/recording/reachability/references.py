@@ -345,10 +345,10 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
 
 
 def _members(cls: type) -> list[Any]:
-    """Return the members of a class that may be or contain functions.
+    """Return the values in the ``__dict__`` of a class that may be or contain functions.
 
-    For a class of a framework or the standard library, functions that its own module defines are left out,
-    unless they have attributes.
+    Inherited members are not included. For a class of a framework or the standard library, functions that
+    its own module defines are left out, unless they have attributes.
     """
     # Iterate over a copy, because other threads may add members.
     members = [part for part in list(vars(cls).values()) if callable(part) or isinstance(part, _MEMBERS)]

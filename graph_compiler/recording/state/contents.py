@@ -97,10 +97,11 @@ _ROWS: tuple[tuple[type, Contents], ...] = (
 
 
 def contents_of(item: Any) -> Contents | None:
-    """Return how the contents of ``item`` are read and restored, or None if it has no such contents.
+    """Return how the contents of ``item`` are read and restored, or None if it is of no class with contents.
 
-    Objects with contents are instances of ``array.array``, ``bytearray``, NumPy arrays, and random
-    generators of NumPy and Python, without NumPy arrays that are read-only or have the dtype ``object``.
+    The classes are ``array.array``, ``bytearray``, ``numpy.ndarray``, ``numpy.random.Generator``,
+    ``numpy.random.RandomState`` and ``random.Random``, with their subclasses. Return None also for a NumPy
+    array that is read-only, or whose dtype is ``object`` or has a field of Python objects.
 
     >>> buffer = bytearray(b"ab")
     >>> contents_of(buffer).take(buffer), contents_of([1])
