@@ -161,11 +161,6 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
     ]
     # A variable that any branch assigns is a result of all branches; the others return its previous value.
     assigned = list(dict.fromkeys(number for body in bodies for number in body.assigned))
-    names = (
-        ["otherwise", "then"]
-        if len(graphs) == 2 and "If" in operation.type
-        else [f"branch_{place}" for place in range(len(graphs))]
-    )
     outputs = [
         [*body.results, *(body.variables.get(number, reader.variables[number]) for number in assigned)]
         for body in bodies
@@ -173,22 +168,20 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
     taken = outputs[place]
     # Only arrays can be outputs of a node.
     chosen = [place for place, held in enumerate(taken) if _is_array(held)]
+    arrays = [[results[number] for number in chosen] for results in outputs]
     # The branches of a node need equal specs. Otherwise the one that is taken is recorded, under a guard.
-    if any(
-        [results[number].spec for number in chosen] != [taken[number].spec for number in chosen]
-        for results in outputs
-    ):
+    if any([array.spec for array in held] != [array.spec for array in arrays[place]] for held in arrays):
         return _taken_results(reader, operation, index, given)
     closed = [
-        Body(name, (), *body.closed([results[place] for place in chosen]))
-        for name, body, results in zip(names, bodies, outputs)
+        Body(name, (), *body.closed(held))
+        for name, body, held in zip(_branch_names(operation, len(graphs)), bodies, arrays)
     ]
     made = iter(
         node.made(
             "branch",
             [reader.value(_clamped_index(reader, operation, index, len(graphs)))],
             closed,
-            [taken[place] for place in chosen],
+            arrays[place],
         )
     )
     found = [
@@ -196,6 +189,12 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
         for place, held in enumerate(taken)
     ]
     return node.with_assigned(found, assigned, bodies)
+
+
+def _branch_names(operation: Any, count: int) -> list[str]:
+    if count == 2 and "If" in operation.type:
+        return ["otherwise", "then"]
+    return [f"branch_{place}" for place in range(count)]
 
 
 def _differs_between_iterations(reader: GraphReader, index: TensorValue) -> bool:

@@ -87,6 +87,28 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
         and not capture.is_weight(next(iter(sharing.values())))
     ):
         return _alias(capture, tensor)
+    _refuse_unknown(capture, tensor, name)
+    if is_shared(tensor):
+        capture.exported.share(tensor, capture.here(), is_weight=name is not None)
+    capture.memory.comes_from_outside(tensor)
+    capture.gradients.add(tensor)
+    if name is None or not capture.weights.is_persistent(name):
+        return capture.recorder.add_constant(
+            name or capture.locator.name_of(tensor) or "constant", tensor, spec_of(tensor)
+        )
+    value = capture.recorder.add_parameter(name, tensor, spec_of(tensor))
+    capture.history.add(value)
+    if hooks := tensor._backward_hooks:
+        _follow_hooks(capture, tensor, list(hooks.values()))
+        return capture.recorder.find(tensor) or value
+    return value
+
+
+def _refuse_unknown(capture: RunningTrace, tensor: torch.Tensor, name: str | None) -> None:
+    """Raise ``TracingError`` for a tensor that is neither recorded nor the same in each call.
+
+    ``name`` is the name of a weight; None if the tensor is no weight.
+    """
     if maker := capture.unseen.maker_of(tensor):
         capture.by_kernel.ask(maker)
         raise TracingError(
@@ -117,20 +139,6 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
             "parameter or buffer that load_weights could fill. Register it as a buffer of the module, or "
             "build it on the CPU"
         )
-    if is_shared(tensor):
-        capture.exported.share(tensor, capture.here(), is_weight=name is not None)
-    capture.memory.comes_from_outside(tensor)
-    capture.gradients.add(tensor)
-    if name is None or not capture.weights.is_persistent(name):
-        return capture.recorder.add_constant(
-            name or capture.locator.name_of(tensor) or "constant", tensor, spec_of(tensor)
-        )
-    value = capture.recorder.add_parameter(name, tensor, spec_of(tensor))
-    capture.history.add(value)
-    if hooks := tensor._backward_hooks:
-        _follow_hooks(capture, tensor, list(hooks.values()))
-        return capture.recorder.find(tensor) or value
-    return value
 
 
 def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any]) -> None:

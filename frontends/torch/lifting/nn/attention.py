@@ -283,10 +283,7 @@ def multi_head_attention_forward(
     q, k, v = _projected(b, arrays, weights, in_proj_bias)
     batch = q.shape[1]
     if bias_k is not None:
-        k, v = (
-            _longer(b, x, b.broadcast_to(bias, shape=(1, batch, bias.shape[-1])), 0)
-            for x, bias in ((k, bias_k), (v, bias_v))
-        )
+        k, v = _with_token(b, k, bias_k, batch), _with_token(b, v, bias_v, batch)
     q, k, v = (
         _heads(b, q, num_heads),
         _heads(b, k, num_heads, static_k, batch),
@@ -305,21 +302,21 @@ def multi_head_attention_forward(
         shown = b.mean(shown, axis=1) if average_attn_weights else shown
     else:
         attended, shown = scaled_dot_product_attention(b, q, k, v, _kept(b, hidden), rate, causal), None
-    merged = b.reshape(
-        b.permute_dims(attended, axes=(2, 0, 1, 3)), shape=(q.shape[2], batch, q.shape[1] * q.shape[3])
-    )
-    output = b.linear(*optional(merged, out_proj_weight, out_proj_bias))
-    if batched:
-        return output, shown
-    return b.reshape(output, shape=(output.shape[0], output.shape[2])), None if shown is None else b.reshape(
-        shown, shape=shown.shape[1:]
-    )
+    output = b.linear(*optional(_merged(b, attended, q), out_proj_weight, out_proj_bias))
+    return (output, shown) if batched else _without_batch(b, output, shown)
 
 
 def _with_batch(b: TorchBuilder, *arrays: Any) -> tuple[Any, ...]:
     # Query, key and value that are one array stay one, because they are then projected by one product.
     made = {id(x): b.reshape(x, shape=(x.shape[0], 1, x.shape[1])) for x in arrays}
     return tuple(made[id(x)] for x in arrays)
+
+
+def _without_batch(b: TorchBuilder, output: Any, weights: Any) -> tuple[Any, Any]:
+    return (
+        b.reshape(output, shape=(output.shape[0], output.shape[2])),
+        None if weights is None else b.reshape(weights, shape=weights.shape[1:]),
+    )
 
 
 def _projected(b: TorchBuilder, arrays: tuple[Any, ...], weights: Any, bias: Any) -> tuple[Any, ...]:
@@ -344,6 +341,10 @@ def _longer(b: TorchBuilder, x: Any, more: Any, axis: int) -> Any:
     return b.concat(x, more, axis=axis)
 
 
+def _with_token(b: TorchBuilder, x: Any, bias: Any, batch: Any) -> Any:
+    return _longer(b, x, b.broadcast_to(bias, shape=(1, batch, bias.shape[-1])), 0)
+
+
 def _heads(b: TorchBuilder, x: Any, heads: int, static: Any = None, batch: Any = None) -> Any:
     """Reshape [tokens, batch, features] to [batch, heads, tokens, features of a head].
 
@@ -353,6 +354,15 @@ def _heads(b: TorchBuilder, x: Any, heads: int, static: Any = None, batch: Any =
         return b.reshape(static, shape=(batch, heads, *static.shape[1:]))
     split = b.reshape(x, shape=(*x.shape[:2], heads, x.shape[2] // heads))
     return b.permute_dims(split, axes=(1, 2, 0, 3))
+
+
+def _merged(b: TorchBuilder, attended: Any, q: Any) -> Any:
+    """Reshape attended values, which have the shape of ``q``, to [tokens, batch, features].
+
+    ``q`` is [batch, heads, tokens, features of a head].
+    """
+    batch, heads, tokens, width = q.shape
+    return b.reshape(b.permute_dims(attended, axes=(2, 0, 1, 3)), shape=(tokens, batch, heads * width))
 
 
 def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> Any:
