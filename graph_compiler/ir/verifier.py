@@ -175,7 +175,8 @@ def _repeated_draws(region: Region, own: int) -> Iterator[str]:
 def _unseen_checks(region: Region) -> Iterator[str]:
     for inner in region.block.nodes:
         if (guard := guard_of(inner)) is not None and reads_elements(guard):
-            yield f"{region.name} checks that {guard}, which is to be told outside"
+            names = ", ".join(value.name for value in values_in((guard.condition,)))
+            yield f"{region.name} checks elements of {names} ({guard}), which is to be told outside"
 
 
 def _draws(node: Node) -> bool:

@@ -201,7 +201,7 @@ LOOP_FAULTS: dict[str, tuple[Callable[[Graph], Any], str]] = {
     ),
     "the check stays inside": (
         in_region(1, nodes=lambda nodes: (*nodes, check(Guard(nodes[-1].outputs[0], True, Origin())))),
-        r"body checks that the elements of .* are True.*, which is to be told outside",
+        r"body checks elements of \w+ \(.* is True\), which is to be told outside",
     ),
 }
 
