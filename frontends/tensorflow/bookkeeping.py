@@ -351,7 +351,7 @@ def _draw(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
     given = {"shape": shape.seen, "key": key.seen, "counter": counter.seen, "alg": _PHILOX}
     given.update(zip(("minval", "maxval"), (bound.seen for bound in bounds)) if bounds else {"dtype": dtype})
     attributes = {"dtype": dtype_name(dtype), "Tshape": dtype_name(shape.made.dtype)}
-    inputs = [shape, key, counter, _PHILOX, *bounds]
+    inputs: list[Any] = [shape, key, counter, _PHILOX, *bounds]
     record = CallRecord(extra=elements_of(reader.recorder, inputs, static_places(name)))
     return [arrays.call(name, inputs, attributes, getattr(tf.raw_ops, name)(**given), record)]
 
