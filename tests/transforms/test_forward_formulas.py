@@ -64,7 +64,8 @@ FORMULAS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "pinv": (lambda x: torch.linalg.pinv(definite(x)), X),
     "cholesky": (lambda x: torch.linalg.cholesky(definite(x)), X),
     "cholesky_inverse": (lambda x: torch.cholesky_inverse(torch.linalg.cholesky(definite(x))), X),
-    "eigvalsh": (lambda x: torch.linalg.eigvalsh(definite(x)), X),
+    # Without the diagonal three eigenvalues would be equal, and have no second derivatives.
+    "eigvalsh": (lambda x: torch.linalg.eigvalsh(definite(x) + torch.diag(torch.arange(5.0, dtype=x.dtype))), X),
     "svdvals": (torch.linalg.svdvals, S),
     "solve": (lambda x: torch.linalg.solve(definite(x), x[0]), X),
     "scatter_reduce": (lambda x: torch.zeros(2, 5, dtype=x.dtype).scatter_reduce(1, INDEX, x, "sum") ** 2, X),

@@ -84,16 +84,17 @@ def round_(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 
 def _extreme(name: str, comparison: str) -> Callable[..., Any]:
-    """Return a row of ``Maximum`` or ``Minimum``. For floats it propagates NaN of arrays.
+    """Return a row of ``Maximum`` or ``Minimum``. For floats it propagates NaN of either operand.
 
-    A second operand that is the Python number NaN is not propagated. The gradient of equal floats goes to
-    the first operand.
+    The gradient of equal floats goes to the first operand.
     """
 
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
         x, y = b.beside(x, y)
         if not is_floating(b.result.dtype):
             return getattr(b, name)(x, y)
+        # A number that is NaN is greater and less than nothing, too.
+        y = b.array(y, b.result.dtype) if y != y else y
         second = getattr(b, comparison)(x, y)
         return b.where(b.logical_or(second, b.isnan(y)) if isinstance(y, Value) else second, y, x)
 

@@ -320,3 +320,9 @@ def returns_python(x: Any) -> Any:
 @TRAPS.function()
 def returns_its_argument(x: Any) -> Any:
     return x, x, [x, x + 0.0]
+
+
+@TRAPS.function()
+def extremes_with_a_number_that_is_nan(x: Any) -> Any:
+    nan = float("nan")
+    return tf.maximum(x, nan), tf.minimum(x, nan), tf.maximum(nan, x)
