@@ -363,16 +363,27 @@ _NEUTRAL_TRUTHS = {"logical_and": "ones", "bitwise_and": "ones", "logical_or": "
 def identity_of(
     name: str, inputs: tuple[Any, ...], params: dict[str, Any], maker: Callable[[Any], MakerNode | None]
 ) -> Any:
-    """Return the input that the operation would return unchanged, or None if none is known.
+    """Return an array that equals the result of the operation, or None if none is known.
 
-    ``maker`` returns the node that computed an input, or None if it comes from outside or is no array.
+    This is an input that it would return unchanged, or a bool array that was cast to numbers and is compared
+    with 0. ``maker`` returns the node that computed an input, or None if it comes from outside or is no
+    array.
     """
     if name in _NEUTRAL_TRUTHS:
         return _other_operand(_NEUTRAL_TRUTHS[name], maker, *inputs)
     if name == "setitem":
         return inputs[0] if _repeats_write(maker(inputs[0]), inputs[1], params["key"]) else None
+    if name == "not_equal":
+        return _truth_of(maker(inputs[0]), inputs[1])
     unchanged = _IDENTITIES.get(name)
     return inputs[0] if unchanged is not None and unchanged(*inputs, **params) else None
+
+
+def _truth_of(made: MakerNode | None, number: Any) -> Any:
+    """Return the bool array that the node ``made`` casts if ``number`` is 0, and otherwise None."""
+    is_zero = type(number) in (bool, int, float) and number == 0
+    is_cast = is_zero and made is not None and made.op == "astype" and made.inputs[0].dtype == "bool"
+    return made.inputs[0] if made is not None and is_cast else None
 
 
 def _other_operand(op: str, maker: Callable[[Any], MakerNode | None], x: Any, y: Any) -> Any:
