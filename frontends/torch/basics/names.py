@@ -70,7 +70,8 @@ def _find_name(function: Any) -> str:
 _GETTER = ".__get__"
 _NAMESPACES = ("torch.linalg.", "torch.fft.", "torch.special.")
 # Libraries of kernels (``torch.library``) whose kernels compute what torch's functions of that name do.
-_LIBRARIES = frozenset({"aten", "prims", "prim", "graph_compiler"})
+# Operators that take functions, such as ``torch.cond``, are in ``higher_order``.
+_LIBRARIES = frozenset({"aten", "prims", "prim", "higher_order", "graph_compiler"})
 
 
 @functools.cache
