@@ -397,6 +397,10 @@ class BlockWriter:
         self.inner_origins.append((written[-1], node.origin))
         gone = self.released.pop(node, None)
         self._delete(node, self._release_after(node) if gone is None else gone)
+        name, _, expression = self.lines[-1].partition(" = ")
+        # The last line may be in a statement, or the result unused.
+        if len(node.outputs) == 1 and name == self.text[node.outputs[0]] and not self.uses[node.outputs[0]]:
+            self.ends.append((len(self.lines), node, expression))
 
     def release(self, node: Node) -> None:
         self.released[node] = self._release_after(node)
@@ -556,7 +560,7 @@ class BlockWriter:
         while self.ends and self.ends[-1][0] == len(self.lines):
             _, node, expression = self.ends.pop()
             places = [place for place, item in enumerate(outputs) if item is node.outputs[0]]
-            has_effect |= bool(node.writes or node.is_random)
+            has_effect |= bool(node.writes or node.is_random or node.regions)
             if (
                 len(places) != 1
                 or sum(map(len, text)) + len(expression) > LONGEST

@@ -100,6 +100,21 @@ def test_calls_stand_where_they_are_written(to: str) -> None:
     assert ["mean" in text for texts in written for text in texts[:1]] == [False, True, False, False]
 
 
+def test_a_call_of_a_region_is_returned_at_once() -> None:
+    jax = pytest.importorskip("jax")
+
+    def function(x: Any) -> Any:
+        def halved(x: Any) -> Any:
+            return jax.lax.cond(x[0] > 4, lambda: x / 4, lambda: jax.lax.map(lambda row: row / 2, x))
+
+        return jax.lax.while_loop(lambda x: x.sum() > 1, halved, x)
+
+    graph = graph_compiler.compile(function, to="jax", args=(jax.numpy.ones(3),))
+    assert "return lax.cond(" in graph.source and "return lax.while_loop(" in graph.source
+    x = jax.numpy.asarray([9.0, 1.0, 3.0, 0.5])
+    assert_same(graph(x), function(x))
+
+
 def _lines(function: Any) -> range:
     first = function.__code__.co_firstlineno + 1
     return range(first, first + 4)
