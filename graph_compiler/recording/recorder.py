@@ -166,14 +166,15 @@ class Recorder:
         get the base of the viewed value. Operands that are instances of subclasses of Python's numbers or of
         ``str``, such as members of an ``IntEnum``, become plain ones.
         """
-        if any(map(is_subclassed, iterate_structure((inputs, params)))):
+        classes = set(map(type, iterate_structure((inputs, params))))
+        if not classes <= _PLAIN:
             inputs, params = map_structure(as_builtin, (inputs, params))
         node = Node(op, inputs, params, origin, outputs, record, regions)
         if (
             not self.varying.isdisjoint(node.uses)
             or node.is_random
             or node.depends_on_devices
-            or _reads_sizes(node)
+            or Size in classes
         ):
             self.varying.update(outputs)
             self.varying.update(map(self.base_of, node.writes))
@@ -343,10 +344,6 @@ class Recorder:
             self.graph.guards.append(guard)
 
 
-def _reads_sizes(node: Node) -> bool:
-    return any(isinstance(item, Size) for item in iterate_structure((node.inputs, node.params)))
-
-
 def is_subclassed(item: Any) -> bool:
     """Return True for an instance of a subclass of int, float, complex or str.
 
@@ -370,6 +367,8 @@ def as_builtin(item: Any) -> Any:
     return next(convert(item) for cls, convert in _BUILTINS.items() if isinstance(item, cls))
 
 
+# Classes of most operands.
+_PLAIN = frozenset({Value, Size, bool, int, float, complex, str, type(None), type(Ellipsis)})
 # class: conversion of an instance of a subclass to it. The methods of the class itself ignore those that the
 # subclass overrides, such as ``__str__`` of an ``Enum``, as frameworks do.
 _BUILTINS: dict[type, Callable[[Any], Any]] = {

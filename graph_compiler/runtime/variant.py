@@ -79,6 +79,12 @@ class Compilation:
     def is_compiled(self, target: Target) -> bool:
         return target.compiles_by_default if self.is_wanted is None else self.is_wanted
 
+    def with_rounding(self, target: Target, program: Program) -> Program:
+        """Return ``program`` with the compiler's rounding in its guards if ``target`` compiles it."""
+        if not self.is_compiled(target) or not program.checks:
+            return program
+        return replace(program, checks=tuple(guard.with_rounding_of_compilers() for guard in program.checks))
+
     def options_for(self, target: Target) -> dict[str, Any] | None:
         return dict(self.options) if self.is_compiled(target) else None
 
@@ -194,9 +200,7 @@ class Variant:
     compiler_state: CompilerState | None = None
 
     def __post_init__(self) -> None:
-        if self.compilation.is_compiled(self.target):
-            checks = tuple(guard.with_rounding_of_compilers() for guard in self.program.checks)
-            self.program = replace(self.program, checks=checks)
+        self.program = self.compilation.with_rounding(self.target, self.program)
         self.flat = flat = self.target.placed(load(self.program), self.graph, self.program)
         # None if the function runs operation by operation.
         self.compile_options = self.compilation.options_for(self.target)
