@@ -61,9 +61,10 @@ _MISSING_DTYPES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
         ),
     ),
 )
-_COMPUTE_DTYPES: dict[str, dict[str, str]] = {
-    name: types for types, names in _MISSING_DTYPES for name in names
-}
+_COMPUTE_DTYPES: dict[str, dict[str, str]] = {}
+for _types, _names in _MISSING_DTYPES:
+    for _name in _names:
+        _COMPUTE_DTYPES.setdefault(_name, {}).update(_types)
 
 
 # Operations on uint64 that differ from those of int64 on the same bits, so helpers compute them.
