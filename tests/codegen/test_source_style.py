@@ -177,21 +177,6 @@ def test_sizes_that_a_call_says_are_neither_read_nor_guarded() -> None:
     assert len(graph.variants) == 1
 
 
-def test_the_sizes_of_a_linear_layer_are_those_of_its_operands() -> None:
-    layer, weight = torch.nn.Linear(3, 6), torch.randn(4, 3)
-
-    def function(x: Any) -> Any:
-        first, second = layer(x).chunk(2, dim=-1)
-        rows, columns = F.linear(input=x, weight=weight).shape[1:]
-        return first * second, x.sum() * rows * columns
-
-    graph = graph_compiler.compile(function, args=(torch.randn(2, 4, 3),))
-    assert "linear_dim" not in graph.source and "GuardFailed" not in graph.source
-    x = torch.randn(3, 5, 3)
-    assert_same(graph(x), function(x))
-    assert len(graph.variants) == 1
-
-
 def _gathered(x: torch.Tensor, kept: torch.Tensor) -> Any:
     rows, columns = torch.where(kept)
     values, counts = torch.unique(columns, return_counts=True)

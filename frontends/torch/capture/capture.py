@@ -533,7 +533,7 @@ class Capture(TorchFunctionMode):
         return value.spec.shape[axis] if self._is_fixed(value, maker) else self._size(value, axis, maker)
 
     def _size(self, value: Value, axis: int, maker: Node | None) -> Any:
-        size = size_of(maker, value, axis, self.size)
+        size = size_of(maker, value, axis)
         return value.spec.shape[axis] if size in self.fixed else size
 
     def _is_fixed(self, value: Value, maker: Node | None) -> bool:

@@ -33,22 +33,15 @@ _MADE = {
     "new_empty": 1,
     "new_full": 1,
 }
-# Positions and names of the operands of ``linear``.
-_LINEAR = (0, "input"), (1, "weight")
 
 
-def size_of(node: Node | None, value: Value, axis: int, known: Callable[[Value, int], Any]) -> Any:
+def size_of(node: Node | None, value: Value, axis: int) -> Any:
     """Return the size of ``value`` along ``axis``, as the call of ``node`` states it, or else as a symbol.
 
     ``node`` is the node that made ``value``, or None. Calls that create an array of given sizes state them,
-    ``unsqueeze`` states the 1 of the axis that it inserts, and the sizes of ``linear`` are those of its
-    operands, which ``known`` returns. Such a size needs no read and no guard.
+    and ``unsqueeze`` states the 1 of the axis that it inserts. Such a size needs no read and no guard.
     """
     rank = value.ndim
-    if node is not None and node.key == "linear":
-        x, weight = (_argument(node.inputs, node.params, *place, None) for place in _LINEAR)
-        if isinstance(x, Value) and isinstance(weight, Value) and (x.ndim, weight.ndim) == (rank, 2):
-            return known(weight, 0) if axis == rank - 1 else known(x, axis)
     if (
         node is not None
         and node.key == "unsqueeze"
