@@ -245,7 +245,9 @@ def read_error_check(
         return None
     (place,) = computing
     if reader.checks:
-        reader.append(check(Guard(*is_taken(place), replace(origin, call=_CALL)), is_recorded=True))
+        # The branch is often in a library, so its expression would tell users less than what it is for.
+        where = replace(origin, call=_CALL, instruction=None)
+        reader.append(check(Guard(*is_taken(place), where), is_recorded=True))
     return place
 
 

@@ -95,7 +95,7 @@ def test_each_recording_is_one_line_of_the_log() -> None:
     assert messages[0].endswith(" s): args= given") and " lines, " in messages[0]
     assert (
         messages[1].startswith("function recorded again (variant 2 of at most 4, ")
-        and "elements" in messages[1]
+        and "`if x.sum() > 0`" in messages[1]
     )
 
 
