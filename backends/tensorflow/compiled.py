@@ -15,6 +15,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.eager import context, record
 
+from ...recording.faults import is_fault
 from ...trees import Tree, flatten, unflatten
 from ..common.compilers import CompiledShapes, NewShape
 
@@ -410,6 +411,8 @@ class ConcreteFunctions:
         except ValueError as problem:
             # Shape inference rejects some shapes that kernels accept, such as a pooling window larger than
             # its axis. If the error is one of the call, the kernels raise it.
+            if is_fault(problem):
+                raise
             reason = " ".join(str(problem).split())[:_MAX_ERROR_LENGTH]
             raise NotTraceable(f"TensorFlow cannot trace it: {reason}") from problem
         return _Trace(concrete, *forms[-1])

@@ -43,7 +43,9 @@ def weight_to_first(rank: int) -> tuple[int, ...]:
 
 
 def axes_of_space(rank: int, count: int, layout: str) -> range:
-    """Return the ``count`` spatial axes: the last ones, or with channels last those before the last one.
+    """Return the positions of the ``count`` spatial axes of an array with ``rank`` axes.
+
+    These are the last axes in the layout channels first, and the axes before the last one in channels last.
 
     Raise ``InvalidGraph`` if the layout is unknown or the array has too few axes.
 
