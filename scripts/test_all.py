@@ -1,7 +1,8 @@
 """Run every test in every target, slow ones too, and write ``docs/test_report.md``.
 
 The tests are split into parts of some hundred cases. Each part runs in a process of its own, so that no
-process grows large and no test depends on what ran before. The result of a finished part is stored under
+test depends on what ran before. A process that has needed 2.5 GiB of memory ends after the case with which
+it has, and another one runs the cases that are left. The result of a finished part is stored under
 ``.pytest_cache/all/<commit>``: an interrupted run continues after it. With ``--since``, cases that passed at
 an earlier commit run again only if the changes since can affect them (``tests/support/affected.py``). The
 results of that commit are read from its folder, or, for the commit of ``docs/test_report.md``, from the
@@ -35,16 +36,20 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 from tests.support import affected, changes  # noqa: E402
 
 REPORT = ROOT / "docs" / "test_report.md"
-# A process that has run some hundred cases has grown large, so a part has at most this many.
+# A part has at most this many cases, so that an interrupted run loses little.
 MOST_CASES = 700
-# A part that takes more seconds is killed.
+# A process that has needed this much memory, in GiB, is replaced by a new one.
+MOST_MEMORY = 2.5
+# Exit status of pytest in such a process (tests/conftest.py).
+GROWN = 75
+# A process that takes more seconds is killed.
 TIMEOUT = 3600
 # This file has the results of the cases that need not run again.
 CARRIED = "carried.json"
@@ -262,43 +267,22 @@ def run_all(waiting: list[Part], folder: Path, jobs: int) -> None:
 
 
 def run(part: Part, folder: Path) -> dict[str, Any]:
-    """Run the cases of a part in a process of its own; write its result to ``folder`` and return it.
+    """Run the cases of a part in processes of their own; write the result to ``folder`` and return it.
 
-    If the process dies or the collection fails, the result has an outcome that says so.
+    If a process dies or the collection fails, the result has an outcome that says so, and the cases that are
+    left do not run.
     """
-    lines = folder / f"{part.name}.lines"
-    lines.unlink(missing_ok=True)
-    options = [
-        "-q",
-        "-m",
-        "slow or not slow",
-        "--outcomes",
-        str(lines),
-        "-p",
-        "no:cacheprovider",
-        "--tb=short",
-        "--cases",
-        str(folder / "cases.txt"),
-    ]
-    options += ["--part", f"{part.place}/{part.count}"] if part.count > 1 else []
-    started = time.monotonic()
-    # Only wait4 tells the largest memory of this very process; getrusage has the maximum of all children.
+    lines, cases = folder / f"{part.name}.lines", folder / f"{part.name}.cases"
+    lines.write_text("", "utf-8")
+    waiting = (folder / "cases.txt").read_text("utf-8").split("\n")
+    outcomes: dict[str, str] = {}
+    started, memory, code = time.monotonic(), 0, GROWN
     with (folder / f"{part.name}.log").open("w", encoding="utf-8") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *options, *part.files],
-            cwd=ROOT,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-        # os.wait4 has no timeout.
-        timer = threading.Timer(TIMEOUT, process.kill)
-        timer.start()
-        _, status, usage = os.wait4(process.pid, 0)
-        timer.cancel()
-    code = os.waitstatus_to_exitcode(status)
-    outcomes = (
-        dict(json.loads(line) for line in lines.read_text("utf-8").splitlines()) if lines.exists() else {}
-    )
+        while code == GROWN:
+            cases.write_text("\n".join(case for case in waiting if case not in outcomes), "utf-8")
+            code, needed = run_process(part, cases, lines, log)
+            memory = max(memory, needed)
+            outcomes = dict(json.loads(line) for line in lines.read_text("utf-8").splitlines())
     # pytest ends with 0 or 1 after tests, and with 5 if it has none. Any other status means that the process
     # died or that the collection failed, which must not pass for success.
     if code not in (0, 1, 5):
@@ -309,10 +293,36 @@ def run(part: Part, folder: Path) -> dict[str, Any]:
         "files": part.files,
         "outcomes": outcomes,
         "seconds": round(time.monotonic() - started, 1),
-        "memory": usage.ru_maxrss * 1024,
+        "memory": memory,
     }
     (folder / f"{part.name}.json").write_text(json.dumps(result), "utf-8")
     return result
+
+
+def run_process(part: Part, cases: Path, lines: Path, log: TextIO) -> tuple[int, int]:
+    """Run those cases of a part that the file ``cases`` names in a new process.
+
+    It appends the outcomes to the file ``lines`` and its output to ``log``. Return its exit status and its
+    largest memory in bytes.
+    """
+    options = ["-q", "-m", "slow or not slow", "-p", "no:cacheprovider", "--tb=short"]
+    options += ["--outcomes", str(lines), "--cases", str(cases), "--most-memory", str(MOST_MEMORY)]
+    options += ["--part", f"{part.place}/{part.count}"] if part.count > 1 else []
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *options, *part.files],
+        cwd=ROOT,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
+    # os.wait4 has no timeout.
+    timer = threading.Timer(TIMEOUT, process.kill)
+    timer.start()
+    # Only wait4 tells the largest memory of this very process; getrusage has the maximum of all children.
+    _, status, usage = os.wait4(process.pid, 0)
+    timer.cancel()
+    # Popen does not see that the process has ended.
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_maxrss * 1024
 
 
 def failures(result: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ import gc
 import importlib.util
 import json
 import random
+import resource
 import time
 from collections.abc import Generator
 from pathlib import Path
@@ -19,6 +20,9 @@ import pytest
 from .support.compiled import keep_programs
 from .support.contexts import share_contexts
 from .support.environment import set_variables
+
+# Exit status of a run that ends because of --most-memory.
+GROWN = 75
 
 # This must come before any framework is imported.
 set_variables()
@@ -80,6 +84,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="append a line of JSON for each case: id, and passed, skipped or failed: why",
     )
     group.addoption(
+        "--most-memory",
+        metavar="GIB",
+        type=float,
+        help=f"end with status {GROWN} after the case with which the process has needed this much memory",
+    )
+    group.addoption(
         "--record",
         metavar="FILE",
         help="append a line of JSON for each case: id, CPU seconds, what it exercised",
@@ -90,6 +100,8 @@ def pytest_configure(config: pytest.Config) -> None:
     exercised.install()
     if config.option.outcomes:
         config.pluginmanager.register(_Outcomes(config.option.outcomes))
+    if config.option.most_memory:
+        config.pluginmanager.register(_MemoryLimit(config.option.most_memory))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -170,6 +182,17 @@ class _Outcomes:
     def _write(self, node: str, outcome: str) -> None:
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps([node, outcome]) + "\n")
+
+
+class _MemoryLimit:
+    """Plugin that ends the run after the case with which the process has reached ``gib`` GiB of memory."""
+
+    def __init__(self, gib: float) -> None:
+        self._kib = gib * 2**20
+
+    def pytest_runtest_logfinish(self) -> None:
+        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > self._kib:
+            pytest.exit("the process has grown large", returncode=GROWN)
 
 
 # --------------------------------------------------------------------------------------- what a run exercises

@@ -249,3 +249,23 @@ def test_results_of_this_checkout_come_before_the_report(runner: Any) -> None:
     outcomes = {CASES[0]: "passed", CASES[1]: "skipped", CASES[2]: "failed: why"}
     (folder / "part.json").write_text(json.dumps({"outcomes": outcomes}))
     assert runner.passed_at(commit, CASES) == {CASES[0]: "passed", CASES[1]: "skipped"}
+
+
+# ------------------------------------------------------------------------------------ runs of parts
+def test_a_large_process_is_replaced(
+    runner: Any, monkeypatch: pytest.MonkeyPatch, checkout: Path, tmp_path: Path
+) -> None:
+    file = "tests/ir/test_printer.py"
+    ids = ["-q", "--collect-only", "-p", "no:cacheprovider", file]
+    listed = subprocess.run(
+        [sys.executable, "-m", "pytest", *ids], cwd=checkout, capture_output=True, text=True, check=True
+    )
+    cases = [line for line in listed.stdout.split("\n") if "::" in line][:2]
+    (tmp_path / "cases.txt").write_text("\n".join(cases))
+    monkeypatch.setattr(runner, "ROOT", checkout)
+    # Every process needs more than this, so each runs one case.
+    monkeypatch.setattr(runner, "MOST_MEMORY", 0.001)
+    result = runner.run(runner.Part((file,)), tmp_path)
+    assert result["outcomes"] == dict.fromkeys(cases, "passed")
+    log = next(tmp_path.glob("*.log")).read_text()
+    assert log.count("the process has grown large") == len(cases) == 2
