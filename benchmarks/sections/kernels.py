@@ -17,8 +17,9 @@ import torch
 
 from graph_compiler.errors import GraphCompilerError
 from tests.corpora.kernels.in_torch import IN_TORCH
-from tests.corpora.kernels.running import Function, arrays_of, assert_close, of_arrays, pure, transpiled
+from tests.corpora.kernels.running import Function, arrays_of, of_arrays, pure, transpiled
 from tests.corpora.kernels.table import KERNELS, Arguments, Kernel
+from tests.support.compare import assert_same_leaves
 
 from ..measure import Call, interleave, interleave_once, ratio, seconds
 from ..results import Results
@@ -77,7 +78,7 @@ def _against_hand_written(results: Results, kernel: Kernel, settings: Settings) 
     )
     calls: dict[str, Callable[..., Any]] = {name: jax.jit(one) for name, one in functions.items()}
     for name, call in calls.items():
-        assert_close(call(*arrays), kernel.function(*_copied(arguments)), f"{kernel.name}, {name}")
+        assert_same_leaves(call(*arrays), kernel.function(*_copied(arguments)), f"{kernel.name}, {name}")
     steady = {
         name: partial(lambda call: jax.block_until_ready(call(*arrays)), call) for name, call in calls.items()
     }
@@ -104,7 +105,7 @@ def _against_original(
         "torch" if torch.is_tensor(next(item for item in arguments[0] if hasattr(item, "shape"))) else "numpy"
     )
     graph = transpiled(function, arguments[0], framework, framework)
-    assert_close(graph(*_copied(arguments[1])), function(*_copied(arguments[1])), case)
+    assert_same_leaves(graph(*_copied(arguments[1])), function(*_copied(arguments[1])), case)
     samples = interleave(
         {OURS: _call(graph, arguments[1]), ORIGINAL: _call(function, arguments[1])},
         rounds=settings.rounds,

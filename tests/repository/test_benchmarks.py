@@ -4,6 +4,7 @@ fails.
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 
@@ -77,3 +78,10 @@ def test_failures_and_missed_floors_are_listed(tmp_path: Path) -> None:
 )
 def test_durations_are_readable(duration: float, text: str) -> None:
     assert results.human(duration) == text
+
+
+def test_every_section_can_be_imported() -> None:
+    sections = pytest.importorskip("benchmarks.sections")
+    files = {path.stem for path in Path(sections.__file__).parent.glob("*.py")} - {"__init__"}
+    for name in sorted(files):
+        assert callable(importlib.import_module(f"benchmarks.sections.{name}").run), name
