@@ -287,7 +287,7 @@ rows.table(
 )
 
 
-@rows.row("grouped_mm", "_grouped_mm", "grouped_mm_fallback")
+@rows.row("grouped_mm", "_grouped_mm", "transformers.grouped_mm_fallback")
 def grouped_mm(
     b: TorchBuilder, mat_a: Any, mat_b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None
 ) -> Any:
