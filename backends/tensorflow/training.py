@@ -250,7 +250,18 @@ class TensorFlowTraining(Training):
         return value, aux, {name: tf.convert_to_tensor(gradient) for name, gradient in found.items()}
 
     def norm(self, arrays: Arrays) -> Any:
-        return tf.linalg.global_norm(list(arrays.values()))
+        # A norm in float16 would overflow above 65,504.
+        wide = _wider(tf.float32, *(array.dtype for array in arrays.values()))
+        return tf.linalg.global_norm([tf.cast(array, wide) for array in arrays.values()])
+
+    def scaled(self, arrays: Arrays, factor: Any) -> Arrays:
+        """Multiply each array by ``factor``, in float32 at least, and return it in its own dtype."""
+
+        def one(array: Any) -> Any:
+            wide = _wider(tf.float32, array.dtype)
+            return tf.cast(tf.cast(array, wide) * tf.cast(factor, wide), array.dtype)
+
+        return {name: one(array) for name, array in arrays.items()}
 
     def minimum(self, left: Any, right: Any) -> Any:
         return tf.minimum(left, right)
@@ -304,6 +315,11 @@ class TensorFlowTraining(Training):
         name = item.upper().rpartition("/")[2].removeprefix("DEVICE:")
         known = [device.name.removeprefix("/device:") for device in tf.config.list_logical_devices()]
         return (name if ":" in name else f"{name}:0") in known
+
+
+def _wider(*dtypes: Any) -> Any:
+    """Return the first of the ``dtypes`` that none of the others exceeds in size."""
+    return max(dtypes, key=lambda dtype: dtype.size)
 
 
 def _require_backend() -> None:

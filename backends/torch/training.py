@@ -191,7 +191,9 @@ class TorchTraining(Training):
         return dict(zip(left, torch._foreach_lerp(list(left.values()), others, 1 - weight)))
 
     def norm(self, arrays: Arrays) -> Any:
-        return torch.nn.utils.get_total_norm(list(arrays.values()))
+        # A norm in float16 would overflow above 65,504.
+        wide = [array.to(torch.promote_types(array.dtype, torch.float32)) for array in arrays.values()]
+        return torch.nn.utils.get_total_norm(wide)
 
     def minimum(self, left: Any, right: Any) -> Any:
         return torch.clamp(left, max=right)

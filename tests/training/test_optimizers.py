@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from typing import Any
 
@@ -157,6 +158,22 @@ def in_torch_constant() -> list[dict[str, Any]]:
         made.step()
         found.append({name: tensor.detach().numpy().copy() for name, tensor in held.items()})
     return found
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_gradients_of_float16_are_clipped_by_a_norm_above_its_range(to: str) -> None:
+    half = graph_compiler.compile(
+        copy.deepcopy(model()).half(), to=to, args=(torch.ones(1, 3, dtype=torch.float16),)
+    )
+    rule = training.optimizer("sgd", learning_rate=1.0)
+    state = training.TrainState.create(half, rule, loss=lambda y, target: y, clip_norm=0.5)
+    native = half.pipeline.target.target
+    before = {name: native.to_numpy(array).copy() for name, array in state.parameters.items()}
+    given = {name: np.full(array.shape, 4e4, "float16") for name, array in before.items()}
+    state = training.apply_gradients(state, {name: native.convert(array) for name, array in given.items()})
+    # Eight gradients are equal, so each becomes the clipped norm by the square root of 8.
+    for name, array in state.parameters.items():
+        np.testing.assert_allclose(before[name] - native.to_numpy(array), 0.5 / np.sqrt(8), rtol=5e-3)
 
 
 @pytest.mark.parametrize("to", TARGETS)

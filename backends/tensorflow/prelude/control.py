@@ -268,14 +268,14 @@ def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
 def behind(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
     """Return ``arrays``, of which the floating ones depend on ``earlier`` in a traced graph.
 
-    Their values stay equal, but -0.0 becomes 0.0. A function that is computed again for a gradient takes them
-    as arguments, because XLA would merge a second computation from the same arrays with the first.
+    Their values stay the same. A function that is computed again for a gradient takes them as arguments,
+    because XLA would merge a second computation from the same arrays with the first.
     """
     if tf.executing_eagerly():
         return arrays
     element = tf.cast(tf.reduce_max(tf.reshape(earlier, [-1])[:1]), tf.bool)
-    # The bool equals itself, so this is 0, but XLA does not know that.
-    nothing = tf.where(element == element, 0.0, math.nan)
+    # The bool equals itself, so this is -0.0, but XLA does not know that. To add 0.0 would change -0.0.
+    nothing = tf.where(element == element, -0.0, math.nan)
     return tuple(
         array + tf.cast(nothing, array.dtype) if array.dtype.is_floating else array for array in arrays
     )

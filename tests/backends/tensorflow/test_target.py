@@ -401,5 +401,23 @@ def test_random_numbers_follow_the_seed() -> None:
     assert (graph(torch.zeros(4)).numpy() == first).all() and (first != second).any()
 
 
+def test_what_is_computed_again_for_a_gradient_has_the_signs_of_its_zeros() -> None:
+    from graph_compiler.backends.tensorflow.prelude.control import run_again
+
+    def scaled_angle(x: Any, scale: Any) -> Any:
+        return (tf.math.atan2(x, -tf.ones_like(x)) * scale,)
+
+    @tf.function
+    def gradient(function: Any, x: Any, scale: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(scale)
+            (result,) = function(x, scale)
+            loss = tf.reduce_sum(tf.square(result))
+        return tape.gradient(loss, scale)
+
+    x, scale = tf.constant([-0.0, 0.0, 1.0]), tf.constant([1.0, 2.0, 3.0])
+    assert_same(gradient(run_again(scaled_angle), x, scale), gradient(scaled_angle, x, scale))
+
+
 def test_rows_of_small_models_are_known() -> None:
     assert set(UNKNOWN) | set(TRAINED) <= set(small.BY_NAME)
