@@ -134,8 +134,8 @@ def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
     if all(map(_is_apart, arrays)) and len(set(map(id, arrays))) == len(arrays):
         return False
     ranges = [_address_range(array) for array in arrays]
-    return any(map(_repeats, (arrays[index] for index in written))) or any(
-        a[0] < b[1] and b[0] < a[1] and lie_together(arrays[index], arrays[other])
+    return any(map(may_overlap_itself, (arrays[index] for index in written))) or any(
+        a[0] < b[1] and b[0] < a[1] and share_memory(arrays[index], arrays[other])
         for index in written
         if (a := ranges[index])
         for other, b in enumerate(ranges)
@@ -147,21 +147,23 @@ def _is_apart(array: Any) -> bool:
     return type(array) is np.ndarray and (flags := array.flags).owndata and flags.forc
 
 
-def lie_together(one: Any, other: Any) -> bool:
+def share_memory(one: Any, other: Any) -> bool:
     """Return True if two arrays share an element in memory, or if deciding that would take too long.
 
     >>> import numpy as np
     >>> x = np.zeros((3, 4))
-    >>> lie_together(x[:, ::2], x[:, 1::2]), lie_together(x[1:], x[:2])
+    >>> share_memory(x[:, ::2], x[:, 1::2]), share_memory(x[1:], x[:2])
     (False, True)
     """
     try:
-        return np.shares_memory(np.asarray(_Steps(one)), np.asarray(_Steps(other)), max_work=_MOST_WORK)
+        return np.shares_memory(
+            np.asarray(_MemoryLayout(one)), np.asarray(_MemoryLayout(other)), max_work=_MOST_WORK
+        )
     except np.exceptions.TooHardError:
         return True
 
 
-class _Steps:
+class _MemoryLayout:
     """Array interface with the memory layout of a NumPy array or tensor. Its elements are not read."""
 
     def __init__(self, array: Any) -> None:
@@ -179,7 +181,7 @@ class _Steps:
         }
 
 
-def _repeats(array: Any) -> bool:
+def may_overlap_itself(array: Any) -> bool:
     """Return True if two elements may share memory, as in expanded arrays and sliding windows.
 
     For some strides True is returned although all elements are distinct.
@@ -362,41 +364,45 @@ class InputAttribute:
 
     number: index of the input.
     name: name of the attribute.
-    held: ``repr`` of the attribute; None if it must not exist.
+    recorded_repr: ``repr`` of the attribute; None if it must not exist.
     """
 
     kind: ClassVar[str] = "input_attribute"
     number: int
     name: str
-    held: str | None
+    recorded_repr: str | None
 
     def lines(self, names: MatcherNames) -> list[str]:
         names.bind(attribute_of=attribute_of)
-        return [names.require(f"attribute_of({names.given(self.number)}, {self.name!r}) == {self.held!r}")]
+        return [
+            names.require(
+                f"attribute_of({names.given(self.number)}, {self.name!r}) == {self.recorded_repr!r}"
+            )
+        ]
 
     def broken_by(self, call: MismatchedCall) -> str | None:
         if (
             self.number >= len(call.leaves)
-            or (now := attribute_of(call.leaves[self.number], self.name)) == self.held
+            or (now := attribute_of(call.leaves[self.number], self.name)) == self.recorded_repr
         ):
             return None
         return (
             f"{call.inputs[self.number].name} has {now or 'no'} .{self.name} and was recorded with "
-            f"{self.held or 'none'}"
+            f"{self.recorded_repr or 'none'}"
         )
 
     def mapped(self, replaced: Substitution) -> InputAttribute:
         return self
 
     def to_json(self, write: JsonWriter) -> Any:
-        return [self.number, self.name, self.held]
+        return [self.number, self.name, self.recorded_repr]
 
     @classmethod
     def from_json(cls, data: Any, read: JsonReader) -> InputAttribute:
-        number, name, held = row(data, 3)
-        if type(name) is not str or type(held) not in (str, type(None)):
+        number, name, recorded_repr = row(data, 3)
+        if type(name) is not str or type(recorded_repr) not in (str, type(None)):
             raise InvalidFile("input_attribute has no name of an attribute")
-        return cls(input_number(number, read), name, held)
+        return cls(input_number(number, read), name, recorded_repr)
 
 
 def attribute_of(array: Any, name: str) -> str | None:

@@ -20,10 +20,10 @@ def while_loop(scope: Scope, node: Node) -> None:
     condition, body = node.regions
     loop = Loop.of(scope, node)
     state = scope.name_carry(node, body)
-    asked = scope.inside(condition, state, loop.captured)
+    asked = scope.write_inner(condition, state, loop.captured)
     assigned(scope, state, loop.state)
     short = asked.expression()
-    step = scope.inside(body, state, loop.captured, is_assigning=True)
+    step = scope.write_inner(body, state, loop.captured, is_assigning=True)
     with scope.indented(f"while {short}:" if short else "while True:"):
         if not short:
             scope.take(asked)
@@ -49,7 +49,7 @@ def branch(scope: Scope, node: Node) -> None:
     """
     index, *captured = node.inputs
     chosen = repr(scope.literal(index))
-    insides = [scope.inside(region, [], captured) for region in node.regions]
+    insides = [scope.write_inner(region, [], captured) for region in node.regions]
     names = scope.name(node)
     # The first region is that for False, but an ``if`` begins with the lines for True.
     heads = [f"if {chosen}:", "else:"] if index.dtype == "bool" else _heads(chosen, len(insides))
@@ -87,7 +87,7 @@ def scan_with(
         rows = names_of(scope, body, len(loop.sequences), len(state))
         # These names are taken before the body is written, which may have a loop with outputs, too.
         outputs = [scope.new(value.name) for value in node.outputs[len(state) :]]
-        step = scope.inside(body, [*state, *rows], loop.captured, is_assigning=True)
+        step = scope.write_inner(body, [*state, *rows], loop.captured, is_assigning=True)
         loop = counting(scope, node, loop)
         assigned(scope, state, loop.state)
         head, lines = elements(scope, node, loop, rows)
@@ -200,7 +200,7 @@ def function_of_rule(scope: Scope, node: Node) -> None:
     This is for targets without derivatives.
     """
     body = node.regions[0]
-    inside = scope.inside(body, [], node.inputs)
+    inside = scope.write_inner(body, [], node.inputs)
     scope.take(inside)
     names = scope.name(node)
     assigned(scope, names, inside.outputs)

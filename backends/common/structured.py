@@ -39,12 +39,12 @@ class Numbered(Protocol):
     """Inputs that the function of a region reads by itself instead of taking them as arguments.
 
     weights: accessor of the weight for the index of each such input.
-    numbers: layer index that each call passes; empty if no weight's name contains one.
+    layer_indices: layer index that each call passes; empty if no weight's name contains one.
     holders: names of the objects that hold the weights, passed as first arguments.
     """
 
     weights: Mapping[int, Any]
-    numbers: Mapping[Node, int]
+    layer_indices: Mapping[Node, int]
     holders: list[str]
 
 
@@ -89,7 +89,7 @@ class Scope(Protocol):
         assigns it and the loop ``is_statement``, such as ``for``.
         """
 
-    def inside(
+    def write_inner(
         self, region: Region, inputs: Sequence[str], captured: Sequence[Any], is_assigning: bool = False
     ) -> Inside:
         """Write ``region`` without inserting its lines.
@@ -99,7 +99,7 @@ class Scope(Protocol):
         scope at once.
         """
 
-    def apart(self, region: Region, inputs: Sequence[str]) -> Inside:
+    def write_separately(self, region: Region, inputs: Sequence[str]) -> Inside:
         """Write ``region`` for a separate function, without inserting its lines.
 
         Its inputs get the names ``inputs``.
@@ -115,7 +115,7 @@ class Scope(Protocol):
     def define_region(self, region: Region, write: Callable[[Any, str], None]) -> str:
         """Return the name of the function of ``region``, which ``write`` writes at the first call."""
 
-    def numbered(self, region: Region) -> Numbered: ...
+    def indexed_weights(self, region: Region) -> Numbered: ...
 
     def take(self, inside: Inside) -> None:
         """Append the lines of ``inside`` at the current indentation."""
@@ -187,12 +187,12 @@ def call(scope: Scope, node: Node) -> None:
     The function of a region is defined once, and all calls of the region share it.
     """
     (region,) = node.regions
-    own = scope.numbered(region)
+    own = scope.indexed_weights(region)
     name = scope.define_region(region, lambda inner, name: _definition(inner, name, region, own))
     operands = [
         repr(scope.literal(item)) for place, item in enumerate(node.inputs) if place not in own.weights
     ]
-    numbers = [str(own.numbers[node])] if own.numbers else []
+    numbers = [str(own.layer_indices[node])] if own.layer_indices else []
     # Results may take the names of operands that nothing reads later.
     scope.release(node)
     scope.line(f"{', '.join(scope.name(node))} = {name}({', '.join([*own.holders, *numbers, *operands])})")
@@ -204,14 +204,14 @@ def _definition(scope: Scope, name: str, region: Region, own: Numbered) -> None:
     The weights in ``own`` are read inside instead of being arguments.
     """
     # Equal layers share the function, which gets the number of the layer.
-    index = [scope.new("index")] if own.numbers else []
+    index = [scope.new("index")] if own.layer_indices else []
     texts = [
         own.weights[place].text(*index or ("",)) if place in own.weights else ""
         for place in range(len(region.block.inputs))
     ]
     texts = [text or scope.new(value.name) for text, value in zip(texts, region.block.inputs)]
     names = [*own.holders, *index, *(text for place, text in enumerate(texts) if place not in own.weights)]
-    inside = scope.apart(region, texts)
+    inside = scope.write_separately(region, texts)
     with scope.indented(f"def {name}({', '.join(names)}):"):
         scope.take(inside)
         scope.line(f"return {', '.join(inside.outputs)}")
@@ -225,7 +225,7 @@ def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], st
     """
     region = node.regions[0]
     names = [scope.new(value.name) for value in region.block.inputs]
-    inside = scope.apart(region, names)
+    inside = scope.write_separately(region, names)
     name = function(scope, region.name, names, inside, results(inside.outputs))
     inside.free()
     scope.free(names)
@@ -235,7 +235,7 @@ def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], st
 def strongly_zero(scope: Scope, node: Node) -> None:
     (region,) = node.regions
     name = scope.define(
-        region.name, lambda inner, name: _definition(inner, name, region, scope.numbered(region))
+        region.name, lambda inner, name: _definition(inner, name, region, scope.indexed_weights(region))
     )
     operands = [repr(scope.literal(item)) for item in node.inputs]
     scope.line(f"{', '.join(scope.name(node))} = strong_zero({', '.join([name, *operands])})")
@@ -265,7 +265,7 @@ def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:
     def associative_scan(scope: Scope, node: Node) -> None:
         (combine,), count, params = node.regions, node.params["sequences"], node.params
         pairs = names_of(scope, combine, 2 * count)
-        inside = scope.inside(combine, pairs, node.inputs[count:])
+        inside = scope.write_inner(combine, pairs, node.inputs[count:])
         name = function(scope, combine.name, pairs, inside, tuple_text(inside.outputs))
         inside.free()
         scope.free(pairs)
@@ -348,7 +348,7 @@ class Derivative:
         """
         inputs = self.rule.block.inputs
         names = arguments(scope, inputs)
-        inside = scope.apart(self.rule, names)
+        inside = scope.write_separately(self.rule, names)
         inside.free()
         scope.free(names)
         return Rule(dict(zip(inputs, names)), inside)
@@ -395,7 +395,7 @@ def lines_of(scope: Scope, region: Region, names: Sequence[str]) -> list[str]:
 
     Other functions may reuse the local names of the region.
     """
-    inside = scope.apart(region, names)
+    inside = scope.write_separately(region, names)
     scope.take(inside)
     inside.free()
     return inside.outputs

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...assumptions import lie_together
+from ...assumptions import share_memory
 from ...ir import Value
 from ...ir.node import Node
 from ...ops.rules import at_most, nonnegative
@@ -86,7 +86,7 @@ def views_among(
     found: dict[int, tuple[Any, Any]] = {}
     for owner in sorted(arrays, key=rank, reverse=True):
         if id(owner) not in found:
-            around = [item for item in arrays if item is not owner and lie_together(item, owner)]
+            around = [item for item in arrays if item is not owner and share_memory(item, owner)]
             if all(is_view(item, owner) for item in around):
                 found.update({id(item): (item, owner) for item in around if id(item) not in found})
     return found

@@ -31,13 +31,13 @@ class IndexedWeight(NamedTuple):
     holder: name of the dict.
     before: text before the number; the complete name if ``after`` is None.
     after: text after the number; None if all calls read the same entry.
-    more: difference between the number in the name and the layer index.
+    offset: difference between the number in the name and the layer index.
     """
 
     holder: str
     before: str
     after: str | None = None
-    more: int = 0
+    offset: int = 0
 
     def text(self, index: str) -> str:
         """Return the expression for the entry, with the layer index in the variable ``index``.
@@ -50,7 +50,11 @@ class IndexedWeight(NamedTuple):
         if self.after is None:
             return f"{self.holder}[{quoted(self.before)}]"
         number = (
-            f"{index} + {self.more}" if self.more > 0 else f"{index} - {-self.more}" if self.more else index
+            f"{index} + {self.offset}"
+            if self.offset > 0
+            else f"{index} - {-self.offset}"
+            if self.offset
+            else index
         )
         # The name becomes an f-string, in which braces of the text are doubled.
         before, after = (part.replace("{", "{{").replace("}", "}}") for part in (self.before, self.after))
@@ -62,11 +66,11 @@ class IndexedWeights:
     """Weights that the function of a region reads from dicts instead of receiving them as arguments.
 
     weights: entry for each position of an operand that is such a weight.
-    numbers: layer index that each call passes; empty if no name contains one.
+    layer_indices: layer index that each call passes; empty if no name contains one.
     """
 
     weights: Mapping[int, IndexedWeight]
-    numbers: Mapping[Node, int]
+    layer_indices: Mapping[Node, int]
 
     @property
     def holders(self) -> list[str]:
@@ -158,10 +162,10 @@ class Stack(NamedTuple):
         """
         return [self.name.replace("*", str(number)) for number in self.numbers]
 
-    def together(self) -> str:
+    def stacked_name(self) -> str:
         """Return the name of the stacked array.
 
-        >>> Stack("layer.*.weight", (0, 1)).together()
+        >>> Stack("layer.*.weight", (0, 1)).stacked_name()
         'layer.0,1.weight'
         """
         return self.name.replace("*", ",".join(map(str, self.numbers)))

@@ -64,7 +64,7 @@ def _stands_alone(masked: str, start: int, end: int) -> bool:
 
 
 def _binds_more(inner: str, before: str, after: str) -> bool:
-    own = _weakest(inner)
+    own = _lowest_precedence(inner)
     sides = [
         _BINDS.get(side, 0) for side in (_operator_at_end(before), _operator_at_start(after.lstrip())) if side
     ]
@@ -72,7 +72,7 @@ def _binds_more(inner: str, before: str, after: str) -> bool:
     return own > 0 and all(0 < side < own for side in sides)
 
 
-def _weakest(expression: str) -> int:
+def _lowest_precedence(expression: str) -> int:
     """Return the lowest precedence of the operators outside of brackets.
 
     Return 0 if there is no operator, or one without a precedence in ``_BINDS``.
@@ -121,10 +121,10 @@ WIDTH = 120
 _START = re.compile(r"(?:return |[\w.,: ()\[\]]* = |\w+: |\w+=(?!=))?")
 _OPERATOR = re.compile(r" (?=(?:[-+*/@%&|^<>]|//|\*\*|<<|>>|[<>=!]=) )")
 # Breaking these statements would not make them more readable.
-_KEPT = ("#", "raise ", "if ", "with ", "del ")
+_UNBROKEN = ("#", "raise ", "if ", "with ", "del ")
 
 
-def broken(line: str, indent: int = 0, end: str = "") -> list[str]:
+def break_line(line: str, indent: int = 0, end: str = "") -> list[str]:
     r"""Return a statement, or a part of a statement, in lines of at most 120 columns where it can be broken.
 
     The lines are indented by ``indent`` spaces, and ``end`` follows the last line. The content of the
@@ -133,9 +133,9 @@ def broken(line: str, indent: int = 0, end: str = "") -> list[str]:
 
     Comments and statements that begin with ``raise``, ``if``, ``with`` or ``del`` are not broken.
 
-    >>> broken("y = f(x, 1)")
+    >>> break_line("y = f(x, 1)")
     ['y = f(x, 1)']
-    >>> lines = broken(f"y = f({'a' * 50}, b=2) + g({'c' * 70}, [{'d' * 60}])")
+    >>> lines = break_line(f"y = f({'a' * 50}, b=2) + g({'c' * 70}, [{'d' * 60}])")
     >>> print(*lines, sep="\n")  # doctest: +NORMALIZE_WHITESPACE
     y = (
         f(aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, b=2)
@@ -146,7 +146,7 @@ def broken(line: str, indent: int = 0, end: str = "") -> list[str]:
     )
     """
     blanks = " " * indent
-    if indent + len(line) + len(end) <= WIDTH or line.startswith(_KEPT):
+    if indent + len(line) + len(end) <= WIDTH or line.startswith(_UNBROKEN):
         return [blanks + line + end]
     masked = _STRING.sub(lambda text: "_" * len(text[0]), line)
     found = _inside(masked)
@@ -157,7 +157,7 @@ def broken(line: str, indent: int = 0, end: str = "") -> list[str]:
     parts, separator = _parts(line, masked, left, right)
     if indent + 4 + right - left <= WIDTH:
         parts, separator = [line[left:right]], ""
-    inner = [one for part in parts for one in broken(part, indent + 4, separator)]
+    inner = [one for part in parts for one in break_line(part, indent + 4, separator)]
     return [blanks + line[:left] + opening, *inner, blanks + closing + end]
 
 

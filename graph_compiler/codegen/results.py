@@ -26,7 +26,7 @@ from ..trees import (
     making,
 )
 
-_SPELLED = (bool, int, float, complex, str, bytes, type(None))
+_LITERAL_TYPES = (bool, int, float, complex, str, bytes, type(None))
 # Imports of the functions that make containers.
 _IMPORTS = {
     "Any": "from typing import Any",
@@ -85,17 +85,17 @@ class _Results:
 
     def _static(self, value: Any) -> str:
         # NaN differs from itself, and 314159 is the hash of infinity. Neither has a literal.
-        if type(value) in _SPELLED and value == value and abs(hash(value)) != 314159:
+        if type(value) in _LITERAL_TYPES and value == value and abs(hash(value)) != 314159:
             return repr(value)
         if type(value) is slice and all(
-            type(item) in _SPELLED for item in (value.start, value.stop, value.step)
+            type(item) in _LITERAL_TYPES for item in (value.start, value.stop, value.step)
         ):
             return repr(value)
-        if type(value) in (tuple, list) and all(type(item) in _SPELLED for item in value):
+        if type(value) in (tuple, list) and all(type(item) in _LITERAL_TYPES for item in value):
             return repr(value)
-        return self._spelled(value) or self._named_object(value)
+        return self._expression_of(value) or self._named_object(value)
 
-    def _spelled(self, value: Any) -> str | None:
+    def _expression_of(self, value: Any) -> str | None:
         """Return an expression for ``value`` or for an equal immutable object, or None.
 
         A class, an enum member or a module member is referred to by name. Any other object with a hash of its
@@ -117,7 +117,7 @@ class _Results:
             make, args = value.__reduce_ex__(4)
         except (TypeError, ValueError, AttributeError):
             return self._member(value)
-        plain = isinstance(args, tuple) and all(type(item) in _SPELLED for item in args)
+        plain = isinstance(args, tuple) and all(type(item) in _LITERAL_TYPES for item in args)
         if not (plain and isinstance(make, type) and _is_importable(make) and make(*args) == value):
             return self._member(value)
         return f"{self._class(make)}({', '.join(map(repr, args))})"

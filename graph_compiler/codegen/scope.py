@@ -25,8 +25,8 @@ from ..ops.text import ExternalName, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import iterate_structure, map_structure
 from .layers import NO_WEIGHTS, IndexedWeights, Stack
-from .lines import LONGEST, broken, inline_expression, remove_parentheses
-from .standing_alone import portable
+from .lines import LONGEST, break_line, inline_expression, remove_parentheses
+from .portability import portable
 
 # Placeholder for the name of a definition in its text, until the name is chosen.
 OWN_NAME = "_the_name_of_this_definition_"
@@ -134,7 +134,7 @@ _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
 # Large memory that is freed early is reused while it is still in the processor's caches.
 _DELETED_FROM_BYTES = 1 << 16
-_STEP = "    "
+_INDENT = "    "
 
 
 @dataclass
@@ -147,7 +147,7 @@ class SharedState:
     globals: objects that no text can express, by name.
     reserved: names that no function of the module may use for another purpose.
     definitions: functions and classes written before the function.
-    numbered: weights read by layer index, by the ``id`` of a block.
+    indexed_weights: weights read by layer index, by the ``id`` of a block.
     functions: names of the functions written for blocks, by ``id``.
     stacks: nodes that stack weights of layers.
     """
@@ -158,7 +158,7 @@ class SharedState:
     globals: dict[str, Any] = field(default_factory=dict)
     reserved: tuple[str, ...] = ()
     definitions: Definitions = field(default_factory=Definitions)
-    numbered: Mapping[int, IndexedWeights] = field(default_factory=dict)
+    indexed_weights: Mapping[int, IndexedWeights] = field(default_factory=dict)
     functions: dict[int, str] = field(default_factory=dict)
     stacks: Mapping[Node, Stack] = field(default_factory=dict)
 
@@ -218,7 +218,7 @@ class BlockWriter:
         self.ends: list[tuple[int, Node, str]] = []
         # Values that are not needed after a node that is being written.
         self.released: dict[Node, list[Value]] = {}
-        self.wishes: dict[Value, str] = {}
+        self.preferred_names: dict[Value, str] = {}
         self.module: str = outer.module if outer else ""
         self.context, self.depth = "", 0
         # Names in use that this block has taken.
@@ -285,7 +285,7 @@ class BlockWriter:
 
     # ------------------------------------------------------------------------------ lines
     def line(self, text: str) -> None:
-        self.lines.append(_STEP * self.depth + text if text else "")
+        self.lines.append(_INDENT * self.depth + text if text else "")
 
     def blank(self) -> None:
         if self.lines and self.lines[-1]:
@@ -332,7 +332,9 @@ class BlockWriter:
         targets = self._targets(node, self.name(node))
         expression = remove_parentheses(self._inline_preceding(node, expression))
         self.origins.append((len(self.lines), node.origin))
-        self.line((_STEP if self.context else "") + (f"{targets} = {expression}" if targets else expression))
+        self.line(
+            (_INDENT if self.context else "") + (f"{targets} = {expression}" if targets else expression)
+        )
         # The result is an array and no sequence of one array.
         gives_array = len(node.outputs) == 1 and targets == self.text[node.outputs[0]]
         if gives_array and self._is_inlinable(node):
@@ -417,7 +419,9 @@ class BlockWriter:
         )
         names = []
         for value in node.outputs:
-            self.text[value] = "_" if value in unused else self.new(self.wishes.get(value, value.name))
+            self.text[value] = (
+                "_" if value in unused else self.new(self.preferred_names.get(value, value.name))
+            )
             names.append(self.text[value])
         return names
 
@@ -522,7 +526,7 @@ class BlockWriter:
             self.line(f'raise GuardFailed(f"{words}{shown} for this call")')
 
     # ------------------------------------------------------------------------------ inner blocks
-    def inside(
+    def write_inner(
         self, region: Region, inputs: Sequence[str], captured: Sequence[Any], is_assigning: bool = False
     ) -> WrittenRegion:
         """Write a region in an inner scope, for a nested function or a statement, and return it.
@@ -572,7 +576,7 @@ class BlockWriter:
             self._drop_line()
         return text
 
-    def apart(self, region: Region, inputs: Sequence[str]) -> WrittenRegion:
+    def write_separately(self, region: Region, inputs: Sequence[str]) -> WrittenRegion:
         """Write a region in an inner scope, for a separate function, and return it.
 
         All sizes are read from the arguments of that function. Reads of sizes that nothing uses are removed.
@@ -621,7 +625,7 @@ class BlockWriter:
         scope.names, scope.module = names, self.module
         write(scope, OWN_NAME)
         lines = [
-            "\n".join(broken(line.lstrip(), len(line) - len(line.lstrip()))) if line else ""
+            "\n".join(break_line(line.lstrip(), len(line) - len(line.lstrip()))) if line else ""
             for line in scope.lines
         ]
         text = "\n".join(lines)
@@ -639,8 +643,8 @@ class BlockWriter:
         known[block] = known.get(block) or self.define(region.name, write)
         return known[block]
 
-    def numbered(self, region: Region) -> IndexedWeights:
-        return self.shared.numbered.get(id(region.block), NO_WEIGHTS)
+    def indexed_weights(self, region: Region) -> IndexedWeights:
+        return self.shared.indexed_weights.get(id(region.block), NO_WEIGHTS)
 
     def take(self, inside: WrittenRegion) -> None:
         """Append the lines of an inner scope at the current indentation, without its leading blank lines."""

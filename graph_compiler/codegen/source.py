@@ -27,10 +27,10 @@ from ..naming import Namespace
 from ..sizes import Size, Symbol
 from ..trees import Leaf, making
 from .layers import HELPER, Stack, indexed_weights_by_block, quoted, stacks_of
-from .lines import broken
+from .lines import break_line
+from .portability import ERRORS, portable
 from .results import MAKERS, ResultText, result_text
 from .scope import BlockWriter, SharedState
-from .standing_alone import ERRORS, portable
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
@@ -93,14 +93,16 @@ class _Writer:
         self.shared = SharedState(
             dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own)
         )
-        self.shared.numbered = indexed_weights_by_block(graph) if graph.parameters or graph.constants else {}
+        self.shared.indexed_weights = (
+            indexed_weights_by_block(graph) if graph.parameters or graph.constants else {}
+        )
         # Only targets that loop over layers have the helper that reads stacked weights.
         self.shared.stacks = stacks_of(graph) if graph.parameters and HELPER in self.helpers else {}
         self.scope = BlockWriter(self.shared, graph.nodes, graph.block.outputs, assignable=graph.inputs)
         for effect in graph.effects:
             # The new value of a buffer gets the name of the buffer.
             if effect.kind == "buffer":
-                self.scope.wishes[effect.value] = effect.target
+                self.scope.preferred_names[effect.value] = effect.target
         self.inner_guards: dict[Value, list[tuple[Guard, Size]]] = {}
         for guard, condition in graph.inner_guards():
             for source in dict.fromkeys(symbol.source for symbol in condition.symbols()):
@@ -140,7 +142,10 @@ class _Writer:
         name = (
             self.names.lasting(self.own) if self.own in {helper.__name__ for helper in helpers} else self.own
         )
-        head = [*self.dialect.decorators(graph), *broken(f"def {name}({', '.join([*leading, *inputs])}):")]
+        head = [
+            *self.dialect.decorators(graph),
+            *break_line(f"def {name}({', '.join([*leading, *inputs])}):"),
+        ]
         source = self._module(header, [*definitions, "\n".join([*head, body, ""])], helpers, result)
         bound = {**scope.shared.globals, **result.globals}
         own = self._origins(source, lines, scope.origins)
@@ -261,7 +266,7 @@ def _merge_imports(imports: Iterable[str]) -> list[str]:
 
 
 def _break_line(line: str) -> str:
-    return "\n".join(broken(line.lstrip(), 4 + len(line) - len(line.lstrip()))) if line else ""
+    return "\n".join(break_line(line.lstrip(), 4 + len(line) - len(line.lstrip()))) if line else ""
 
 
 def _identifiers(text: str) -> list[str]:

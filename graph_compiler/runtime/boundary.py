@@ -17,7 +17,7 @@ from types import FrameType, TracebackType
 from typing import Any, NoReturn, TypeVar
 
 from ..codegen import Program
-from ..codegen.standing_alone import portable
+from ..codegen.portability import portable
 from ..contracts import Target
 from ..errors import GraphCompilerError, InternalError, TargetRefused
 from ..forwarding import PASSING

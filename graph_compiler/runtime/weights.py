@@ -161,7 +161,7 @@ class StackedWeights:
         # The weights are the same mapping until one of them is replaced.
         if now is not seen:
             made = {name: array for name, array in now.items() if name not in self._left_out}
-            made.update((stack.together(), self._stacked(now, *stack)) for stack in self._stacks)
+            made.update((stack.stacked_name(), self._stacked(now, *stack)) for stack in self._stacks)
             self._held = now, made
         # Calls replace these buffers without replacing the mapping.
         made.update((name, now[name]) for name in self._written)

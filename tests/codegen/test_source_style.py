@@ -16,7 +16,7 @@ import jax  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler.codegen.lines import WIDTH, broken  # noqa: E402
+from graph_compiler.codegen.lines import WIDTH, break_line  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 
 LONG, OTHER = "a" * 60, "b" * 60
@@ -42,7 +42,7 @@ LINES = (
 @pytest.mark.parametrize("indent", [4, 8])
 @pytest.mark.parametrize("line", LINES)
 def test_a_broken_line_says_the_same(line: str, indent: int) -> None:
-    made = broken(line, indent)
+    made = break_line(line, indent)
     inside = "\n".join(["def f():", *(["    if 1:"] if indent == 8 else [])])
     assert ast.dump(ast.parse(f"{inside}\n" + "\n".join(made))) == ast.dump(
         ast.parse(f"{inside}\n{' ' * indent}{line}")
@@ -50,7 +50,7 @@ def test_a_broken_line_says_the_same(line: str, indent: int) -> None:
     # Such a line has no place to break, or is a condition.
     whole = max(part.count("a") + part.count("b") for part in line.split()) > WIDTH - 20
     assert whole or " if " in line or ":" in line.partition("=")[2] or all(len(one) <= WIDTH for one in made)
-    assert broken(line[:20], indent) == [" " * indent + line[:20]]
+    assert break_line(line[:20], indent) == [" " * indent + line[:20]]
 
 
 def softmax(x: Any) -> Any:

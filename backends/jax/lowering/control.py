@@ -69,14 +69,14 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
         return ", ".join([*carried, packed(inside.outputs[count:])])
 
     if captured:
-        inside = scope.inside(body, inputs, captured, is_assigning=True)
+        inside = scope.write_inner(body, inputs, captured, is_assigning=True)
         name = _function(scope, body.name, parts, inside, result(inside))
         inside.free()
         return name
 
     def write(module: Scope, name: str) -> None:
         own = [[module.new(wanted) for wanted in part] for part in parts]
-        apart = module.apart(body, [name for part in own for name in part])
+        apart = module.write_separately(body, [name for part in own for name in part])
         _define(module, name, own, apart, result(apart), ("carry", "element"))
 
     return scope.define(body.name, write)
@@ -101,7 +101,7 @@ def _while_loop(scope: Scope, node: Node) -> None:
     condition, body = node.regions
     loop = Loop.of(scope, node)
     state = names_of(scope, body, len(loop.state))
-    asked = scope.inside(condition, state, loop.captured)
+    asked = scope.write_inner(condition, state, loop.captured)
     # A carry of several arrays is unpacked on a line of its own, so it needs a function with a name.
     expression = asked.expression() if len(state) == 1 else None
     goes_on = (
@@ -110,7 +110,7 @@ def _while_loop(scope: Scope, node: Node) -> None:
         else _function(scope, condition.name, [state], asked, asked.outputs[0])
     )
     asked.free()
-    step = scope.inside(body, state, loop.captured, is_assigning=True)
+    step = scope.write_inner(body, state, loop.captured, is_assigning=True)
     name = _function(scope, body.name, [state], step, packed(step.outputs))
     step.free()
     scope.free(state)
@@ -147,7 +147,7 @@ def _branch(scope: Scope, node: Node) -> None:
 
 
 def _thunk(scope: Scope, region: Region, captured: Sequence[object]) -> str:
-    inside = scope.inside(region, [], captured)
+    inside = scope.write_inner(region, [], captured)
     expression = inside.expression()
     name = (
         f"lambda: {expression}"
@@ -161,7 +161,7 @@ def _thunk(scope: Scope, region: Region, captured: Sequence[object]) -> str:
 def _associative_scan(scope: Scope, node: Node) -> None:
     (combine,), count, params = node.regions, node.params["sequences"], node.params
     left, right = names_of(scope, combine, count), names_of(scope, combine, count, count)
-    inside = scope.inside(combine, [*left, *right], node.inputs[count:])
+    inside = scope.write_inner(combine, [*left, *right], node.inputs[count:])
     expression = inside.expression()
     if expression:
         name = f"lambda {left[0]}, {right[0]}: {expression}"

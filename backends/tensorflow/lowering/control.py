@@ -61,7 +61,7 @@ def _write_iteration(
         return name, operands[own:]
     (body,) = node.regions
     inputs = names_of(scope, body, own)
-    inside = scope.inside(body, inputs, loop.captured, is_assigning=True)
+    inside = scope.write_inner(body, inputs, loop.captured, is_assigning=True)
     name = function(scope, body.name, inputs, inside, results(inside.outputs))
     inside.free()
     scope.free(inputs)
@@ -77,10 +77,10 @@ def _while_loop(scope: Scope, node: Node) -> None:
     condition, body = node.regions
     loop = Loop.of(scope, node)
     state = names_of(scope, body, len(loop.state))
-    asked = scope.inside(condition, state, loop.captured)
+    asked = scope.write_inner(condition, state, loop.captured)
     goes_on = function(scope, condition.name, state, asked, asked.outputs[0])
     asked.free()
-    step = scope.inside(body, state, loop.captured, is_assigning=True)
+    step = scope.write_inner(body, state, loop.captured, is_assigning=True)
     name = function(scope, body.name, state, step, tuple_text(step.outputs))
     step.free()
     scope.free(state)
@@ -104,7 +104,7 @@ def _branch(scope: Scope, node: Node) -> None:
 
 
 def _thunk(scope: Scope, region: Region, captured: Sequence[Any]) -> str:
-    inside = scope.inside(region, [], captured)
+    inside = scope.write_inner(region, [], captured)
     name = function(
         scope, region.name, [], inside, tuple_text([f"tf.identity({text})" for text in inside.outputs])
     )
@@ -150,7 +150,7 @@ def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
     scope.line("@tf.custom_gradient")
     with scope.indented(f"def {name}({', '.join(operands)}):"):
         count = len(derivative.has_given)
-        forward = scope.apart(derivative.forward or derivative.function, operands)
+        forward = scope.write_separately(derivative.forward or derivative.function, operands)
         # The gradient may read names of the forward pass, so they are not freed.
         scope.take(forward)
         outputs = forward.outputs
@@ -160,7 +160,7 @@ def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
             arguments(scope, derivative.given),
             arguments(scope, derivative.results),
         )
-        rule = scope.apart(derivative.rule, [*results, *residuals, *cotangents, *operands])
+        rule = scope.write_separately(derivative.rule, [*results, *residuals, *cotangents, *operands])
         scope.line("")
         with scope.indented(
             f"def {gradient}({bare(_distinct(scope, [*chosen(cotangents, derivative.has_given)]))}):"

@@ -133,7 +133,7 @@ def _write_function(scope: Scope, region: Region, inputs: Sequence[str], capture
     ``torch.cond`` and ``while_loop`` require results without aliases, so a result is copied if no node of
     the region makes it, or if it is returned before.
     """
-    inside = scope.inside(region, inputs, captured, is_assigning=True)
+    inside = scope.write_inner(region, inputs, captured, is_assigning=True)
     made = {value for node in region.block.nodes for value in node.outputs}
     outputs: dict[Value, str] = {}
     results = []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from ....assumptions import lie_together
+from ....assumptions import share_memory
 from ....errors import TracingError
 from ....ir.graph import Graph
 from ....ir.node import CallRecord, Value
@@ -159,7 +159,7 @@ class StorageTable:
 
 def shares(tensor: torch.Tensor, owner: torch.Tensor) -> bool:
     return (storage(tensor) == storage(owner) or is_shared(tensor) and is_shared(owner)) and (
-        not has_memory(owner) or lie_together(tensor, owner)
+        not has_memory(owner) or share_memory(tensor, owner)
     )
 
 
