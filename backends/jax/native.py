@@ -158,7 +158,7 @@ class JaxTarget(Target):
     name = "jax"
     a_key = "jax.random.key(0)"
     array_types: tuple[type, ...] = (type(jnp.zeros(())),)
-    undecided: tuple[type[Exception], ...] = (_UNDECIDED,)
+    undecided_errors: tuple[type[Exception], ...] = (_UNDECIDED,)
     sorts_keys = True
 
     def __init__(self) -> None:
@@ -202,10 +202,10 @@ class JaxTarget(Target):
         return None if isinstance(array, jax.core.Tracer) or array.platform() != "cpu" else np.asarray(array)
 
     @property
-    def widening(self) -> str:
+    def how_to_enable_64_bit(self) -> str:
         return 'Call jax.config.update("jax_enable_x64", True) before'
 
-    def follows(self, given: Iterable[Any]) -> bool:
+    def records_gradients_of(self, given: Iterable[Any]) -> bool:
         return False
 
     def is_traced(self, item: Any) -> bool:
@@ -305,7 +305,7 @@ class JaxTarget(Target):
             self._key = following
             return key
 
-    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
+    def random_state_restorer(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         return lambda: None
 
     def register_classes(self, classes: Iterable[type]) -> None:
@@ -314,7 +314,7 @@ class JaxTarget(Target):
                 self._registered.add(cls)
                 _register(cls)
 
-    def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
+    def require_guards(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """Return ``result``. Raise ``GuardFailed`` if a guard on values does not hold.
 
         While a function is recorded, guards on traced checks become guards of its graph. Under a
@@ -332,7 +332,7 @@ class JaxTarget(Target):
                 guard.require(self.elements(check))
         return _refused(result, *zip(*traced)) if traced else result
 
-    def either(
+    def branch(
         self,
         checks: tuple[Any, ...],
         guards: tuple[Any, ...],
@@ -344,7 +344,7 @@ class JaxTarget(Target):
 
     def refusal(self, problem: Exception) -> str | None:
         words = failure_text(
-            problem, more=self.undecided, but=(jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+            problem, more=self.undecided_errors, but=(jax.errors.JAXTypeError, jax.errors.JAXIndexError)
         )
         if words is None:
             return None

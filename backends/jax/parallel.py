@@ -148,7 +148,10 @@ class JaxTrainingOverMesh(JaxTraining):
         return placed(super().restored(array, like), like.sharding)
 
     def with_optimizer_arrays(self, make: Make, held: StepState, arrays: TrainingArrays) -> Any:
-        found, like = super().with_optimizer_arrays(make, held, arrays), self.begun(make, held.trained)
+        found, like = (
+            super().with_optimizer_arrays(make, held, arrays),
+            self.new_optimizer_state(make, held.trained),
+        )
         return jax.tree.map(lambda array, other: placed(array, self._on_mesh(other).sharding), found, like)
 
     def optimizer_arrays(self, make: Make, held: StepState) -> TrainingArrays:
@@ -208,7 +211,7 @@ class JaxParallelism(Parallelism):
     def array(self, item: Any) -> Any:
         return automatic(derivatives.array(item))
 
-    def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
+    def call_keys(self) -> Mapping[type, Callable[[Any], Any]]:
         with jax.ensure_compile_time_eval():
             # The property ``sharding`` is a Python function that returns this attribute, and slower.
             return {type(jnp.zeros(())): operator.attrgetter("aval", "_sharding")}
@@ -259,7 +262,7 @@ class JaxParallelism(Parallelism):
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         return [placed(array, NamedSharding(axis.native, PartitionSpec())) for array in arrays]
 
-    def single(self, array: Any) -> Any:
+    def gathered(self, array: Any) -> Any:
         return single(array)
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
@@ -298,7 +301,7 @@ class JaxParallelism(Parallelism):
 
         return run
 
-    def differing(self, array: Any, axis: DeviceAxis) -> bool:
+    def differs_between_devices(self, array: Any, axis: DeviceAxis) -> bool:
         if isinstance(array, jax.core.Tracer):
             return False
         first, *others = (np.asarray(shard.data) for shard in array.addressable_shards)

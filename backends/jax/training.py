@@ -183,7 +183,7 @@ class JaxTraining(Training):
     def has_rate(self, make: Make) -> bool:
         return not getattr(make, "is_user_defined", False)
 
-    def begun(self, make: Make, trained: Arrays) -> Any:
+    def new_optimizer_state(self, make: Make, trained: Arrays) -> Any:
         # Optimizers may return one array twice, or a trained array, and storage can be donated only once.
         return jax.jit(lambda trained: jax.tree.map(jnp.copy, make(0.0).init(trained)))(trained)
 
@@ -208,7 +208,7 @@ class JaxTraining(Training):
         }
 
     def with_optimizer_arrays(self, make: Make, held: StepState, arrays: Arrays) -> Any:
-        leaves, tree = jax.tree_util.tree_flatten_with_path(self.begun(make, held.trained))
+        leaves, tree = jax.tree_util.tree_flatten_with_path(self.new_optimizer_state(make, held.trained))
         names = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in leaves]
         return jax.tree.unflatten(
             tree, [arrays[name].astype(leaf.dtype) for name, (_, leaf) in zip(names, leaves)]
@@ -227,7 +227,7 @@ class JaxTraining(Training):
             else jnp.copy(array)
         )
 
-    kept = snapshot = trainable
+    copied = snapshot = trainable
 
     def storable(self, array: Any) -> Any:
         return jax.random.key_data(array) if _is_key(array) else array
@@ -245,7 +245,7 @@ class JaxTraining(Training):
     def values(self, arrays: Arrays) -> Arrays:
         return arrays
 
-    def put(self, held: Arrays, new: Arrays) -> Arrays:
+    def with_elements(self, held: Arrays, new: Arrays) -> Arrays:
         return {name: new[name].astype(array.dtype) if name in new else array for name, array in held.items()}
 
     def zeros_like(self, array: Any) -> Any:

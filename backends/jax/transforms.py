@@ -14,7 +14,7 @@ from jax._src import core
 from jax.ad_checkpoint import checkpoint_name
 from jax.extend.core import Literal
 
-from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
+from ...contracts.derivatives import Arrays, Derivatives, Function, Policy, Step, VmapSpec
 from ...forwarding import forward
 from .native import is_without_forward_mode, target
 
@@ -319,7 +319,7 @@ class JaxDerivatives(Derivatives):
             word in str(problem) for word in words
         )
 
-    def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
+    def vmap(self, function: Callable[[Arrays], Arrays], how: VmapSpec) -> Callable[[Arrays], Arrays]:
         """Map by ``jax.vmap``; keys among the arguments are mapped like other arrays.
 
         A key from the target's sequence is drawn outside of ``jax.vmap``. With ``how.randomness``

@@ -41,7 +41,7 @@ class NumpyTarget(Target):
     name = "numpy"
     a_key = "np.random.default_rng(0)"
     array_types: tuple[type, ...] = (np.ndarray,)
-    shares = True
+    is_zero_copy = True
 
     def __init__(self) -> None:
         self._seeds = np.random.SeedSequence(0)
@@ -94,7 +94,7 @@ class NumpyTarget(Target):
         # Spawned seeds lead to independent sequences.
         return np.random.default_rng(self._seeds.spawn(1)[0])
 
-    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
+    def random_state_restorer(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         generators = [
             leaf for leaf in leaves if isinstance(leaf, (np.random.Generator, np.random.RandomState))
         ]

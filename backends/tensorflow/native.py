@@ -95,7 +95,7 @@ class TensorFlowTarget(Target):
     def on_host(self, array: Any) -> Any:
         return array.numpy() if hasattr(array, "numpy") and "GPU" not in array.device else None
 
-    def follows(self, given: Iterable[Any]) -> bool:
+    def records_gradients_of(self, given: Iterable[Any]) -> bool:
         return any(
             isinstance(item, (tf.Tensor, tf.Variable))
             and record.should_record_backprop([tf.convert_to_tensor(item)])
@@ -201,12 +201,12 @@ class TensorFlowTarget(Target):
             self._key, key = tf.unstack(tf.random.split(self._key, 2))
             return key
 
-    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
+    def random_state_restorer(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         return lambda: None
 
     def register_classes(self, classes: Iterable[type]) -> None: ...
 
-    def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
+    def require_guards(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """Return ``result`` if the elements in ``checks`` are those that ``guards`` expect.
 
         Raise ``GuardFailed`` otherwise. Symbolic tensors have no elements yet; the check is then an
@@ -220,7 +220,7 @@ class TensorFlowTarget(Target):
                 result = _assert_or_poison(result, _matches_recorded(check, guard), message, check)
         return result
 
-    def either(
+    def branch(
         self,
         checks: tuple[Any, ...],
         guards: tuple[Any, ...],

@@ -44,21 +44,21 @@ class TensorFlowDataParallel(TensorFlowTraining):
         self._strategy, self._count = strategy, strategy.num_replicas_in_sync
 
     # ------------------------------------------------------------------------------ training state
-    def begun(self, make: Make, trained: TrainingArrays) -> Any:
+    def new_optimizer_state(self, make: Make, trained: TrainingArrays) -> Any:
         with self._strategy.scope():
-            return super().begun(make, trained)
+            return super().new_optimizer_state(make, trained)
 
     def trainable(self, array: Any) -> Any:
         with self._strategy.scope():
             return keras.Variable(array, dtype=array.dtype.name, aggregation="only_first_replica")
 
-    def kept(self, array: Any) -> Any:
+    def copied(self, array: Any) -> Any:
         with self._strategy.scope():
             # All replicas assign the same value, so that of the first is enough.
             return tf.Variable(array, trainable=False, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
 
     def with_rng_arrays(self, arrays: TrainingArrays, like: Any) -> Any:
-        return self.kept(arrays["key"])
+        return self.copied(arrays["key"])
 
     # ------------------------------------------------------------------------------ replica step
     def key(self, rng: Any) -> tuple[Any, Any]:
@@ -144,7 +144,7 @@ def transfer_state(engine: Training, held: StepState, make: Make) -> StepState:
     """Return a copy of a training state in arrays and variables of ``engine``."""
     trained = {name: engine.trainable(array) for name, array in engine.values(held.trained).items()}
     rest = {
-        group: {name: engine.kept(array) for name, array in engine.values(getattr(held, group)).items()}
+        group: {name: engine.copied(array) for name, array in engine.values(getattr(held, group)).items()}
         for group in _GROUPS
     }
     rng = engine.with_rng_arrays(engine.rng_arrays(held.rng), None)
@@ -183,7 +183,7 @@ class TensorFlowParallelism(Parallelism):
     def array(self, item: Any) -> Any:
         return derivatives.array(item)
 
-    def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
+    def call_keys(self) -> Mapping[type, Callable[[Any], Any]]:
         with tf.init_scope():
             return {type(tf.zeros(())): operator.attrgetter("shape", "dtype")}
 
@@ -223,7 +223,7 @@ class TensorFlowParallelism(Parallelism):
         with axis.native.scope():
             return [tf.Variable(array) for array in arrays]
 
-    def single(self, array: Any) -> Any:
+    def gathered(self, array: Any) -> Any:
         return tf.convert_to_tensor(array)
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
@@ -242,7 +242,7 @@ class TensorFlowParallelism(Parallelism):
 
         return tf.function(run, autograph=False)
 
-    def differing(self, array: Any, axis: DeviceAxis) -> bool:
+    def differs_between_devices(self, array: Any, axis: DeviceAxis) -> bool:
         return False
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:

@@ -173,7 +173,7 @@ class TensorFlowTraining(Training):
         # A schedule is no variable, and so cannot be assigned a rate.
         return isinstance(make()._learning_rate, keras.Variable)
 
-    def begun(self, make: Make, trained: Arrays) -> Any:
+    def new_optimizer_state(self, make: Make, trained: Arrays) -> Any:
         found = make()
         found.build(list(trained.values()))
         return found
@@ -203,7 +203,7 @@ class TensorFlowTraining(Training):
         }
 
     def with_optimizer_arrays(self, make: Make, held: StepState, arrays: Arrays) -> Any:
-        made = self.begun(make, held.trained)
+        made = self.new_optimizer_state(make, held.trained)
         for place, variable in enumerate(made.variables):
             variable.assign(arrays[str(place)])
         return made
@@ -212,7 +212,7 @@ class TensorFlowTraining(Training):
     def trainable(self, array: Any) -> Any:
         return keras.Variable(array, dtype=array.dtype.name)
 
-    def kept(self, array: Any) -> Any:
+    def copied(self, array: Any) -> Any:
         return tf.Variable(array, trainable=False)
 
     def values(self, arrays: Arrays) -> Arrays:
@@ -221,7 +221,7 @@ class TensorFlowTraining(Training):
     def snapshot(self, array: Any) -> Any:
         return tf.identity(tf.convert_to_tensor(array))
 
-    def put(self, held: Arrays, new: Arrays) -> Arrays:
+    def with_elements(self, held: Arrays, new: Arrays) -> Arrays:
         for name, variable in held.items():
             if name in new:
                 variable.assign(tf.cast(new[name], variable.dtype))

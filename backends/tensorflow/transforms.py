@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import tensorflow as tf
 
-from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
+from ...contracts.derivatives import Arrays, Derivatives, Function, Policy, Step, VmapSpec
 from ...contracts.parallelism import running_over
 from ...errors import CallMismatch
 from ...recording.lock import active
@@ -178,7 +178,7 @@ class TensorFlowDerivatives(Derivatives):
     def is_missing_derivative(self, problem: Exception) -> bool:
         return isinstance(problem, (LookupError, NotImplementedError)) and "grad" in str(problem)
 
-    def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
+    def vmap(self, function: Callable[[Arrays], Arrays], how: VmapSpec) -> Callable[[Arrays], Arrays]:
         """Map ``function`` by ``tf.vectorized_map`` over the axes ``how.axes``, and stack results on axis 0.
 
         If ``function`` has operations that TensorFlow cannot convert, such as the second derivative of a

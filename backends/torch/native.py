@@ -38,7 +38,7 @@ _CREATES_ARRAY = re.compile(
 _AUTOCAST = ("cpu", "cuda")
 
 
-def placed(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
+def on_device_of_inputs(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
     """Return ``function``, wrapped so that it runs on the device of its arguments.
 
     torch does not move arrays between devices. So if an argument is on an accelerator, each call of a
@@ -249,8 +249,10 @@ class TorchTarget(Target):
     def elements(self, array: torch.Tensor | float) -> Any:
         return array.tolist() if isinstance(array, torch.Tensor) else array
 
-    def placed(self, function: Callable[..., Any], graph: Any, program: Any) -> Callable[..., Any]:
-        return placed(function, graph, program)
+    def on_device_of_inputs(
+        self, function: Callable[..., Any], graph: Any, program: Any
+    ) -> Callable[..., Any]:
+        return on_device_of_inputs(function, graph, program)
 
     def compile(
         self,
@@ -283,7 +285,7 @@ class TorchTarget(Target):
             else None
         )
 
-    def follows(self, given: Iterable[Any]) -> bool:
+    def records_gradients_of(self, given: Iterable[Any]) -> bool:
         return torch.is_grad_enabled() and any(
             isinstance(item, torch.Tensor) and item.requires_grad for item in given
         )
@@ -336,7 +338,7 @@ class TorchTarget(Target):
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
         return None
 
-    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
+    def random_state_restorer(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         on_gpus = torch.cuda.default_generators if torch.cuda.is_initialized() else ()
         generators = [
             torch.default_generator,
@@ -351,7 +353,7 @@ class TorchTarget(Target):
 
         return rewind
 
-    def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
+    def require_guards(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """Return ``result`` if ``guards`` hold for the elements of ``checks``, or raise ``GuardFailed``.
 
         Under ``torch.vmap``, each guard is checked for each example. While torch traces, the guards become

@@ -226,7 +226,7 @@ class TorchDataParallel(TorchTraining):
         first = self._place * self._rows
         return [array.narrow(0, first, self._rows) if is_split else array for array, is_split in found]
 
-    def agreed(
+    def averaged(
         self, gradients: TrainingArrays, metrics: TrainingArrays
     ) -> tuple[TrainingArrays, TrainingArrays]:
         floating = {name: array for name, array in metrics.items() if array.is_floating_point()}
@@ -314,8 +314,8 @@ class TorchTrainingOverMesh(TorchTraining):
         }
         return value, aux, like
 
-    def put(self, held: TrainingArrays, new: TrainingArrays) -> TrainingArrays:
-        found = super().put(held, new)
+    def with_elements(self, held: TrainingArrays, new: TrainingArrays) -> TrainingArrays:
+        found = super().with_elements(held, new)
         return {
             name: array.redistribute(placements=held[name].placements)
             if isinstance(held[name], DTensor)
@@ -416,7 +416,7 @@ def _copy_state(held: StepState, make: Make, lay: Callable[[str, Any], Any]) -> 
     parts = ("fixed", "buffers", "places", "ema", "accumulated")
     rest = {part: {name: lay(name, array) for name, array in getattr(held, part).items()} for part in parts}
     alone = TorchTraining()
-    optimizer = alone.begun(make, trained)
+    optimizer = alone.new_optimizer_state(make, trained)
     for name, tensor in held.trained.items():
         for key, value in held.optimizer.state.get(tensor, {}).items():
             is_like = isinstance(value, torch.Tensor) and value.ndim and value.shape == tensor.shape
@@ -470,7 +470,7 @@ class TorchParallelism(Parallelism):
     def array(self, item: Any) -> Any:
         return item if isinstance(item, torch.Tensor) else derivatives.array(item)
 
-    def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
+    def call_keys(self) -> Mapping[type, Callable[[Any], Any]]:
         return {torch.Tensor: operator.attrgetter("shape", "dtype")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
@@ -512,10 +512,10 @@ class TorchParallelism(Parallelism):
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         return [
             DTensor.from_local(array, axis.native.mesh, [Replicate()], run_check=False)
-            for array in self.everywhere(arrays, axis)
+            for array in self.broadcast_parameters(arrays, axis)
         ]
 
-    def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
+    def broadcast_parameters(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         """Overwrite the arrays with the elements of the first process, and return them as local tensors."""
         local = list(map(_local, arrays))
         sent = apply_flattened(
@@ -526,13 +526,13 @@ class TorchParallelism(Parallelism):
                 array.copy_(elements)
         return local
 
-    def single(self, array: Any) -> Any:
+    def gathered(self, array: Any) -> Any:
         if not isinstance(array, DTensor):
             return array
         with communication_errors(array.device_mesh.get_group(0)):
             return array.full_tensor()
 
-    def opened(self, function: Any) -> ModuleFunction | None:
+    def as_module_function(self, function: Any) -> ModuleFunction | None:
         return FunctionalModule(function) if isinstance(function, torch.nn.Module) else None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
@@ -570,7 +570,7 @@ class TorchParallelism(Parallelism):
 
         return run
 
-    def differing(self, array: Any, axis: DeviceAxis) -> bool:
+    def differs_between_devices(self, array: Any, axis: DeviceAxis) -> bool:
         all_of_them = Exchanges(axis.native.group).stacked(_local(array).detach())
         return not all(
             # NaN differs from NaN in torch.equal, which is faster.

@@ -71,7 +71,7 @@ class TorchTraining(Training):
     def has_rate(self, make: Make) -> bool:
         return True
 
-    def begun(self, make: Make, trained: Arrays) -> Any:
+    def new_optimizer_state(self, make: Make, trained: Arrays) -> Any:
         found = make(list(trained.values()))
         if not isinstance(found, torch.optim.Optimizer):
             raise InvalidOption(
@@ -115,7 +115,7 @@ class TorchTraining(Training):
         }
 
     def with_optimizer_arrays(self, make: Make, held: StepState, arrays: Arrays) -> Any:
-        made = self.begun(make, held.trained)
+        made = self.new_optimizer_state(make, held.trained)
         for name, tensor in held.trained.items():
             of_tensor = {key.rpartition("/")[2]: key for key in arrays if key.rpartition("/")[0] == name}
             if of_tensor:
@@ -130,15 +130,15 @@ class TorchTraining(Training):
     def trainable(self, array: Any) -> Any:
         return array.detach().clone().requires_grad_()
 
-    def kept(self, array: Any) -> Any:
+    def copied(self, array: Any) -> Any:
         return array.detach().clone()
 
-    snapshot = kept
+    snapshot = copied
 
     def values(self, arrays: Arrays) -> Arrays:
         return arrays
 
-    def put(self, held: Arrays, new: Arrays) -> Arrays:
+    def with_elements(self, held: Arrays, new: Arrays) -> Arrays:
         found = {name: new[name].detach() if name in new else array for name, array in held.items()}
         # The optimizer refers to leaves, so these are written to in place.
         for name, leaf in held.items():
@@ -268,7 +268,7 @@ class TorchTraining(Training):
         tensor = next(iter(held.trained.values()))
         return None if tensor.is_cpu else tensor.device
 
-    def received(self, array: Any) -> Any:
+    def synchronized(self, array: Any) -> Any:
         """Return ``array``; on a GPU, make the current stream wait for its copy on the default stream.
 
         The memory of ``array`` is then not reused before the current stream has finished with it.

@@ -20,7 +20,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
-from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
+from ...contracts.derivatives import Arrays, Derivatives, Function, Policy, Step, VmapSpec
 from ...contracts.parallelism import running_over
 from ...errors import CallMismatch, GradientRefused, NotCompilable
 from ...recording.control_flow.loops import recomputing_iterations
@@ -203,7 +203,7 @@ class TorchDerivatives(Derivatives):
     def is_missing_derivative(self, problem: Exception) -> bool:
         return is_without_derivative(problem)
 
-    def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
+    def vmap(self, function: Callable[[Arrays], Arrays], how: VmapSpec) -> Callable[[Arrays], Arrays]:
         # The indices of the slices are mapped, too, because collectives recognize this vmap by them.
         size = how.size
         assert size is not None

@@ -13,7 +13,7 @@ from .recording import record as record
 from .source import JaxCalls
 
 name = "jax"
-refuses_outside = False
+raises_out_of_bounds = False
 where_parameters_are = (
     "Its arrays came as arguments or stand in the code as constants. Say which argument holds them, "
     "transpile(function, args=(params, x), "

@@ -125,7 +125,7 @@ class JaxWeights(contracts.Weights):
         model, short = self._owners[name]
         model.put(short, array)
 
-    def leave(self, name: str, elements: Any, rebound: bool) -> Any:
+    def set_elements(self, name: str, elements: Any, rebound: bool) -> Any:
         made = own(elements, self._held(name).dtype)
         self.rebind(name, made)
         return made

@@ -66,7 +66,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
     return jax.numpy.asarray(random_array(shape, dtype, seen, seed)).astype(dtype)
 
 
-def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
+def with_traits(array: Any, facts: Mapping[str, Any]) -> Any:
     """Return ``array``, converted to a weakly typed array if ``facts["weak_type"]`` is true.
 
     >>> with_facts(fresh((2,), "float32", (0.0, 1.0), seed=0), {"weak_type": True}).weak_type
@@ -90,7 +90,7 @@ def to_numpy(array: Any) -> Any:
     return np.asarray(array.astype(jax.numpy.float32) if array.dtype == jax.numpy.bfloat16 else array)
 
 
-def random_kept() -> AbstractContextManager[None]:
+def restoring_random_state() -> AbstractContextManager[None]:
     # Not jax.ensure_compile_time_eval: in it the lowering of an operation (lu) compiles other programs, which
     # fails if programs are cached on disk (jax_compilation_cache_dir).
     outside: AbstractContextManager[None] = jax.core.eval_context()
@@ -98,7 +98,7 @@ def random_kept() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def undone(weights: JaxWeights, seed: int) -> Iterator[None]:
+def restoring_state(weights: JaxWeights, seed: int) -> Iterator[None]:
     with weights.holding(weights.arrays()):
         yield
 

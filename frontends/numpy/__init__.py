@@ -13,7 +13,7 @@ from .patches import unrecorded as unrecorded
 from .recording import record as record
 
 name = "numpy"
-refuses_outside = True
+raises_out_of_bounds = True
 where_parameters_are = ""
 dialect = NumpyCalls()
 lift_graph = calls_at_first_use(__name__, "lifting.driver:lift_graph")

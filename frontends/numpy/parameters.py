@@ -509,7 +509,7 @@ class NumpyWeights(contracts.Weights):
     def rebind(self, name: str, array: Any) -> None:
         self.places[name].write(np.asarray(array))
 
-    def leave(self, name: str, elements: Array, rebound: bool) -> Array:
+    def set_elements(self, name: str, elements: Array, rebound: bool) -> Array:
         held: Array = self.places[name].read()
         if rebound:
             held = own(elements, held.dtype.name)

@@ -11,7 +11,7 @@ import numpy as np
 from ...ir.graph import Graph
 from ...ir.node import CallRecord, Node, Origin, Value
 from ...passes.lowering.region_checks import TRUTH, canonical
-from ...recording.patches.host_random import host_state_kept as random_kept
+from ...recording.patches.host_random import host_state_kept as restoring_random_state
 from ...trees import flatten
 from ..common import reference
 from ..common.reference import Range, random_array
@@ -73,7 +73,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
     return np.asarray(random_array(shape, dtype, seen, seed)).astype(dtype)
 
 
-def with_facts(array: Array, facts: Mapping[str, Any]) -> Array:
+def with_traits(array: Array, facts: Mapping[str, Any]) -> Array:
     """Return ``array`` as column-major if ``facts["is_contiguous"]`` is False, and otherwise unchanged.
 
     >>> with_facts(np.zeros((2, 3)), {"is_contiguous": False}).flags.c_contiguous
@@ -87,7 +87,7 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 
 
 @contextmanager
-def undone(weights: NumpyWeights, seed: int) -> Iterator[None]:
+def restoring_state(weights: NumpyWeights, seed: int) -> Iterator[None]:
     """Seed ``np.random`` for the block, and afterwards undo what the block changed.
 
     Restored are the global random generators, the stored arrays with their elements, and the state that
@@ -99,7 +99,7 @@ def undone(weights: NumpyWeights, seed: int) -> Iterator[None]:
         (place, array) for place in weights.places.values() if isinstance(array := place.read(), np.ndarray)
     ]
     put_back = [saved(array) for array in (*kept, *(array for _, array in own))]
-    with random_kept():
+    with restoring_random_state():
         # NumPy accepts no larger seed.
         np.random.seed(seed % 2**32)
         try:

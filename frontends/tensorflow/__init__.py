@@ -13,7 +13,7 @@ from .recording import record as record
 from .source import TensorFlowCalls
 
 name = "tensorflow"
-refuses_outside = False
+raises_out_of_bounds = False
 where_parameters_are = ""
 dialect = TensorFlowCalls()
 lift_graph = calls_at_first_use(__name__, "lifting.driver:lift_graph")

@@ -56,7 +56,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
     return tf.constant(random_array(shape, dtype, seen, seed).astype(tf.as_dtype(dtype).as_numpy_dtype))
 
 
-def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
+def with_traits(array: Any, facts: Mapping[str, Any]) -> Any:
     return array
 
 
@@ -73,12 +73,12 @@ def to_numpy(array: Any) -> Any:
     )
 
 
-def random_kept() -> AbstractContextManager[None]:
+def restoring_random_state() -> AbstractContextManager[None]:
     return nullcontext()
 
 
 @contextmanager
-def undone(weights: VariableWeights, seed: int) -> Iterator[None]:
+def restoring_state(weights: VariableWeights, seed: int) -> Iterator[None]:
     """Restore variables and other state after this context, and apply the graph's training mode inside.
 
     ``seed`` is ignored: the kernels that draw have states of their own.

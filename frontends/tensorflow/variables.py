@@ -217,7 +217,7 @@ class VariableWeights(contracts.Weights):
     def rebind(self, name: str, array: Any) -> None:
         self.variables[name].assign(array)
 
-    def leave(self, name: str, elements: Any, rebound: bool) -> Any:
+    def set_elements(self, name: str, elements: Any, rebound: bool) -> Any:
         self.rebind(name, tf.constant(elements, self.variables[name].dtype))
         return self.variables[name].read_value()
 

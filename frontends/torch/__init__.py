@@ -14,7 +14,7 @@ from .reference import example_inputs as example_inputs
 from .state import array_access as array_access
 
 name = "torch"
-refuses_outside = True
+raises_out_of_bounds = True
 where_parameters_are = ""
 dialect = TorchCalls()
 lift_graph = calls_at_first_use(__name__, "lifting.driver:lift_graph")

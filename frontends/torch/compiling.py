@@ -17,7 +17,7 @@ from ...recording.faults import is_fault
 from ...trees import iterate_structure
 from .capture.known_calls import FirstRunResults, ResultReuse
 from .compat import compiling_flag, set_compiling_flag
-from .reference import undone
+from .reference import restoring_state
 from .settings import pop_new_modes
 from .state.state import ReachableState
 
@@ -113,7 +113,7 @@ def differs_outside(
     """
     if not _is_pure(graph):
         return False
-    with undone(state.weights, seed=None, state=state):
+    with restoring_state(state.weights, seed=None, state=state):
         try:
             with ResultReuse(seen.calls), pop_new_modes():
                 plain = copy_result(forward(function, *args, **kwargs))

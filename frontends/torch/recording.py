@@ -562,7 +562,7 @@ def record(request: Request) -> Recording:
     weights = TorchWeights(
         request.function, given_objects(request.function, request.args, flatten_arguments(request)[1])
     )
-    if weights.are_none or not weights.awaited():
+    if weights.are_none or not weights.without_elements():
         return _recorded(request, weights)
     with substitute_zeros(weights):
         made = _recorded(

@@ -266,7 +266,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Ten
     return made.to(getattr(seen, "device", None), getattr(torch, dtype))
 
 
-def with_facts(array: torch.Tensor, facts: Mapping[str, Any]) -> torch.Tensor:
+def with_traits(array: torch.Tensor, facts: Mapping[str, Any]) -> torch.Tensor:
     """Set ``requires_grad`` of ``array`` in place if ``facts`` say that it is True, and return ``array``.
 
     >>> with_facts(torch.zeros(2), {"requires_grad": True}).requires_grad
@@ -280,13 +280,15 @@ def copied(leaves: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 
 
 @contextmanager
-def random_kept() -> Iterator[None]:
+def restoring_random_state() -> Iterator[None]:
     with recording_lock, generators_restored():
         yield
 
 
 @contextmanager
-def undone(weights: TorchWeights, seed: int | None, state: ReachableState | None = None) -> Iterator[None]:
+def restoring_state(
+    weights: TorchWeights, seed: int | None, state: ReachableState | None = None
+) -> Iterator[None]:
     """Restore the buffers of ``weights``, torch's default generators, and ``state`` after the block.
 
     Seed the generators first unless ``seed`` is None. ``state`` is by default all that is reachable from the

@@ -93,8 +93,8 @@ class Target(Protocol):
     # ------------------------------------------------------------------------------ optional array members
     @property
     @default
-    def shares(self) -> bool:
-        """True if conversions share memory with the source array, and so are not cached.
+    def is_zero_copy(self) -> bool:
+        """True if conversions share memory with the source array and cost so little that they are not cached.
 
         Where a result must not alias the source array, it is then copied by :meth:`copy`.
         """
@@ -161,7 +161,7 @@ class Target(Protocol):
 
     # ------------------------------------------------------------------------------ guards and exceptions
     @default
-    def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
+    def require_guards(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """Return ``result`` if the arrays ``checks`` have the elements that ``guards`` expect, in order.
 
         Otherwise raise ``GuardFailed``. If the framework traces ``checks``, return a result whose program
@@ -190,7 +190,9 @@ class Target(Protocol):
 
     # ------------------------------------------------------------------------------ compiling and tracing
     @default
-    def placed(self, function: Callable[..., Any], graph: Any, program: Any) -> Callable[..., Any]:
+    def on_device_of_inputs(
+        self, function: Callable[..., Any], graph: Any, program: Any
+    ) -> Callable[..., Any]:
         """Wrap ``function``, generated as ``program``, so that it creates arrays on the device of its inputs.
 
         Return it unchanged if the framework moves arrays itself.
@@ -223,7 +225,7 @@ class Target(Protocol):
 
     @property
     @default
-    def widening(self) -> str:
+    def how_to_enable_64_bit(self) -> str:
         """How a user enables 64-bit dtypes, as a sentence without its full stop.
 
         Empty if they are always enabled.
@@ -264,22 +266,22 @@ class Target(Protocol):
         return nullcontext()
 
     @default
-    def follows(self, given: Iterable[Any]) -> bool:
+    def records_gradients_of(self, given: Iterable[Any]) -> bool:
         """Return True if the framework records operations on an item of ``given`` to compute gradients."""
         return False
 
     @property
     @default
-    def undecided(self) -> tuple[type[Exception], ...]:
+    def undecided_errors(self) -> tuple[type[Exception], ...]:
         """Exceptions raised by comparisons of sizes that are unknown while the framework traces."""
         return ()
 
     @property
     @default
-    def either(
+    def branch(
         self,
     ) -> Callable[[tuple[Any, ...], tuple[Any, ...], Callable[[], Any], Callable[[], Any]], Any] | None:
-        """Function ``either(checks, guards, run, otherwise)`` that adds a branch to the traced program.
+        """Function ``branch(checks, guards, run, otherwise)`` that adds a branch to the traced program.
 
         It returns the list of arrays that ``run()`` returns if the traced ``checks`` have the elements that
         ``guards`` expect, and that of ``otherwise()`` if not. The property is None if the framework has no
@@ -350,7 +352,7 @@ class Target(Protocol):
         raise UnsupportedOperation(f"{self.name} draws no random numbers")
 
     @default
-    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
+    def random_state_restorer(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         """Return a function that resets random generators to the state that they have now.
 
         These are the framework's own and those among ``leaves``. A framework that draws from keys only has

@@ -19,7 +19,7 @@ Step = Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
 
 
 @dataclass(frozen=True)
-class Mapping:
+class VmapSpec:
     """How :meth:`Derivatives.vmap` maps a function.
 
     axes: the mapped axis of each argument; None for an unmapped one.
@@ -150,7 +150,7 @@ class Derivatives(Protocol):
         """Return True if ``problem`` is the framework's error for an operation without a derivative."""
         return False
 
-    def vmap(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
+    def vmap(self, function: Callable[[Arrays], Arrays], how: VmapSpec) -> Callable[[Arrays], Arrays]:
         """Return ``function`` vectorised over slices of its arguments (vmap), as ``how`` says.
 
         Its results are stacked along a new first axis.

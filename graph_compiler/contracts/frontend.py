@@ -114,7 +114,7 @@ class Fillable(Protocol):
     def other_names(self) -> Mapping[str, str]:
         """Return the further names of tied weights, each with the weight's name in :meth:`names`."""
 
-    def held(self, name: str) -> Any:
+    def array_of(self, name: str) -> Any:
         """Return the current array of the weight ``name``."""
 
     def is_persistent(self, name: str) -> bool:
@@ -151,7 +151,7 @@ class Weights(Protocol):
     def rebind(self, name: str, array: Any) -> None:
         """Replace the array of the buffer ``name``, or assign ``array`` if the buffer is a variable."""
 
-    def leave(self, name: str, elements: Any, rebound: bool) -> Any:
+    def set_elements(self, name: str, elements: Any, rebound: bool) -> Any:
         """Set the buffer ``name`` to the NumPy array ``elements`` and return the buffer's array.
 
         If ``rebound``, or if arrays are immutable, the buffer gets a new array; otherwise its array is
@@ -189,7 +189,7 @@ class Weights(Protocol):
         return ()
 
     @default
-    def awaited(self, names: Iterable[str] | None = None) -> list[str]:
+    def without_elements(self, names: Iterable[str] | None = None) -> list[str]:
         """Return those of ``names`` whose arrays have no elements yet. None stands for all names.
 
         In torch, such arrays are on the device ``meta``.
@@ -263,7 +263,7 @@ class Reference(Protocol):
         )
 
     @default
-    def with_facts(self, array: Any, facts: Mapping[str, Any]) -> Any:
+    def with_traits(self, array: Any, facts: Mapping[str, Any]) -> Any:
         """Return ``array``, or a copy, with the properties that the recording relied on (``Traits.facts``).
 
         ``array`` is a new array of :meth:`fresh`, and may be changed in place.
@@ -276,12 +276,12 @@ class Reference(Protocol):
         return list(leaves)
 
     @default
-    def random_kept(self) -> AbstractContextManager[None]:
+    def restoring_random_state(self) -> AbstractContextManager[None]:
         """Return a context after which the framework's own random generator, if any, is restored."""
         return nullcontext()
 
     @default
-    def undone(self, weights: Any, seed: int) -> AbstractContextManager[None]:
+    def restoring_state(self, weights: Any, seed: int) -> AbstractContextManager[None]:
         """Return a context after which the weights and other state that calls may change are restored.
 
         Inside it, a generator of the framework that recorded calls draw from starts from ``seed``. The
@@ -455,7 +455,7 @@ class Frontend(Protocol):
 
     @property
     @default
-    def refuses_outside(self) -> bool:
+    def raises_out_of_bounds(self) -> bool:
         """True if a computed index out of bounds is an error in the framework; graphs then check indices."""
         return False
 

@@ -53,7 +53,7 @@ class Spread:
         results stacked along a new first axis.
     local_batch: True if each process passes only the rows of its own devices.
     parameters: number of leading arguments that are parameters, as returned by
-        :meth:`Parallelism.everywhere`.
+        :meth:`Parallelism.broadcast_parameters`.
     """
 
     axis: DeviceAxis
@@ -171,7 +171,7 @@ class Parallelism(Protocol):
         """Convert a number or an array of any framework to a native array; return None for other objects."""
 
     @default
-    def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
+    def call_keys(self) -> Mapping[type, Callable[[Any], Any]]:
         """Return, for classes of arrays, functions of an array that return what its handling depends on.
 
         Examples are the shape and the sharding. A call is prepared again only if these differ from those of
@@ -197,18 +197,18 @@ class Parallelism(Protocol):
         """Return ``arrays``, with their elements in the first process, replicated on every device."""
 
     @default
-    def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
+    def broadcast_parameters(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         """Return parameters, with the elements of the first process, as replicated arguments of a function.
 
         The function is one that :meth:`spread` returns. Mutable arrays may be changed in place.
         """
         return self.replicated(arrays, axis)
 
-    def single(self, array: Any) -> Any:
+    def gathered(self, array: Any) -> Any:
         """Return a replicated or sharded array as an array on one device, gathering its shards."""
 
     @default
-    def opened(self, function: Any) -> ModuleFunction | None:
+    def as_module_function(self, function: Any) -> ModuleFunction | None:
         """Return the module ``function`` as a function of its parameters, or None if it is no module.
 
         A framework needs this if functions may not close over arrays that have gradients.
@@ -222,7 +222,7 @@ class Parallelism(Protocol):
         returned function may replace entries of the list of arrays that it is called with.
         """
 
-    def differing(self, array: Any, axis: DeviceAxis) -> bool:
+    def differs_between_devices(self, array: Any, axis: DeviceAxis) -> bool:
         """Return True if devices differ in ``array``, a result of the reduction ``"first"``.
 
         A framework may compare only the devices of this process, or return False without a comparison.

@@ -91,7 +91,7 @@ class Training(Protocol):
     def has_rate(self, make: Make) -> bool:
         """Return True if :meth:`updated` can set the learning rate of this optimizer."""
 
-    def begun(self, make: Make, trained: Arrays) -> Any:
+    def new_optimizer_state(self, make: Make, trained: Arrays) -> Any:
         """Return the state of the optimizer before its first update of ``trained``.
 
         ``trained`` are the arrays of the training state themselves, because the optimizer may refer to
@@ -122,7 +122,7 @@ class Training(Protocol):
     def trainable(self, array: Any) -> Any:
         """Return a copy of ``array`` for training."""
 
-    def kept(self, array: Any) -> Any:
+    def copied(self, array: Any) -> Any:
         """Return a copy of ``array`` for the fields of the state that are not trained."""
 
     def values(self, arrays: Arrays) -> Arrays:
@@ -153,7 +153,7 @@ class Training(Protocol):
         """
         return array
 
-    def put(self, held: Arrays, new: Arrays) -> Arrays:
+    def with_elements(self, held: Arrays, new: Arrays) -> Arrays:
         """Return the arrays of ``held`` by name, with the elements of ``new`` for names that ``new`` has.
 
         Variables and mutable arrays that are trained are written to in place and returned. Names that
@@ -178,7 +178,7 @@ class Training(Protocol):
         return None
 
     @default
-    def received(self, array: Any) -> Any:
+    def synchronized(self, array: Any) -> Any:
         """Return ``array``, which another thread placed, once this thread may use it."""
         return array
 
@@ -193,7 +193,7 @@ class Training(Protocol):
         """
 
     @default
-    def agreed(self, gradients: Arrays, metrics: Arrays) -> tuple[Arrays, Arrays]:
+    def averaged(self, gradients: Arrays, metrics: Arrays) -> tuple[Arrays, Arrays]:
         """Return the gradients and metrics of the batch if each device has computed those of its rows.
 
         The default returns both unchanged, for steps on one device.

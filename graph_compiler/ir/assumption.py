@@ -101,7 +101,7 @@ class MismatchedCall(Protocol):
     def kwargs(self) -> Mapping[str, Any]: ...
 
     @property
-    def undecided(self) -> tuple[type[Exception], ...]:
+    def undecided_errors(self) -> tuple[type[Exception], ...]:
         """Exceptions that a comparison of sizes raises while the sizes are unknown."""
 
     def size(self, symbol: Symbol) -> Any:

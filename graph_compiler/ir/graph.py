@@ -136,7 +136,7 @@ class Guard:
             return f"{self.recorded()}, which cannot be told of sizes that are unknown yet"
         try:
             holds = substitute(self.condition, call.size)
-        except call.undecided as problem:
+        except call.undecided_errors as problem:
             return (
                 f"{self.recorded()}, which cannot be told of sizes that are unknown yet "
                 f"({str(problem).partition(chr(10))[0]} Say it in their constraints)"

@@ -284,7 +284,7 @@ class _PlacedParameters:
     given: Mapping[str, Any]
     placed: Arrays
 
-    def holds_same(self, parameters: Mapping[str, Any]) -> bool:
+    def is_of(self, parameters: Mapping[str, Any]) -> bool:
         return [*parameters] == [*self.given] and all(
             map(operator.is_, self.given.values(), parameters.values())
         )
@@ -296,24 +296,29 @@ class _ParallelContext:
     framework: name of the framework.
     engine: the framework's implementation of parallelism.
     axis: the devices.
-    opened: the function with its parameters as arguments; None if the function needs no parameters passed.
+    with_parameters: the function with its parameters as arguments; None if none need to be passed.
     kinds: what the engine compares of the arrays of two calls, by their class.
     """
 
     def __init__(
-        self, framework: str, engine: Parallelism, axis: DeviceAxis, opened: ModuleFunction | None
+        self, framework: str, engine: Parallelism, axis: DeviceAxis, with_parameters: ModuleFunction | None
     ) -> None:
-        self.framework, self.engine, self.axis, self.opened = framework, engine, axis, opened
-        self.kinds = engine.likenesses()
+        self.framework, self.engine, self.axis, self.with_parameters = (
+            framework,
+            engine,
+            axis,
+            with_parameters,
+        )
+        self.kinds = engine.call_keys()
         self._placed = _PlacedParameters({}, [])
 
     def placed_parameters(self) -> _PlacedParameters:
         """Return the parameters on all devices, placed again only if an array was replaced."""
-        if self.opened is not None and not self._placed.holds_same(
-            parameters := dict(self.opened.parameters)
+        if self.with_parameters is not None and not self._placed.is_of(
+            parameters := dict(self.with_parameters.parameters)
         ):
             self._placed = _PlacedParameters(
-                parameters, self.engine.everywhere(list(parameters.values()), self.axis)
+                parameters, self.engine.broadcast_parameters(list(parameters.values()), self.axis)
             )
         return self._placed
 
@@ -324,7 +329,11 @@ class _ParallelContext:
         read.
         """
         try:
-            return [(live, live()) for live in self.opened.live()] if self.opened is not None else []
+            return (
+                [(live, live()) for live in self.with_parameters.live()]
+                if self.with_parameters is not None
+                else []
+            )
         except GuardFailed:
             # A weight was replaced by one of another shape.
             return None
@@ -499,12 +508,12 @@ class Parallel:
 
     def _new_context(self, framework: str) -> _ParallelContext:
         engine = engine_named(framework, self.__name__)
-        opened = (
+        function = (
             _GraphOfParameters(self.function)
             if isinstance(self.function, Graph)
-            else engine.opened(self.function)
+            else engine.as_module_function(self.function)
         )
-        return _ParallelContext(framework, engine, engine.axis(self.devices, self.axis_name), opened)
+        return _ParallelContext(framework, engine, engine.axis(self.devices, self.axis_name), function)
 
     def _split(self, context: _ParallelContext, given: FlattenedCall) -> ShardedCall:
         return ShardedCall(context.engine, name_of(self.function), context.axis, given, self._replicated)
@@ -526,9 +535,9 @@ class Parallel:
         self._known.add(call.key)
 
     def _program(self, context: _ParallelContext, call: ShardedCall, names: list[str]) -> _ParallelProgram:
-        of_parameters = context.opened is not None
+        of_parameters = context.with_parameters is not None
         flat = FlattenedDeviceFunction(
-            context.opened or self.function,
+            context.with_parameters or self.function,
             names if of_parameters else None,
             call.arguments,
             context.engine,
@@ -598,7 +607,7 @@ class Parallel:
     def _require_equal(
         self, context: _ParallelContext, flat: FlattenedDeviceFunction, results: Arrays
     ) -> None:
-        differ = [context.engine.differing(array, context.axis) for array in results]
+        differ = [context.engine.differs_between_devices(array, context.axis) for array in results]
         if any(differ):
             where = ", ".join(f"result{place}" for place, found in zip(flat.places(), differ) if found)
             raise CallMismatch(

@@ -156,7 +156,7 @@ def unreplicate(tree: T) -> T:
         return with_training(tree, *engine.training_alone(tree.plan.engine, tree.held, tree.plan.make))
     engine = engine_of_arrays(tree, "parallel.unreplicate")
     leaves, structure = flatten(tree, is_array)
-    found: T = unflatten(structure, map(engine.single, leaves))
+    found: T = unflatten(structure, map(engine.gathered, leaves))
     return found
 
 

@@ -51,11 +51,11 @@ def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
     return [scanned_layers(FEWEST)] if roll == "scan" and target.rows.stacks else []
 
 
-def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[GraphPass]:
+def canonical_passes(target: Backend, roll: str, raises_out_of_bounds: bool) -> list[GraphPass]:
     """Return, in order, the passes that turn a canonical graph into one that ``target`` can write.
 
-    ``roll`` is the option of ``compile``: ``"auto"``, ``"scan"`` or ``"never"``. ``refuses_outside`` is True
-    if the source framework raises an error for indices out of bounds.
+    ``roll`` is the option of ``compile``: ``"auto"``, ``"scan"`` or ``"never"``.
+    ``raises_out_of_bounds`` is True if the source framework raises an error for indices out of bounds.
     """
     rows = target.rows
     in_arrays: list[GraphPass] = [
@@ -74,7 +74,7 @@ def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[
         # iterations at once, so it runs again.
         *([] if rows.counts else [early_values, loop_rows, early_values]),
         *loops(target, roll),
-        *([indexed_axes] if rows.bounded and refuses_outside else []),
+        *([indexed_axes] if rows.bounded and raises_out_of_bounds else []),
         partial(decompose, rows=rows),
         *([pad_dynamic_sizes] if rows.bounded else []),
         *([unrolled(rows.unrolls)] if rows.unrolls else []),

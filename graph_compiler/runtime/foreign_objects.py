@@ -128,7 +128,7 @@ class CallConverter:
             if hasattr(type(array), "__array__") and not hasattr(array, "__setitem__")
             else array
         )
-        return array if native is None else self.target.copy(native) if self.target.shares else native
+        return array if native is None else self.target.copy(native) if self.target.is_zero_copy else native
 
 
 class _ConvertedCall:

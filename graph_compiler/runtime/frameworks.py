@@ -72,7 +72,7 @@ class MissingFrontend:
     saved = watching = None
     where_parameters_are = ""
     # Unknown for a missing framework, so that graphs do not check computed indices.
-    refuses_outside = False
+    raises_out_of_bounds = False
 
     def __init__(self, name: str, problem: FrameworkNotInstalled) -> None:
         self.name, self._problem = name, problem

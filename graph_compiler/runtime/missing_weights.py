@@ -16,7 +16,7 @@ _SHOWN = 5
 
 
 def missing_names(weights: Weights | None, names: Iterable[str]) -> list[str]:
-    return [] if weights is None else weights.awaited(names)
+    return [] if weights is None else weights.without_elements(names)
 
 
 def missing_weights(variant: Variant) -> list[str]:

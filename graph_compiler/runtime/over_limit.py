@@ -81,7 +81,7 @@ def _why_original_cannot_run(pipeline: Pipeline, args: tuple[Any, ...], kwargs: 
         return f"{native.name} traces this call, in which the original cannot run"
     return (
         f"{native.name} follows this call for a gradient, which would stop at the original"
-        if native.follows(given)
+        if native.records_gradients_of(given)
         else None
     )
 

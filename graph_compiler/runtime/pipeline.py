@@ -231,10 +231,13 @@ class NarrowingPolicy:
             "computes in 32 bits"
         )
         if self.mode == "strict":
-            raise UnsupportedOperation(f"{text}, and numbers='strict' refuses that. {target.widening}")
+            raise UnsupportedOperation(
+                f"{text}, and numbers='strict' refuses that. {target.how_to_enable_64_bit}"
+            )
         self.told.add(name)
         warnings.warn(
-            f"{text}. {target.widening}, or pass arrays of 32 bits; numbers='strict' makes it an error",
+            f"{text}. {target.how_to_enable_64_bit}, or pass arrays of 32 bits; "
+            "numbers='strict' makes it an error",
             NarrowedNumbers,
             stacklevel=level_of_user(),
         )
@@ -326,7 +329,7 @@ class Pipeline:
 
     def __post_init__(self) -> None:
         native, stamp = self.target.target, self.frontend.array_access.Stamp
-        table = UncachedConversion if native.shares else ConversionCache
+        table = UncachedConversion if native.is_zero_copy else ConversionCache
         self._adopted, self._copied = table(native.adopt, stamp), table(native.convert, stamp)
 
     def settled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pipeline:
@@ -514,7 +517,7 @@ class Pipeline:
         )
         # The check of the environment updates such weights, so that a call need not look for changes itself.
         environment = environment.with_derived(parameters) if parameters.is_counted else environment
-        store = recorded.weights.rebind if as_recorded else parameters.leave
+        store = recorded.weights.rebind if as_recorded else parameters.write_buffer
         write_back = (
             None
             if as_recorded or graph.state.places is None
@@ -592,7 +595,9 @@ class Pipeline:
         return passed(graph, cse, dce, simplify_guards)
 
     def simplify_canonical(self, graph: IRGraph) -> IRGraph:
-        return passed(graph, *canonical_passes(self.target, self.options.roll, self.frontend.refuses_outside))
+        return passed(
+            graph, *canonical_passes(self.target, self.options.roll, self.frontend.raises_out_of_bounds)
+        )
 
     def _freeze(self, recording: Any) -> IRGraph:
         require_loaded(self.name, recording.weights, recording.graph.parameters)
@@ -632,7 +637,7 @@ class Pipeline:
         leading = (
             ({name: array for name, (_, array) in graph.constants.items()},) if program.arguments else ()
         )
-        with self.frontend.reference.random_kept():
+        with self.frontend.reference.restoring_random_state():
             return list(load(program)(*leading))
 
     # ------------------------------------------------------------------------------ parameters

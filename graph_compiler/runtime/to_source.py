@@ -35,7 +35,7 @@ def to_source(graph: Graph, values: Any) -> None:
     # All values are read before the first write, so that an error changes nothing.
     elements = {name: numpy_values(target, array) for name, array in given.items()}
     for name in held:
-        owners[name].leave(name, elements[name], False)
+        owners[name].set_elements(name, elements[name], False)
 
 
 def _owners(graph: Graph) -> dict[str, Any]:

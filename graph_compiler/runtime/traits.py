@@ -93,6 +93,6 @@ def plain_number(target: Target, result: Any) -> Any:
     is_plain = type(result) in (bool, int, float, complex)
     return (
         result
-        if is_plain or target.is_traced(result) or target.follows((result,))
+        if is_plain or target.is_traced(result) or target.records_gradients_of((result,))
         else target.elements(result)
     )

@@ -201,7 +201,7 @@ class Variant:
 
     def __post_init__(self) -> None:
         self.program = self.compilation.with_rounding(self.target, self.program)
-        self.flat = flat = self.target.placed(load(self.program), self.graph, self.program)
+        self.flat = flat = self.target.on_device_of_inputs(load(self.program), self.graph, self.program)
         # None if the function runs operation by operation.
         self.compile_options = self.compilation.options_for(self.target)
         self.function = self.compilation.compile(self.target, flat, self._static(), self.program.whole)
@@ -403,7 +403,7 @@ class Variant:
         """
         if self.is_random:
             leaves = (*leaves, self.target.next_key(leaves))
-        rewind = self.target.rewinding(leaves) if self._draws else _nothing
+        rewind = self.target.random_state_restorer(leaves) if self._draws else _nothing
         # Writes that may have to be undone need the same steps as effects.
         changes = self._changes or self._saves
         result = self._run_and_apply(leaves, args, kwargs) if changes else self._run_pure(leaves)
@@ -539,11 +539,11 @@ class Variant:
         """
         if any(map(self.target.is_traced, checks)):
             # Another variant may fit. The caller selects between them in the traced program.
-            if len(self.siblings) > 1 and self._only_computes and self.target.either is not None:
+            if len(self.siblings) > 1 and self._only_computes and self.target.branch is not None:
                 raise UndecidedValues(
                     f"elements that decide are not known while {self.target.name} traces the call"
                 )
-            return self.target.checked(result, checks, self.program.checks)
+            return self.target.require_guards(result, checks, self.program.checks)
         self._check(checks)
         return result
 
@@ -617,7 +617,7 @@ class Variant:
         held: tuple[Any, ...] = (),
     ) -> tuple[Any, dict[str, Any]]:
         whole, checks = self.unchecked(parameters, leaves, rng, held)
-        return self.target.checked(whole, checks, self.program.checks) if checks else whole
+        return self.target.require_guards(whole, checks, self.program.checks) if checks else whole
 
     def unchecked(
         self,

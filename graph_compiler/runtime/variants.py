@@ -327,7 +327,7 @@ class RecordingMethods:
         Guards become operations of the traced function. Raise ``CallMismatch`` if the call changes state.
         """
         target = self._variants[0].target if self._variants else None
-        if target is None or target.size_of is None and (target.either is None or len(self._variants) == 1):
+        if target is None or target.size_of is None and (target.branch is None or len(self._variants) == 1):
             return None
         if not any(map(target.is_traced, iterate_structure((args, kwargs)))):
             return None

@@ -55,7 +55,7 @@ def synthetic_leaves(
 
     sizes: other sizes by recorded size; sizes without an entry keep their recorded value.
 
-    ``reference.fresh`` draws the values by the recorded ranges, and ``reference.with_facts`` sets properties
+    ``reference.fresh`` draws the values by the recorded ranges, and ``reference.with_traits`` sets properties
     that the recording assumes. Arguments that were one array while recording are one array again.
     """
     graph, ranges = recorded.graph, iter(recorded.ranges)
@@ -68,7 +68,7 @@ def synthetic_leaves(
             continue
         shape = tuple(sizes.get(size, size) for size in value.spec.hints)
         own = {one.fact: one.expected[i] for one in facts if i < len(one.expected)}
-        leaf = reference.with_facts(reference.fresh(shape, value.dtype, next(ranges), seed * 100 + i), own)
+        leaf = reference.with_traits(reference.fresh(shape, value.dtype, next(ranges), seed * 100 + i), own)
         kind = kinds[i]
         # NumPy scalars were recorded with their class.
         leaf = kind.type(leaf) if isinstance(kind, TypedLeaf) else leaf
@@ -451,7 +451,7 @@ class Verification:
         """
         mine = self._copy_leaves(leaves)
         args, kwargs = self._call(mine)
-        with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
+        with host_state_seeded(seed), self.reference.restoring_state(self.recording.weights, seed):
             result = forward(self.pipeline.function, *args, **kwargs)
             names = list(self.variant.graph.parameters)
             after = _label(mine, self.recording.weights.live(names)())
@@ -466,7 +466,7 @@ class Verification:
             self._current_weights(list(variant.graph.parameters)),
             self._constants(variant),
         )
-        with self.reference.undone(self.recording.weights, seed):
+        with self.reference.restoring_state(self.recording.weights, seed):
             outcome = variant.function(
                 *_leading_arguments(variant, parameters, constants),
                 *mine,
@@ -550,7 +550,7 @@ class Verification:
             "parameters": live,
             "constants": {name: array for name, (_, array) in graph.constants.items()},
         }
-        with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
+        with host_state_seeded(seed), self.reference.restoring_state(self.recording.weights, seed):
             arrays = load(program)(*(held[name] for name in program.arguments), *self._copy_leaves(leaves))
         return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
 
@@ -596,7 +596,7 @@ class Verification:
         """
         recorded = self._intermediate_values(leaves, seed)
         args, kwargs = self._call(self._copy_leaves(leaves))
-        with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
+        with host_state_seeded(seed), self.reference.restoring_state(self.recording.weights, seed):
             calls = iter(self.reference.observe(self.pipeline.function, args, kwargs))
         for node in self.recording.graph.nodes:
             # Results that are numbers were not recorded as arrays.

@@ -65,7 +65,7 @@ class NoWeights(Live):
     def __call__(self) -> Mapping[str, Any]:
         return _NONE
 
-    def leave(self, name: str, value: Any) -> None:
+    def write_buffer(self, name: str, value: Any) -> None:
         raise KeyError(name)
 
 
@@ -74,11 +74,12 @@ class NativeWeights(Live):
 
     A weight that no call writes to is converted at the first call, and again once the user writes to it
     or replaces it. Its conversion may share the user's memory if the weight is trained (``adopted``);
-    other weights and buffers are copied (``copied``). :meth:`leave` writes a buffer's new value into the
-    user's objects.
+    other weights and buffers are copied (``copied``). :meth:`write_buffer` writes a buffer's new value
+    into the user's objects.
 
     A call returns the same dict as the last one, with written buffers updated in it, unless the user has
-    written to another weight, or any array was replaced. :meth:`leave` may replace a buffer's array, too.
+    written to another weight, or any array was replaced. :meth:`write_buffer` may replace a buffer's
+    array, too.
     """
 
     def __init__(
@@ -126,8 +127,8 @@ class NativeWeights(Live):
             known = self._copied.get_or_convert(array)
         return known
 
-    def leave(self, name: str, value: Any) -> None:
-        held = self._weights.leave(name, numpy_values(self._target, value), name in self._rebound)
+    def write_buffer(self, name: str, value: Any) -> None:
+        held = self._weights.set_elements(name, numpy_values(self._target, value), name in self._rebound)
         self._copied.store(held, value)
 
 
@@ -174,7 +175,7 @@ def weights_reader(
     if not program.stacks:
         return parameters
     written = (effect.target for effect in graph.effects if effect.kind == "buffer")
-    # ``Target.placed`` may have wrapped the function, whose globals hold the helper.
+    # ``Target.on_device_of_inputs`` may have wrapped the function, whose globals hold the helper.
     return StackedWeights(parameters, program.stacks, inspect.unwrap(flat).__globals__[HELPER], written)
 
 

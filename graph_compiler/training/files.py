@@ -226,7 +226,7 @@ def _restored_arrays(plan: TrainingPlan, like: StepState, arrays: Arrays, path: 
 
 
 def _restore(engine: Training, group: str, array: Any, like: Any) -> Any:
-    return (engine.trainable if group == "trained" else engine.kept)(engine.restored(array, like))
+    return (engine.trainable if group == "trained" else engine.copied)(engine.restored(array, like))
 
 
 def _group_of(arrays: Arrays, kind: str) -> Arrays:

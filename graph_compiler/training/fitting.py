@@ -111,7 +111,7 @@ class _LoaderLoop:
         if problem is not None or batch is _END:
             self.close()
             raise StopIteration if problem is None else problem
-        return map_structure(lambda item: self._engine.received(item) if _is_array(item) else item, batch)
+        return map_structure(lambda item: self._engine.synchronized(item) if _is_array(item) else item, batch)
 
     def close(self) -> None:
         self._stopped.set()

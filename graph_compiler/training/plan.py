@@ -239,16 +239,19 @@ class TrainingPlan:
         if scale is not None:
             gradients = engine.scaled(gradients, 1 / scale)
         held = replace(
-            held, rng=rng, buffers=engine.put(held.buffers, changed), places=engine.put(held.places, changed)
+            held,
+            rng=rng,
+            buffers=engine.with_elements(held.buffers, changed),
+            places=engine.with_elements(held.places, changed),
         )
         # The model may write to trained weights itself, for example in spectral normalization.
         if changed.keys() & held.trained.keys():
-            held = replace(held, trained=engine.put(held.trained, changed))
+            held = replace(held, trained=engine.with_elements(held.trained, changed))
         metrics = {
             "loss": engine.detached(value),
             **{name: self._metric(item) for name, item in metrics.items()},
         }
-        return held, engine.agreed(gradients, metrics)
+        return held, engine.averaged(gradients, metrics)
 
     def apply(self, held: StepState, gradients: Arrays, rate: Any, is_last: bool) -> tuple[StepState, Arrays]:
         """Update the parameters with ``gradients``, or only accumulate them unless ``is_last``.
@@ -271,12 +274,14 @@ class TrainingPlan:
         if self.ema is not None:
             averaged = engine.mixed(held.ema, engine.values(trained), self.ema)
             averaged = averaged if is_finite is None else engine.where(is_finite, averaged, held.ema)
-            held = replace(held, ema=engine.put(held.ema, averaged))
+            held = replace(held, ema=engine.with_elements(held.ema, averaged))
         if is_finite is not None:
             metrics["loss_scale"] = engine.values(held.scaling)["scale"]
             held = replace(
                 held,
-                scaling=engine.put(held.scaling, self._next_scaling(engine.values(held.scaling), is_finite)),
+                scaling=engine.with_elements(
+                    held.scaling, self._next_scaling(engine.values(held.scaling), is_finite)
+                ),
             )
         return held, metrics
 
@@ -322,10 +327,10 @@ class TrainingPlan:
         engine = self.engine
         total = engine.added(engine.values(held.accumulated), gradients)
         if not is_last:
-            return replace(held, accumulated=engine.put(held.accumulated, total)), gradients
+            return replace(held, accumulated=engine.with_elements(held.accumulated, total)), gradients
         mean = engine.scaled(total, 1 / self.accumulate)
         nothing = {name: engine.zeros_like(array) for name, array in total.items()}
-        return replace(held, accumulated=engine.put(held.accumulated, nothing)), mean
+        return replace(held, accumulated=engine.with_elements(held.accumulated, nothing)), mean
 
     def _next_scaling(self, scaling: Arrays, is_finite: Any) -> Arrays:
         """Return the next loss scale, and the number of finite updates since it last changed.

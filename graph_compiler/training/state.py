@@ -59,13 +59,13 @@ def replace_parameters(plan: TrainingPlan, held: StepState, parameters: Mapping[
     """Return ``held`` with copies of ``parameters`` as its arrays of these names.
 
     If one of them is trained, all trained arrays become new objects, and the optimizer state is copied.
-    Frozen parameters and buffers go through ``engine.put``, so that compiled steps keep working. Raise
-    ``CallMismatch`` for an unknown name, or for another dtype or shape.
+    Frozen parameters and buffers go through ``engine.with_elements``, so that compiled steps keep working.
+    Raise ``CallMismatch`` for an unknown name, or for another dtype or shape.
     """
     engine = plan.engine
     arrays = _convert_parameters(plan, engine.values(held.parameters), parameters)
     fixed, buffers = (
-        engine.put(group, _copies_of(plan, group, arrays)) for group in (held.fixed, held.buffers)
+        engine.with_elements(group, _copies_of(plan, group, arrays)) for group in (held.fixed, held.buffers)
     )
     rest = replace(held, fixed=fixed, buffers=buffers)
     if not arrays.keys() & held.trained.keys():
@@ -82,7 +82,7 @@ def replace_parameters(plan: TrainingPlan, held: StepState, parameters: Mapping[
 
 
 def _copies_of(plan: TrainingPlan, group: Arrays, arrays: Arrays) -> Arrays:
-    return plan.engine.values({name: plan.engine.kept(arrays[name]) for name in group if name in arrays})
+    return plan.engine.values({name: plan.engine.copied(arrays[name]) for name in group if name in arrays})
 
 
 def _convert_parameters(plan: TrainingPlan, known: Arrays, parameters: Mapping[str, Any]) -> Arrays:
@@ -218,27 +218,27 @@ def _initial_arrays(plan: TrainingPlan, patterns: Sequence[str]) -> StepState:
     held = StepState(
         trained,
         fixed={
-            name: engine.kept(array)
+            name: engine.copied(array)
             for name, array in arrays.items()
             if name not in trained and name not in written
         },
         buffers={
-            name: engine.kept(arrays[name]) for name in arrays if name in written and name not in trained
+            name: engine.copied(arrays[name]) for name in arrays if name in written and name not in trained
         },
-        places={name: engine.kept(array) for name, array in places.items()},
-        ema={name: engine.kept(array) for name, array in engine.values(trained).items()}
+        places={name: engine.copied(array) for name, array in places.items()},
+        ema={name: engine.copied(array) for name, array in engine.values(trained).items()}
         if plan.ema is not None
         else {},
         accumulated=_zeros(engine, trained) if plan.accumulate > 1 else {},
-        scaling={name: engine.kept(array) for name, array in plan.first_scaling().items()},
+        scaling={name: engine.copied(array) for name, array in plan.first_scaling().items()},
         rng=engine.generator(next(iter(engine.values(trained).values()))),
     )
-    return replace(held, optimizer=engine.begun(plan.make, held.trained))
+    return replace(held, optimizer=engine.new_optimizer_state(plan.make, held.trained))
 
 
 def _zeros(engine: Training, trained: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        name: engine.kept(engine.zeros_like(array)) for name, array in engine.values(dict(trained)).items()
+        name: engine.copied(engine.zeros_like(array)) for name, array in engine.values(dict(trained)).items()
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..contracts import Derivatives
-from ..contracts.derivatives import Arrays, Mapping
+from ..contracts.derivatives import Arrays, VmapSpec
 from ..errors import CallMismatch
 from ..ir.graph import Graph as IRGraph
 from ..passes import strong_zero
@@ -623,5 +623,5 @@ def _vectorized(derivatives: Any, function: Callable[[Arrays], Arrays], basis: A
     """
     if basis.shape[0] == 1:
         return [array[None] for array in function([basis[0]])]
-    found: Arrays = derivatives.vmap(function, Mapping((0,), basis.shape[0]))([basis])
+    found: Arrays = derivatives.vmap(function, VmapSpec((0,), basis.shape[0]))([basis])
     return found

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..contracts.derivatives import Arrays
-from ..contracts.derivatives import Mapping as How
+from ..contracts.derivatives import Arrays, VmapSpec
 from ..contracts.parallelism import running_over
 from ..errors import CallMismatch, InvalidOption
 from ..runtime.boundary import public
@@ -75,7 +74,7 @@ def vmap(
         leaves, tree = flatten((args, kwargs), is_array)
         arrays = list(map(found.derivatives.array, leaves))
         axes = _axes(found.name, args, kwargs, in_axes)
-        how = How(axes, _size(found, arrays, axes, axis_size), randomness, axis_name)
+        how = VmapSpec(axes, _size(found, arrays, axes, axis_size), randomness, axis_name)
         return _mapped_result(found, how, FlattenedFunction(found, "vmap", tree), arrays, out_axes)
 
     # A graph is recorded with the first slice before the call, because tracers have no values.
@@ -95,7 +94,9 @@ def _slice(array: Any, axis: int | None) -> Any:
     return array[(slice(None),) * (axis % len(array.shape)) + (0,)]
 
 
-def _mapped_result(found: Function, how: How, flat: FlattenedFunction, arrays: Arrays, out_axes: Any) -> Any:
+def _mapped_result(
+    found: Function, how: VmapSpec, flat: FlattenedFunction, arrays: Arrays, out_axes: Any
+) -> Any:
     with translating_refusals("vmap", found), running_over(how.axis_name, found.framework):
         results = found.derivatives.vmap(flat, how)(arrays)
     axes: list[Any] = list(_axis_of_each(out_axes, flat.result(results), "out_axes"))

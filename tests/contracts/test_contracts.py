@@ -66,7 +66,7 @@ def test_every_missing_member_is_listed_with_its_purpose() -> None:
         "The table of rows"
     )
     assert lacks["target.convert"].startswith("An array of any framework as a native one")
-    assert "target.checked" in lacks and "name" not in lacks and "copy_aliased_outputs" not in lacks
+    assert "target.require_guards" in lacks and "name" not in lacks and "copy_aliased_outputs" not in lacks
 
 
 def test_what_derives_from_a_contract_has_its_defaults() -> None:
@@ -100,7 +100,7 @@ def test_defaults_of_weights_and_references() -> None:
     class Plain(Reference):
         pass
 
-    assert set(lacking(Weights, Nothing())) == {"live", "owner_of", "rebind", "leave", "is_trained"}
+    assert set(lacking(Weights, Nothing())) == {"live", "owner_of", "rebind", "set_elements", "is_trained"}
     assert set(lacking(Reference, Plain())) == {"is_array", "to_numpy", "fresh"}
 
 

@@ -466,7 +466,7 @@ class TorchWeights(contracts.Weights):
     def owner_of(self, name: str) -> Any:
         return self._holders[name][0]
 
-    def leave(self, name: str, elements: Any, rebound: bool) -> torch.Tensor:
+    def set_elements(self, name: str, elements: Any, rebound: bool) -> torch.Tensor:
         holder, key = self._holders[name]
         held: torch.Tensor = _entry(holder, key)
         if not rebound:
@@ -480,13 +480,15 @@ class TorchWeights(contracts.Weights):
 
     def buffers(self) -> list[torch.Tensor]:
         """Return the current tensors that are not of the class ``Parameter``."""
-        held = map(self.held, self._holders)
+        held = map(self.array_of, self._holders)
         return [
             tensor for tensor in held if tensor is not None and not isinstance(tensor, torch.nn.Parameter)
         ]
 
     def trained(self) -> list[torch.Tensor]:
-        return [tensor for tensor in map(self.held, self._holders) if isinstance(tensor, torch.nn.Parameter)]
+        return [
+            tensor for tensor in map(self.array_of, self._holders) if isinstance(tensor, torch.nn.Parameter)
+        ]
 
     def is_trained(self, name: str) -> bool:
         holder, key = self._holders[name]
@@ -509,11 +511,13 @@ class TorchWeights(contracts.Weights):
     def in_mode(self, mode: bool) -> AbstractContextManager[None]:
         return self._modes.inside(mode)
 
-    def awaited(self, names: Iterable[str] | None = None) -> list[str]:
+    def without_elements(self, names: Iterable[str] | None = None) -> list[str]:
         wanted = self._holders if names is None else names
-        return [name for name in wanted if isinstance(held := self.held(name), torch.Tensor) and held.is_meta]
+        return [
+            name for name in wanted if isinstance(held := self.array_of(name), torch.Tensor) and held.is_meta
+        ]
 
-    def held(self, name: str) -> Any:
+    def array_of(self, name: str) -> Any:
         return _entry(*self._holders[name])
 
     def places_of(self, name: str) -> list[tuple[dict[str, Any], str]]:
@@ -531,7 +535,7 @@ class TorchWeights(contracts.Weights):
         A ``Parameter`` is replaced by a new ``Parameter`` with the same ``requires_grad``. The new tensor
         gets the attributes of the old one.
         """
-        old = self.held(name)
+        old = self.array_of(name)
         if isinstance(old, torch.nn.Parameter):
             tensor = torch.nn.Parameter(tensor, requires_grad=old.requires_grad)
         # Libraries mark parameters by attributes.
@@ -544,7 +548,7 @@ class TorchWeights(contracts.Weights):
 
         ``put`` replaces it, in all modules that hold it.
         """
-        old = self.held(name)
+        old = self.array_of(name)
         given = _stored(array, old.dtype) if hasattr(array, "memory") else to_tensor(array).detach()
         if old.is_meta:
             self.put(name, given.clone() if isinstance(array, (torch.Tensor, np.ndarray)) else given)
@@ -554,7 +558,9 @@ class TorchWeights(contracts.Weights):
 
     def named_again(self) -> None:
         self._names = {
-            id(tensor): (tensor, name) for name in self._holders if (tensor := self.held(name)) is not None
+            id(tensor): (tensor, name)
+            for name in self._holders
+            if (tensor := self.array_of(name)) is not None
         }
 
     def path_of(self, module: Any) -> str | None:

@@ -106,14 +106,14 @@ def substitute_zeros(weights: TorchWeights) -> Iterator[None]:
     Non-persistent buffers among them count as persistent meanwhile, because their zeros would otherwise
     become constants.
     """
-    names = weights.awaited()
+    names = weights.without_elements()
     places = [place for name in names for place in weights.places_of(name)]
     before = [holder[key] for holder, key in places]
     # A list, because the sets change inside of the block.
     fleeting = list(_fleeting(weights))
     try:
         for name in names:
-            weights.put(name, zeros_like(weights.held(name)))
+            weights.put(name, zeros_like(weights.array_of(name)))
         for keys, key in fleeting:
             keys.discard(key)
         yield

@@ -167,7 +167,7 @@ class _Matcher:
         return MatchCode(
             self.lines,
             self.names,
-            {**self.bound, "unlike": (*_MISMATCH_ERRORS, *self.target.undecided)},
+            {**self.bound, "unlike": (*_MISMATCH_ERRORS, *self.target.undecided_errors)},
             self.misfit,
         )
 

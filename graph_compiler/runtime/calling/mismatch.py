@@ -377,8 +377,8 @@ class _MissedCall:
         return self.variant.graph.inputs
 
     @property
-    def undecided(self) -> tuple[type[Exception], ...]:
-        return self.variant.target.undecided
+    def undecided_errors(self) -> tuple[type[Exception], ...]:
+        return self.variant.target.undecided_errors
 
     def size(self, symbol: Symbol) -> Any:
         leaf = self.leaves[self.inputs.index(symbol.source)]

@@ -46,14 +46,14 @@ class TracedAlternative(NamedTuple):
 def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> tuple[Any, dict[str, Any]]:
     """Return the result and state of the first alternative whose checks hold, selected in the traced program.
 
-    If the checks of none hold, ``Target.checked`` rejects the result of the last alternative; while a
+    If the checks of none hold, ``Target.require_guards`` rejects the result of the last alternative; while a
     function is being recorded, a guard of that recording fails instead. If there is only one alternative,
-    or the target has no branches (``Target.either``), return the first one, checked by
-    ``Target.checked``. A Python number that differs between alternatives becomes an array. Raise
+    or the target has no branches (``Target.branch``), return the first one, checked by
+    ``Target.require_guards``. A Python number that differs between alternatives becomes an array. Raise
     ``CallMismatch`` if the alternatives differ in structure, shapes or dtypes.
     """
     target = alternatives[0].variant.target
-    if len(alternatives) == 1 or target.either is None:
+    if len(alternatives) == 1 or target.branch is None:
         return _check(alternatives[0], alternatives[0].found, alternatives[0].checks)
     *others, last = alternatives
     trees: list[Tree] = []
@@ -90,11 +90,11 @@ def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> 
 
 def _expect_any(recording: Regions, alternatives: Sequence[TracedAlternative]) -> None:
     target = alternatives[0].variant.target
-    assert target.either is not None
+    assert target.branch is not None
     holds: Callable[[], list[Any]] = functools.partial(_truth, target, False)
     for one in reversed(alternatives):
         holds = functools.partial(
-            target.either,
+            target.branch,
             one.checks,
             one.variant.program.checks,
             functools.partial(_truth, target, True),
@@ -118,7 +118,7 @@ def _number(seen: set[tuple[str, Any]], array: Any) -> Any:
 
 
 def _check(one: TracedAlternative, found: Any, checks: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
-    result, state = one.variant.target.checked(found, checks, one.variant.program.checks)
+    result, state = one.variant.target.require_guards(found, checks, one.variant.program.checks)
     return result, state
 
 
@@ -130,9 +130,9 @@ def _either(
     name: str, one: TracedAlternative, run: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
 ) -> list[Any]:
     target = one.variant.target
-    assert target.either is not None
+    assert target.branch is not None
     try:
-        found: list[Any] = target.either(one.checks, one.variant.program.checks, run, otherwise)
+        found: list[Any] = target.branch(one.checks, one.variant.program.checks, run, otherwise)
     except (CallMismatch, GuardFailed):
         raise
     except (TypeError, ValueError) as problem:
@@ -173,7 +173,11 @@ def call_purely(
                 if any(map(variant.target.is_traced, checks)):
                     open_ones.append(TracedAlternative(variant, whole, checks, run))
                 else:
-                    return variant.target.checked(whole, checks, variant.program.checks) if checks else whole
+                    return (
+                        variant.target.require_guards(whole, checks, variant.program.checks)
+                        if checks
+                        else whole
+                    )
             except GuardFailed as failed:
                 # A guard on values failed; another variant may fit these.
                 problem = failed

@@ -84,7 +84,7 @@ class _FileArrays(Live):
 
     def refresh(self) -> None: ...
 
-    def leave(self, name: str, array: Any) -> None:
+    def write_buffer(self, name: str, array: Any) -> None:
         self._arrays[name] = array
 
     def __call__(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class LoadedWeights(Weights):
     def rebind(self, name: str, array: Any) -> None:
         self.arrays[name] = array
 
-    def leave(self, name: str, elements: Any, rebound: bool) -> Any:
+    def set_elements(self, name: str, elements: Any, rebound: bool) -> Any:
         self.arrays[name] = elements
         return elements
 

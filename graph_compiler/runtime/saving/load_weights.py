@@ -62,7 +62,7 @@ def _recompute(expected: Mapping[str, Any], named: Mapping[str, Any]) -> dict[st
     missing = [
         name
         for name, owner in expected.items()
-        if name not in named and not owner.is_persistent(name) and owner.awaited([name])
+        if name not in named and not owner.is_persistent(name) and owner.without_elements([name])
     ]
     owners = {id(owner): owner for owner in expected.values()}.values()
     return {
@@ -76,7 +76,7 @@ def _names_wrong(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Itera
     for name, owner in expected.items():
         if name not in named and owner.is_persistent(name):
             yield f"missing: {name}"
-        elif name not in named and owner.awaited([name]):
+        elif name not in named and owner.without_elements([name]):
             yield (
                 f"missing: {name}, a non-persistent buffer, which no checkpoint holds, and neither an "
                 "initialiser (_init_weights, reset_parameters) nor a constructor whose arguments its module "
@@ -89,7 +89,7 @@ def _arrays_wrong(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Iter
     for name, array in named.items():
         if name not in expected:
             continue
-        held = expected[name].held(name)
+        held = expected[name].array_of(name)
         if not hasattr(array, "shape"):
             yield f"{name} is no array but of type {type(array).__name__}"
         elif (got := _spec(array)) != (wanted := _spec(held)):

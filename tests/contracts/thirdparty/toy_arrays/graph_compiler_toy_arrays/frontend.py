@@ -63,7 +63,7 @@ class NoWeights(contracts.Weights):
     def rebind(self, name: str, array: Any) -> None:
         raise NotImplementedError
 
-    def leave(self, name: str, elements: Any, rebound: bool) -> Any:
+    def set_elements(self, name: str, elements: Any, rebound: bool) -> Any:
         raise NotImplementedError
 
     def is_trained(self, name: str) -> bool:
