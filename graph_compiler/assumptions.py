@@ -73,7 +73,7 @@ class SameArray:
             ]
         return is_one
 
-    def broken_by(self, call: MismatchedCall) -> str | None:
+    def why_broken(self, call: MismatchedCall) -> str | None:
         arrays = [number for number, first in enumerate(self.firsts[: len(call.leaves)]) if first != NO_ARRAY]
         for number, other in itertools.combinations(arrays, 2):
             is_one = call.leaves[number] is call.leaves[other]
@@ -238,7 +238,7 @@ class DisjointMemory:
             names.require(f"not overlap([{', '.join(map(names.given, self.arrays))}], {self._written()})")
         ]
 
-    def broken_by(self, call: MismatchedCall) -> str | None:
+    def why_broken(self, call: MismatchedCall) -> str | None:
         if max(self.arrays) < len(call.leaves) and overlap(
             [call.leaves[number] for number in self.arrays], self._written()
         ):
@@ -303,7 +303,7 @@ class IndexBounds:
             )
         ]
 
-    def broken_by(self, call: MismatchedCall) -> str | None:
+    def why_broken(self, call: MismatchedCall) -> str | None:
         low, high = (
             substitute(item, call.size) if isinstance(item, Size) else item for item in (self.low, self.high)
         )
@@ -380,7 +380,7 @@ class InputAttribute:
             )
         ]
 
-    def broken_by(self, call: MismatchedCall) -> str | None:
+    def why_broken(self, call: MismatchedCall) -> str | None:
         if (
             self.number >= len(call.leaves)
             or (now := attribute_of(call.leaves[self.number], self.name)) == self.recorded_repr
@@ -459,7 +459,7 @@ class InputFact:
             for number, wanted in enumerate(self.expected)
         ]
 
-    def broken_by(self, call: MismatchedCall) -> str | None:
+    def why_broken(self, call: MismatchedCall) -> str | None:
         for value, leaf, wanted in zip(call.inputs, call.leaves, self.expected):
             if fact_of(leaf, self.fact) != wanted:
                 return f"{value.name} {_WORDS.get(self.fact) or trait('facts')[self.fact].words}"
@@ -582,7 +582,7 @@ class KeywordOrder:
             )
         ]
 
-    def broken_by(self, call: MismatchedCall) -> str | None:
+    def why_broken(self, call: MismatchedCall) -> str | None:
         now = [name for name in call.kwargs if name in self.keywords]
         if now == list(self.keywords):
             return None

@@ -154,7 +154,7 @@ def {name}(*args, **kwargs):
 
 KIND = """
 {name}.lines = lambda self, names: []
-{name}.broken_by = lambda self, call: None
+{name}.why_broken = lambda self, call: None
 """
 
 

@@ -255,7 +255,7 @@ class Lifter:
     def follow(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
             self.b.origin = node.origin
-            if node.record is not None and node.record.wide and not self.result.demands.wide:
+            if node.record is not None and node.record.has_wide_integers and not self.result.demands.wide:
                 self.result.demand(wide=str(node.origin))
             self._node(node)
 
@@ -478,7 +478,7 @@ class Lifter:
             self._bind(node, result)
             if node.record is not None and node.writes:
                 for value, new in self.new_elements(node, result).items():
-                    self.write(value, self._as_target(self.read(value), new), node.record.aside)
+                    self.write(value, self._as_target(self.read(value), new), node.record.is_detached_write)
                     base = self.aliases.base_of(value)
                     # The new array is that of the variable whose elements were written to.
                     if self.b.maker(self.held[base]) in self.result.nodes[before:]:

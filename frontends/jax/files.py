@@ -12,7 +12,7 @@ from jax.extend.core import Primitive
 from ...errors import InvalidFile
 from ...ir.graph import Graph
 from ...ir.node import every
-from ...ops.control import runs_blocks
+from ...ops.control import has_regions
 from .equations import AxisNumbers, EnumMember
 from .names import METHOD, OF_KEYS, OWN, is_primitive, primitive, row_key
 from .source import JaxCalls
@@ -84,7 +84,7 @@ def check(graph: Graph) -> None:
             if is_primitive(node.op)
             else rows.get(node.op) is not None
         )
-        if not known and key not in OF_KEYS and node.op not in OWN and not runs_blocks(node.op):
+        if not known and key not in OF_KEYS and node.op not in OWN and not has_regions(node.op):
             raise InvalidFile(f"a saved JAX graph may not call {node.op!r:.80}")
         if node.op.startswith(METHOD) and not node.inputs:
             raise InvalidFile(f"{node.op} is called without its array")

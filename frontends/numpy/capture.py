@@ -22,7 +22,7 @@ from ...ir.node import CallRecord, Origin, Value
 from ...ops.dtypes import is_floating, is_inexact
 from ...ops.registry import ArraySpec
 from ...recording import Locator, Recorder
-from ...recording.loop_marks import LoopCallbacks, Loops
+from ...recording.loop_marks import LoopCallbacks, LoopMarker
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...trees import iterate_structure, map_structure
 from ..common.read_numbers import Reading
@@ -135,7 +135,7 @@ class NumpyCapture:
         self.is_open = False
         self.states = GeneratorStates()
         is_open, position = lambda: not self.inside, lambda: len(recorder.graph.nodes)
-        self.loops = Loops(
+        self.loops = LoopMarker(
             recorder,
             LoopCallbacks(
                 "numpy", self._state_of, expression_of, partial(symbolic, self), self.here, is_open, position
@@ -336,7 +336,7 @@ class NumpyCapture:
         noted = CallRecord(
             key,
             weak=is_number,
-            read=is_read,
+            is_host_number=is_read,
             random=name.startswith(FUNCTION),
             strided=key in kinds.BY_MEMORY and self._is_strided(*args, **kwargs),
             errstate=kinds.errstate(),
@@ -615,7 +615,7 @@ class NumpyCapture:
             return array
         copied = self.wrapped(array._seen.copy(), Value("seen", array._value.spec))
         made = ("seen", copied, array._value.spec)
-        record = CallRecord("clone", read=as_constants)
+        record = CallRecord("clone", is_host_number=as_constants)
         copied._value = self.recorder.add_value("numpy.copy", (array._value,), self.here(), made, record)
         return copied
 

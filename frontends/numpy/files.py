@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InvalidFile, UnsupportedOperation
 from ...ir.graph import Graph
 from ...ir.node import Node, every
-from ...ops.control import runs_blocks
+from ...ops.control import has_regions
 from . import calls as kinds
 from . import draws
 from .calls import METHOD, OPERATORS, NumpyCalls, name_of, resolve, row_key
@@ -65,7 +65,7 @@ def check(graph: Graph) -> None:
     operands.
     """
     for node in every(graph.nodes):
-        if runs_blocks(node.op):
+        if has_regions(node.op):
             continue
         if not _allowed(node.op):
             raise InvalidFile(f"a saved numpy graph may not call {node.op!r:.80}")

@@ -107,7 +107,11 @@ class Traced:
     # ------------------------------------------------------------------------------ conversions to Python
     def __bool__(self) -> bool:
         answer = forward(bool, self._seen)
-        return answer if self._capture.loops.asked(sys._getframe(1), self, answer) else self._python(bool)
+        return (
+            answer
+            if self._capture.loops.mark_condition(sys._getframe(1), self, answer)
+            else self._python(bool)
+        )
 
     def __int__(self) -> int:
         return self._python(int)

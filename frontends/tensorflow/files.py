@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import InvalidFile
 from ...ir.graph import Graph
 from ...ir.node import every
-from ...ops.control import runs_blocks
+from ...ops.control import has_regions
 from .names import OWN, RAW, row_key
 
 
@@ -29,7 +29,7 @@ def check(graph: Graph) -> None:
 
     for node in every(graph.nodes):
         known = node.op.startswith(RAW) and rows.get(row_key(node.op)) is not None
-        if not known and node.op not in OWN and not runs_blocks(node.op):
+        if not known and node.op not in OWN and not has_regions(node.op):
             raise InvalidFile(f"a saved TensorFlow graph may not call {node.op!r:.80}")
 
 

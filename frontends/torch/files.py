@@ -12,7 +12,7 @@ import torch
 from ...errors import InvalidFile, UnsupportedOperation
 from ...ir.graph import GUARD, Graph
 from ...ir.node import Node, every
-from ...ops.control import runs_blocks
+from ...ops.control import has_regions
 from ...sizes import Size
 from .basics import tensors as reads
 from .basics.names import name_of, resolve, row_key
@@ -80,7 +80,7 @@ def check(graph: Graph) -> None:
     it if a guard is not exactly one condition on sizes, or if a method or an index has too few operands.
     """
     for node in every(graph.nodes):
-        if runs_blocks(node.op):
+        if has_regions(node.op):
             continue
         if node.op == GUARD:
             _check_guard(node)

@@ -61,7 +61,9 @@ class AutogradHistory:
         enabled = self.enabled
         aside = bool(written) and any(self._is_aside(value, enabled) for value in written)
         no_grad = not enabled and not self._differentiable.isdisjoint(values_in(inputs))
-        return CallRecord(key, writes=tuple(dict.fromkeys(written)), aside=aside, no_grad=no_grad, **facts)
+        return CallRecord(
+            key, writes=tuple(dict.fromkeys(written)), is_detached_write=aside, no_grad=no_grad, **facts
+        )
 
     def follow(self, node: Node, written: Sequence[Value]) -> None:
         """Mark the results of a call on differentiable values as differentiable.

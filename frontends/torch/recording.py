@@ -25,7 +25,7 @@ from ...recording.control_flow.lists import finish_lists
 from ...recording.environment_guards import EnvironmentGuard
 from ...recording.faults import is_fault
 from ...recording.lock import recording_lock
-from ...recording.loop_marks import Loops, counting_arguments, loop_shims
+from ...recording.loop_marks import LoopMarker, counting_arguments, loop_shims
 from ...recording.patches import PatchSet, Session, patching
 from ...recording.patches.global_reads import GlobalReads
 from ...recording.patches.host_math import MATH, Symbols
@@ -190,7 +190,7 @@ class ReadRecorder:
             *self.globals.places(),
         ]
 
-    def _loops(self) -> Loops | None:
+    def _loops(self) -> LoopMarker | None:
         return self.capture.loops if self.session.hears() and is_listening(self.capture) else None
 
     def facts(self) -> list[EnvironmentGuard]:

@@ -31,7 +31,7 @@ class Assumption(Protocol):
         Return an empty list for a condition that is not checked before the call.
         """
 
-    def broken_by(self, call: MismatchedCall) -> str | None:
+    def why_broken(self, call: MismatchedCall) -> str | None:
         """Return a sentence that says why the condition rejects ``call``; None if it does not reject it.
 
         ``call`` matches the recorded call in structure, dtypes and ranks.

@@ -121,7 +121,7 @@ class Guard:
             return []
         return names.require_of_sizes(self.condition.text(names.size), self.recorded)
 
-    def broken_by(self, call: MismatchedCall) -> str | None:
+    def why_broken(self, call: MismatchedCall) -> str | None:
         """Return a description of the condition if it does not hold for this call or cannot be decided.
 
         Return None if it holds, and if it depends on anything but sizes and numbers of arguments.

@@ -213,9 +213,16 @@ KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
 _MOST = 1 << 48
 # Limits of one size, because files are not trusted.
 _MOST_TERMS, _MOST_FACTORS = 1000, 64
-# Boolean fields of ``CallRecord`` that are saved.
-_FLAGS = ("no_grad", "aside", "random", "strided", "weak", "read")
-_RECORDED = ("result", "writes", "views", *_FLAGS)
+# Boolean fields of ``CallRecord`` that are saved, by their names in files.
+_FLAGS = {
+    "no_grad": "no_grad",
+    "aside": "is_detached_write",
+    "random": "random",
+    "strided": "strided",
+    "weak": "weak",
+    "read": "is_host_number",
+}
+_RECORDED = {"result": "result", "writes": "writes", "views": "views", **_FLAGS}
 _KINDS = ("size", "stride", "item", "number")
 # A large exponent in a file that is not trusted could make a number that fills the memory.
 _HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
@@ -320,7 +327,7 @@ class Encoder:
         """
         if node.record is None:
             return None
-        given = {name: getattr(node.record, name) for name in _RECORDED}
+        given = {name: getattr(node.record, field) for name, field in _RECORDED.items()}
         return {
             name: self.item(item)
             for name, item in given.items()
@@ -517,14 +524,16 @@ class Decoder:
             )
         if data is None:
             return None
-        known: dict[str, Any] = {_one_of(name, _RECORDED): self.item(item) for name, item in data.items()}
+        known: dict[str, Any] = {
+            _RECORDED[_one_of(name, tuple(_RECORDED))]: self.item(item) for name, item in data.items()
+        }
         writes, views = known.get("writes", ()), known.get("views", {})
         if not isinstance(writes, tuple) or not all(isinstance(value, Value) for value in writes):
             raise InvalidFile(f"{op:.80} writes to what is no value")
         places = isinstance(views, dict) and all(type(place) is int and 0 <= place < count for place in views)
         if not places or not all(isinstance(value, Value) for value in views.values()):
             raise InvalidFile(f"{op:.80} views what is no value")
-        if any(type(known.get(name, False)) is not bool for name in _FLAGS):
+        if any(type(known.get(field, False)) is not bool for field in _FLAGS.values()):
             raise InvalidFile(f"a property of {op:.80} is no truth value")
         return CallRecord(self.key_of(op), **known)
 

@@ -45,7 +45,7 @@ def outgrows(graph: Graph) -> bool:
     """
     known = {value: _ANY if _is_number(value) else OF_ARRAY for value in graph.sources()}
     for value, array in graph.constants.values():
-        known[value] = _only(array) if _is_number(value) else OF_ARRAY
+        known[value] = _point(array) if _is_number(value) else OF_ARRAY
     return not _run(graph.nodes, known)
 
 
@@ -53,11 +53,11 @@ def _is_number(value: Value) -> bool:
     return not value.shape and value.dtype in _NUMBERS
 
 
-def _is_told(numbers: Range) -> bool:
+def _is_interval(numbers: Range) -> bool:
     return numbers[0] <= numbers[1]
 
 
-def _only(number: Any) -> Range:
+def _point(number: Any) -> Range:
     return float(number), float(number)
 
 
@@ -90,7 +90,7 @@ def _of(item: Any, known: _Ranges) -> Range:
         return (0.0, 1.0) if item.dtype == "bool" else known.get(item, OF_ARRAY)
     if isinstance(item, Size):
         return -_greatest(-item), _greatest(item)
-    return _only(item) if isinstance(item, (bool, int, float)) else _ANY
+    return _point(item) if isinstance(item, (bool, int, float)) else _ANY
 
 
 def _greatest(size: Any) -> float:
@@ -108,13 +108,13 @@ def _range(node: Node, known: _Ranges) -> Range:
     if any(isinstance(item, Value) and item.shape for item in node.inputs):
         return OF_ARRAY
     operands = [_of(item, known) for item in node.inputs]
-    if node.op in _BOUNDED and _is_told(operands[1]) and operands[1][0] >= _BOUNDED[node.op]:
+    if node.op in _BOUNDED and _is_interval(operands[1]) and operands[1][0] >= _BOUNDED[node.op]:
         return _within(_largest(operands[1]))
-    if node.op in _CHOICES or node.op in _EXTREMES and not all(map(_is_told, operands)):
-        return _either(operands[_CHOICES.get(node.op, 0) :])
-    if not all(map(_is_told, operands)):
+    if node.op in _CHOICES or node.op in _EXTREMES and not all(map(_is_interval, operands)):
+        return _union(operands[_CHOICES.get(node.op, 0) :])
+    if not all(map(_is_interval, operands)):
         is_mixed = MIXED in operands or any(
-            isinstance(item, Value) and _is_told(known[item]) for item in node.inputs
+            isinstance(item, Value) and _is_interval(known[item]) for item in node.inputs
         )
         return MIXED if is_mixed else OF_ARRAY
     return _RULES[node.op](*operands) if node.op in _RULES else _ENDLESS
@@ -164,13 +164,13 @@ _RULES: dict[str, Callable[..., Range]] = {
 }
 
 
-def _either(ranges: Sequence[Range]) -> Range:
+def _union(ranges: Sequence[Range]) -> Range:
     """Return the union of ``ranges``.
 
     If ``_ENDLESS`` is one of them, return it, otherwise ``MIXED`` or else ``OF_ARRAY`` if these occur.
     Without ranges, return ``(0.0, 0.0)``.
     """
-    untold = [numbers for numbers in ranges if not _is_told(numbers)]
+    untold = [numbers for numbers in ranges if not _is_interval(numbers)]
     if _ENDLESS in ranges or not ranges:
         return _ENDLESS if ranges else (0.0, 0.0)
     return max(untold) if untold else (min(low for low, _ in ranges), max(high for _, high in ranges))
@@ -185,7 +185,7 @@ def _inside(region: Region, given: Sequence[Range], known: dict[Value, Range]) -
 
 def _branch(node: Node, known: dict[Value, Range]) -> list[Range]:
     given = [_of(item, known) for item in node.inputs[1:]]
-    return [_either(ranges) for ranges in zip(*(_inside(region, given, known) for region in node.regions))]
+    return [_union(ranges) for ranges in zip(*(_inside(region, given, known) for region in node.regions))]
 
 
 def _call(node: Node, known: dict[Value, Range]) -> list[Range]:
@@ -204,7 +204,7 @@ def _loop(node: Node, known: dict[Value, Range]) -> list[Range]:
         asked = [
             numbers for region in node.regions[:-1] for numbers in _inside(region, [*carried, *rest], known)
         ]
-        made = [_either(pair) for pair in zip(carried, _inside(node.regions[-1], [*carried, *rest], known))]
+        made = [_union(pair) for pair in zip(carried, _inside(node.regions[-1], [*carried, *rest], known))]
         if _ENDLESS in (*asked, *made) or any(new == MIXED != old for old, new in zip(carried, made)):
             break
         if all(map(_stays, carried, made)):
@@ -216,7 +216,7 @@ def _loop(node: Node, known: dict[Value, Range]) -> list[Range]:
 def _stays(old: Range, new: Range) -> bool:
     return (
         new == old
-        or _is_told(new)
+        or _is_interval(new)
         and all(
             one == other or abs(one) >= _STEPS and abs(one - other) <= _LITTLE for one, other in zip(old, new)
         )
@@ -224,7 +224,7 @@ def _stays(old: Range, new: Range) -> bool:
 
 
 def _widened(old: Range, new: Range) -> Range:
-    if not (_is_told(old) and _is_told(new)):
+    if not (_is_interval(old) and _is_interval(new)):
         return new
     # A bound that moves by a small amount belongs to a counter, so it moves on to the assumed trip count.
     low = min(new[0], -_STEPS) if 0 < old[0] - new[0] <= _LITTLE else new[0]
@@ -232,7 +232,7 @@ def _widened(old: Range, new: Range) -> Range:
 
 
 def _widest(old: Range, new: Range) -> Range:
-    if not (_is_told(old) and _is_told(new)):
+    if not (_is_interval(old) and _is_interval(new)):
         return new
     # The range of arguments suffices for values that approach a limit, such as ``(low + high) // 2``.
     return min(new[0], -_GIVEN) if new[0] < old[0] else new[0], max(new[1], _GIVEN) if new[1] > old[

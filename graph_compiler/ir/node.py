@@ -33,15 +33,17 @@ class CallRecord:
     views: operand that an output aliases, by the index of the output.
     random: True if the call advances a random generator.
     no_grad: True if gradients were disabled.
-    aside: True if the call writes elements without affecting gradients, as writes to `tensor.data` do.
+    is_detached_write: True if the call writes elements without affecting gradients, as writes to
+        `tensor.data` do.
     strided: True if the call reads memory by the strides of an array that is a view or not in row-major
         order, which other frameworks cannot.
-    itself: True if the call returned its first operand.
-    wide: True if the call produced integers outside the range of int32 from operands without any.
+    returns_operand: True if the call returned its first operand.
+    has_wide_integers: True if the call produced integers outside the range of int32 from operands without
+        any.
     weak: True if the result is a Python number (numpy), or an operand is a weakly typed array (JAX): they
         adopt the dtype of other operands.
-    read: True if the result is a number that Python read from an array or computed from such a number, or a
-        copy of elements that became constants.
+    is_host_number: True if the result is a number that Python read from an array or computed from such a
+        number, or a copy of elements that became constants.
     errstate: settings of `numpy.errstate` that differ from the default.
     extra: properties that only one frontend needs; None if there are none.
     """
@@ -52,12 +54,12 @@ class CallRecord:
     views: Mapping[int, Value] = field(default_factory=dict)
     random: bool = False
     no_grad: bool = False
-    aside: bool = False
+    is_detached_write: bool = False
     strided: bool = False
-    itself: bool = False
-    wide: bool = False
+    returns_operand: bool = False
+    has_wide_integers: bool = False
     weak: bool = False
-    read: bool = False
+    is_host_number: bool = False
     errstate: tuple[tuple[str, str], ...] = ()
     extra: Extra | None = None
 

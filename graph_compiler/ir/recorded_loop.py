@@ -11,7 +11,7 @@ from ..sizes import Apply, Size, Symbol, hint_of, substitute
 from .node import Origin, Value
 
 
-class Question(NamedTuple):
+class LoopComparison(NamedTuple):
     """Comparison that evaluated to True in the code of a loop, in the iteration with the index ``place``."""
 
     place: int
@@ -35,10 +35,10 @@ def always_holds(condition: Any, numbers: LoopIndices) -> bool:
     if number is None:
         return _is_true(condition)
     forms = _forms(*numbers[number], read[number].hint)
-    return any(always_holds(placed(condition, number, form), numbers) for form in forms)
+    return any(always_holds(with_index(condition, number, form), numbers) for form in forms)
 
 
-def placed(condition: Size, number: Value, other: Any) -> Any:
+def with_index(condition: Size, number: Value, other: Any) -> Any:
     return substitute(condition, lambda symbol: other if symbol.source is number else Size.of(symbol))
 
 
@@ -77,7 +77,7 @@ _PROOFS: dict[str, Callable[[Any, Any], bool]] = {
 
 # The name of a variable, then keys of nested containers.
 Path = tuple[Any, ...]
-ASKED: Path = ("while",)
+CONDITIONS: Path = ("while",)
 """Path of the conditions of a ``while`` in a mark. The keyword cannot be the name of a variable."""
 
 
@@ -101,12 +101,14 @@ class Mark:
     state: Mapping[Path, VariableState]
     index: Value | None = None
     """Loop index, from which symbols are read. None after the last iteration and in a ``while``."""
-    asked: int | None = None
+    first_condition: int | None = None
     """Number of calls when the first condition of a ``while`` was evaluated."""
 
     def moved(self, places: Sequence[int]) -> Mark:
         return replace(
-            self, position=places[self.position], asked=None if self.asked is None else places[self.asked]
+            self,
+            position=places[self.position],
+            first_condition=None if self.first_condition is None else places[self.first_condition],
         )
 
 
@@ -118,7 +120,7 @@ class RecordedLoop:
 
     library: module whose ``arange`` and ``logical_and`` express the loop.
     after: variables that code after the loop may read.
-    asked: evaluated conditions of a ``while`` in order, with their answers.
+    conditions: evaluated conditions of a ``while`` in order, with their answers.
     negated: for each condition of a ``while``, True if the loop runs while it is False.
     any_of: True if the loop runs while any of its conditions holds, False if all must.
     """
@@ -132,8 +134,8 @@ class RecordedLoop:
     outer: tuple[RecordedLoop, int] | None = None
     """Enclosing loop, and its iteration."""
     marks: list[Mark] = field(default_factory=list)
-    asked: list[tuple[Value, bool]] = field(default_factory=list)
-    questions: list[Question] = field(default_factory=list)
+    conditions: list[tuple[Value, bool]] = field(default_factory=list)
+    comparisons: list[LoopComparison] = field(default_factory=list)
     """Comparisons of the loop index that the code evaluated."""
     negated: tuple[bool, ...] = ()
     any_of: bool = False

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..errors import InvalidGraph
-from ..ops.control import has_derivative, own_inputs, own_operands, runs_blocks, without_axis
+from ..ops.control import has_derivative, has_regions, own_inputs, own_operands, without_axis
 from ..ops.registry import check_params, find, get
 from ..sizes import Size, Symbol, hint_of
 from ..trees import iterate_structure
@@ -217,7 +217,7 @@ def _verify_nodes(graph: Graph, nodes: Iterable[Node], made: set[Value], depth: 
             raise _fault(graph, node, fault)
         for region in node.regions:
             _verify_nodes(graph, region.block.nodes, set(region.block.inputs), depth + 1)
-        if graph.dialect == "canonical" or runs_blocks(node.op):
+        if graph.dialect == "canonical" or has_regions(node.op):
             _check_canonical(graph, node)
 
 

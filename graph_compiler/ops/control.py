@@ -213,10 +213,10 @@ def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) ->
         )
 
 
-def runs_blocks(op: str) -> bool:
+def has_regions(op: str) -> bool:
     """Return True if ``op`` is an operation of this section.
 
-    >>> runs_blocks("scan"), runs_blocks("add")
+    >>> has_regions("scan"), has_regions("add")
     (True, False)
     """
     return op in RUN_BLOCKS
@@ -275,7 +275,7 @@ def refuse_gradient(*arrays: ArraySpec, message: str) -> ArraySpec:
 
 
 @declare(_GRADIENTS)
-def followed_where(condition: ArraySpec, x: ArraySpec, /, *, harmless: float) -> ArraySpec:
+def masked_gradient(condition: ArraySpec, x: ArraySpec, /, *, harmless: float) -> ArraySpec:
     """Return ``x``, with derivative 0 where ``condition`` is False.
 
     ``condition`` has the shape of ``x``. Nothing may depend on the elements where it is False, because a
@@ -292,7 +292,7 @@ def strong_product(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
     return x1
 
 
-@decomposition("followed_where")
-def _followed_where(b: Any, condition: Any, x: Any, *, harmless: float) -> Any:
+@decomposition("masked_gradient")
+def _masked_gradient(b: Any, condition: Any, x: Any, *, harmless: float) -> Any:
     # A target that can mask the gradient alone saves this pass over the array.
     return b.where(condition, x, harmless)

@@ -1,7 +1,7 @@
 """Marks on the iterations of loops of the user's code whose trip count is symbolic.
 
-:class:`Loops` marks the iterations, and :func:`loop_shims` replaces ``range``, ``enumerate``, ``zip`` and
-``reversed`` for that. :mod:`.loop_syntax` finds the loop that a frame runs, and checks that an iteration
+:class:`LoopMarker` marks the iterations, and :func:`loop_shims` replaces ``range``, ``enumerate``, ``zip``
+and ``reversed`` for that. :mod:`.loop_syntax` finds the loop that a frame runs, and checks that an iteration
 changes only variables and arrays.
 """
 
@@ -18,7 +18,15 @@ from typing import Any, NamedTuple
 
 from ..forwarding import forward
 from ..ir.node import Instruction, Origin, Value
-from ..ir.recorded_loop import ASKED, Mark, Path, Question, RecordedLoop, VariableState, always_holds
+from ..ir.recorded_loop import (
+    CONDITIONS,
+    LoopComparison,
+    Mark,
+    Path,
+    RecordedLoop,
+    VariableState,
+    always_holds,
+)
 from ..ir.source_nodes import Position
 from ..ops.registry import ArraySpec
 from ..registration import entry_method
@@ -57,7 +65,7 @@ class MarkedItems:
         return self.item(self.start + place * self.step)
 
 
-def counted(start: Any, stop: Any, step: Any) -> MarkedItems:
+def range_items(start: Any, stop: Any, step: Any) -> MarkedItems:
     return MarkedItems(start, stop, step, lambda number: number, lambda: range(start, stop, step))
 
 
@@ -65,7 +73,7 @@ def rows(array: Any, length: Any) -> MarkedItems:
     return MarkedItems(0, length, 1, lambda number: array[number], lambda: array)
 
 
-def numbered(steps: MarkedItems, first: Any) -> MarkedItems:
+def enumerated_items(steps: MarkedItems, first: Any) -> MarkedItems:
     return MarkedItems(
         0,
         steps.length,
@@ -75,14 +83,14 @@ def numbered(steps: MarkedItems, first: Any) -> MarkedItems:
     )
 
 
-def turned(steps: MarkedItems) -> MarkedItems:
+def reversed_items(steps: MarkedItems) -> MarkedItems:
     length = steps.length
     return MarkedItems(
         0, length, 1, lambda place: steps.at(length - 1 - place), lambda: reversed(steps.plain())
     )
 
 
-def side_by_side(parts: tuple[MarkedItems, ...]) -> MarkedItems:
+def zipped(parts: tuple[MarkedItems, ...]) -> MarkedItems:
     return MarkedItems(
         0,
         parts[0].length,
@@ -226,7 +234,7 @@ class LoopCallbacks(NamedTuple):
     position: Callable[[], int]
 
 
-class Loops:
+class LoopMarker:
     """Marker of the iterations of Python loops that have a symbolic trip count or an array as condition.
 
     A mark stores where an iteration begins in the recording, and what the variables of the loop refer to
@@ -358,16 +366,16 @@ class Loops:
         frame: FrameType,
         depth: int,
         index: Value | None = None,
-        asked: int | None = None,
+        first_condition: int | None = None,
     ) -> None:
         del self._running[depth:]
         state = self._state(found, frame.f_locals) if loop.is_open else None
         loop.is_open = state is not None and not self.recorder.in_block and self.means.is_open()
         if state is not None:
-            loop.marks.append(Mark(self.means.position(), state, index, asked))
+            loop.marks.append(Mark(self.means.position(), state, index, first_condition))
 
     # ------------------------------------------------------------------------------ while
-    def asked(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
+    def mark_condition(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
         """Return True if ``condition`` belongs to a ``while`` that is marked, so that it needs no guard.
 
         Begin to mark the ``while`` at its first condition, and add a mark after the last condition that each
@@ -405,7 +413,7 @@ class Loops:
         # An outer loop has gone on, so this is another run of the loop.
         if asking.loop not in self._running:
             self._asking.remove(asking)
-            return self.asked(frame, condition, answer)
+            return self.mark_condition(frame, condition, answer)
         return self._answered(
             asking, number, VariableState((known[0].spec, known[1]), known[0]), answer, goes_on
         )
@@ -419,13 +427,13 @@ class Loops:
         asking.places.append(self.means.position())
         is_last = goes_on is loop.any_of or number + 1 == len(loop.negated)
         if is_last:
-            self._mark(loop, asking.found, asking.frame, asking.depth, asked=asking.places[0])
+            self._mark(loop, asking.found, asking.frame, asking.depth, first_condition=asking.places[0])
         if not loop.is_open:
             return False
-        loop.asked.append((held.item, answer))
+        loop.conditions.append((held.item, answer))
         if is_last:
             state: Any = loop.marks[-1].state
-            state.update({(*ASKED, place): each for place, each in enumerate(asking.held)})
+            state.update({(*CONDITIONS, place): each for place, each in enumerate(asking.held)})
             asking.held.clear()
             asking.places.clear()
         if is_last and not goes_on:
@@ -434,13 +442,13 @@ class Loops:
         return True
 
     # ------------------------------------------------------------------------------ loop indices
-    def answered(self, size: Size, origin: Origin) -> bool:
+    def needs_no_guard(self, size: Size, origin: Origin) -> bool:
         """Return True if ``size`` is a comparison that reads loop indices and needs no guard here.
 
         Return False if one of these loops is not running, or is not marked any more. In the first iteration
         of the innermost of them, no guard is needed. In a later iteration, the result must provably be the
-        same in all iterations but the first. The comparison is then added to ``questions`` of that loop, and
-        becomes a guard when the loop is reconstructed, if necessary.
+        same in all iterations but the first. The comparison is then added to ``comparisons`` of that loop,
+        and becomes a guard when the loop is reconstructed, if necessary.
         """
         open_ = (loop for loop in self._running if loop.is_open and loop.marks)
         running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}
@@ -453,10 +461,10 @@ class Loops:
         if place and not always_holds(condition, numbers):
             return False
         if isinstance(condition, Size):
-            inner.questions.append(Question(place, condition, origin))
+            inner.comparisons.append(LoopComparison(place, condition, origin))
         return True
 
-    def settled(self, size: Size) -> Any:
+    def with_numbers(self, size: Size) -> Any:
         """Return ``size`` with numbers instead of loop indices, and leave the loops of these unrolled."""
         counted = {symbol.source for symbol in size.symbols()} & self.steps.keys()
         if not counted:
@@ -546,7 +554,7 @@ def _name_of(found: Found) -> str:
     return named.id if isinstance(named, ast.Name) else "i"
 
 
-Current = Callable[[], "Loops | None"]
+Current = Callable[[], "LoopMarker | None"]
 
 
 def loop_shims(functions: Iterable[types.FunctionType], current: Current) -> list[Replacement]:
@@ -582,26 +590,26 @@ def _shim(name: str, current: Current) -> Callable[..., Any]:
     return called
 
 
-def _range(loops: Loops, *args: Any, **kwargs: Any) -> MarkedItems | None:
+def _range(loops: LoopMarker, *args: Any, **kwargs: Any) -> MarkedItems | None:
     if kwargs or not 1 <= len(args) <= 3:
         return None
-    return counted(*((0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]))
+    return range_items(*((0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]))
 
 
-def _enumerate(loops: Loops, items: Any, start: Any = 0) -> MarkedItems | None:
+def _enumerate(loops: LoopMarker, items: Any, start: Any = 0) -> MarkedItems | None:
     steps = loops.steps_of(items)
-    return None if steps is None else numbered(steps, start)
+    return None if steps is None else enumerated_items(steps, start)
 
 
-def _reversed(loops: Loops, items: Any) -> MarkedItems | None:
+def _reversed(loops: LoopMarker, items: Any) -> MarkedItems | None:
     steps = loops.steps_of(items)
-    return None if steps is None else turned(steps)
+    return None if steps is None else reversed_items(steps)
 
 
-def _zip(loops: Loops, *items: Any, **kwargs: Any) -> MarkedItems | None:
+def _zip(loops: LoopMarker, *items: Any, **kwargs: Any) -> MarkedItems | None:
     parts = [steps for item in items if (steps := loops.steps_of(item)) is not None]
     is_known = parts and len(parts) == len(items) and loops.are_equal([part.length for part in parts])
-    return side_by_side(tuple(parts)) if is_known else None
+    return zipped(tuple(parts)) if is_known else None
 
 
 _ORIGINAL: dict[str, Any] = {"range": range, "enumerate": enumerate, "zip": zip, "reversed": reversed}

@@ -26,7 +26,7 @@ from ..trees import iterate_structure, map_structure
 from .lock import stage
 
 if TYPE_CHECKING:
-    from .loop_marks import Loops
+    from .loop_marks import LoopMarker
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Recorder:
         self._pairs: list[set[Value]] = []
         # Nodes outside each open block, outermost first.
         self._around: list[tuple[list[Node], Makers]] = []
-        self.loops: Loops | None = None
+        self.loops: LoopMarker | None = None
         # Keys of guards that became checks in each open block. They guard nothing outside of it.
         self._checked: list[set[Any]] = []
 
@@ -284,10 +284,10 @@ class Recorder:
         contains the index of a marked loop otherwise, its current number is used, and the loop stays
         unrolled.
         """
-        if self.loops is not None and self.loops.answered(size, origin):
+        if self.loops is not None and self.loops.needs_no_guard(size, origin):
             return size.hint
         # A guard cannot read a loop index, so its number is used instead, and the loop stays unrolled.
-        size = size if self.loops is None else self.loops.settled(size)
+        size = size if self.loops is None else self.loops.with_numbers(size)
         if not isinstance(size, Size):
             return size
         # The body must work for any number of pairs, so their number may not become a guard.

@@ -56,7 +56,7 @@ def test_all_values_of_a_record_are_mapped() -> None:
         return item
 
     x = Value("x", SPEC)
-    record = CallRecord("add_", result=[x], writes=(x,), views={0: x}, aside=True, extra=Own(x))
+    record = CallRecord("add_", result=[x], writes=(x,), views={0: x}, is_detached_write=True, extra=Own(x))
     assert record.mapped(note) == record
     assert seen == [[x], (x,), {0: x}, x]
 

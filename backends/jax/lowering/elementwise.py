@@ -124,7 +124,7 @@ rows.table({
     "rsqrt": "lax.rsqrt({x})",
     "sigmoid": "lax.logistic({x})",
     "sinc": "sine_quotient(jnp.pi * {x})",
-    "followed_where": "followed_where({condition}, {x})",
+    "masked_gradient": "masked_gradient({condition}, {x})",
     "refuse_gradient": "refuse_gradient({*arrays}, {message=})",
     "stop_gradient": "lax.stop_gradient({x})",
     "strong_product": "strong_product({x1}, {x2})",

@@ -92,7 +92,7 @@ def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int)
 
     def step(captured: Any, state: Any) -> Any:
         taken = holds(captured, state)
-        followed = jax.tree.map(lambda array: followed_where(taken, array), (captured, state))
+        followed = jax.tree.map(lambda array: masked_gradient(taken, array), (captured, state))
         return jax.tree.map(lambda new, old: jnp.where(taken, new, old), after(*followed), state)
 
     def loop(captured: Any, state: Any) -> Any:
@@ -105,7 +105,7 @@ def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int)
     return steps
 
 
-def followed_where(taken: jax.Array, array: jax.Array) -> jax.Array:
+def masked_gradient(taken: jax.Array, array: jax.Array) -> jax.Array:
     """Return ``array`` with derivative 0 where ``taken`` is False. Integers and bools are unchanged."""
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         return array

@@ -254,7 +254,9 @@ def _answer(name: str) -> Callable[..., Any]:
             return number
         frame = skip_patch_frames(sys._getframe(1))
         found = shown.reads.elements(
-            own, 2, lambda array: name == "__bool__" and current().loops.asked(frame, own, bool(array))
+            own,
+            2,
+            lambda array: name == "__bool__" and current().loops.mark_condition(frame, own, bool(array)),
         )
         return forward(original, tracer) if found is None else _READS[name](found)
 

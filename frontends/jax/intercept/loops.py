@@ -26,7 +26,7 @@ from ....ir.recorded_loop import Mark, VariableState
 from ....ops.registry import ArraySpec
 from ....recording import Recorder
 from ....recording.code.ownership import skip_patch_frames
-from ....recording.loop_marks import LoopCallbacks, Loops, loop_shims
+from ....recording.loop_marks import LoopCallbacks, LoopMarker, loop_shims
 from ....recording.patches import Patch, Session, replace_call
 from ....recording.patches.patch import Replacement
 from ....sizes import Size, apply, expression_of, is_symbolic
@@ -131,7 +131,7 @@ class OwnTracers(Protocol):
     def is_own(self, item: Any) -> bool: ...
 
 
-class TracedLoops(Loops):
+class TracedLoops(LoopMarker):
     """Python loops of one tracing.
 
     Until the program is read, marks contain indices of positions instead of positions, and placeholder
@@ -193,15 +193,15 @@ class TracedLoops(Loops):
         self._positions = [place + behind for place in self._positions]
         for loop in self.found:
             loop.marks[:] = map(self._settled, loop.marks)
-            loop.asked[:] = ((self._values[value], answer) for value, answer in loop.asked)
+            loop.conditions[:] = ((self._values[value], answer) for value, answer in loop.conditions)
 
     def _settled(self, mark: Mark) -> Mark:
         state = {
             path: VariableState(held.kind, self._values.get(held.item, held.item))
             for path, held in mark.state.items()
         }
-        asked = None if mark.asked is None else self._positions[mark.asked]
-        return replace(mark, position=self._positions[mark.position], state=state, asked=asked)
+        first = None if mark.first_condition is None else self._positions[mark.first_condition]
+        return replace(mark, position=self._positions[mark.position], state=state, first_condition=first)
 
 
 def read_mark(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:

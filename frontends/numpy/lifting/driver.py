@@ -58,7 +58,7 @@ class _NumpyLifter(Lifter):
         """
         graph = super().run()
         records = ((node.record, value) for node in self.recorded.nodes for value in node.outputs)
-        read = {value for record, value in records if record is not None and record.read}
+        read = {value for record, value in records if record is not None and record.is_host_number}
         places = [
             place
             for place, leaf in enumerate(self.recorded.outputs)
@@ -156,7 +156,7 @@ class _NumpyLifter(Lifter):
 
 
 def _are_constants(node: Node) -> bool:
-    return node.op == "numpy.copy" and node.record is not None and node.record.read
+    return node.op == "numpy.copy" and node.record is not None and node.record.is_host_number
 
 
 def _weak(nodes: Iterable[Node], known: set[Value]) -> set[Value]:

@@ -215,7 +215,7 @@ def _truth(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     A boolean tensor gets a guard on its element, unless it is the condition of a loop that is marked.
     """
     tensor = args[0]
-    if tensor.dtype == torch.bool and capture.loops.asked(
+    if tensor.dtype == torch.bool and capture.loops.mark_condition(
         sys._getframe(1).f_back, tensor, answer := capture.run(function, args, kwargs)
     ):
         return answer

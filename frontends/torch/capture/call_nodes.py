@@ -108,8 +108,8 @@ def add_node(
         views={index: memory[place] for index, place in enumerate(map(storage, made)) if place in memory},
         random=bool(drew or key in kinds.RANDOM),
         strided=strided,
-        itself=bool(made and operands and made[0] is operands[0]),
-        wide=wide,
+        returns_operand=bool(made and operands and made[0] is operands[0]),
+        has_wide_integers=wide,
     )
     node = capture.recorder.add_call(call.name, *call.arguments, origin, outputs, record)
     capture.history.follow(node, written)

@@ -229,7 +229,7 @@ def outcome_of(call: CompletedCall, node: Node | None) -> Outcome | None:
         return None
     if (
         node.record is None
-        or node.record.itself
+        or node.record.returns_operand
         or is_view
         and len(call.operands) > 1
         or call.key in VIEWS_ONLY

@@ -25,7 +25,7 @@ from ....ops.registry import ArraySpec, get
 from ....recording.control_flow.branches import OuterCopies
 from ....recording.control_flow.recorded_regions import MemoryOwner, RecordedBlock, RecordedRegions
 from ....recording.control_flow.regions import ArrayKind, Arrays, Block, Inputs
-from ....recording.loop_marks import LoopCallbacks, Loops
+from ....recording.loop_marks import LoopCallbacks, LoopMarker
 from ....recording.reachability.snapshot import ObjectSnapshot
 from ....sizes import Size
 from ..basics.tensors import spec_of
@@ -558,7 +558,7 @@ def _parts(item: Any) -> Iterator[slice]:
 _ITERATION = torch.Tensor.__iter__.__code__
 
 
-def loops_of(capture: RunningTrace) -> Loops:
+def loops_of(capture: RunningTrace) -> LoopMarker:
     means = LoopCallbacks(
         "torch",
         functools.partial(_value_of, capture),
@@ -568,7 +568,7 @@ def loops_of(capture: RunningTrace) -> Loops:
         lambda: not capture.unseen.inside_call and current_transform() is None,
         lambda: len(capture.recorder.graph.nodes),
     )
-    return Loops(capture.recorder, means)
+    return LoopMarker(capture.recorder, means)
 
 
 def rows_of(capture: RunningTrace, args: tuple[Any, ...], frame: FrameType) -> Any:

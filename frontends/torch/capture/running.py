@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import torch
 
-from ....recording.loop_marks import Loops
+from ....recording.loop_marks import LoopMarker
 from ..generators import Generators
 from ..gradient_rules import GradientRules
 from ..gradients import CallsByKernel, GradientTrace
@@ -59,7 +59,7 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
     exported: ExportedMemory
     rules: GradientRules
     outer_writes: OuterWrites
-    loops: Loops
+    loops: LoopMarker
     generators: Generators
     keys: KeySizes
     by_kernel: CallsByKernel

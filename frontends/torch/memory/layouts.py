@@ -271,7 +271,9 @@ def _was_there(capture: Trace, value: Value) -> bool:
     Calls that returned their operand do not count: ``x.contiguous()`` may be ``x`` itself.
     """
     while (
-        (node := capture.recorder.maker(value)) is not None and node.record is not None and node.record.itself
+        (node := capture.recorder.maker(value)) is not None
+        and node.record is not None
+        and node.record.returns_operand
     ):
         value = node.uses[0]
     return node is None

@@ -144,7 +144,7 @@ def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
     """Return a recorded graph in which guards read originals instead of copies that no node reads.
 
     A copy remains if something writes to the memory of its original, or if the frontend marked it
-    (``record.read``). The source framework lists its copying calls in the trait ``copies``.
+    (``record.is_host_number``). The source framework lists its copying calls in the trait ``copies``.
     """
     guarded = {guard.condition for guard in graph.guards if isinstance(guard.condition, Value)}
     if not guarded:
@@ -165,7 +165,7 @@ def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
             and not uses.get(made.outputs[0])
         )
         # A frontend marks copies of elements that became constants, which its lifter looks for.
-        is_marked = made.record is not None and made.record.read
+        is_marked = made.record is not None and made.record.is_host_number
         if snapshot and not is_marked and not aliases.is_written(made.inputs[0]):
             source = rewriter.maker(made.inputs[0])
             # A guard needs no gradient, so it reads the array that was detached before the copy.

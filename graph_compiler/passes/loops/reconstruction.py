@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...errors import Signal
 from ...ir.graph import Aliases, Graph, Guard
 from ...ir.node import CallRecord, Node, Value
-from ...ir.recorded_loop import LoopIndices, Question, RecordedLoop, always_holds, placed
+from ...ir.recorded_loop import LoopComparison, LoopIndices, RecordedLoop, always_holds, with_index
 from ...sizes import Size, apply, hint_of, substitute
 from ...trees import Tree, flatten, map_structure
 from ..repeats.find import GraphSignatures, SignatureCache
@@ -29,7 +29,7 @@ from .recorded_iterations import (
 
 def answers(places: ValueIndex, loop: RecordedLoop, peeled: int) -> list[Guard]:
     guards = []
-    for question in loop.questions:
+    for question in loop.comparisons:
         is_apart = question.place < peeled
         condition = in_its_step(loop, question) if is_apart else question.condition
         if not always_holds(condition, numbers_in(places, question, {loop: peeled})):
@@ -39,17 +39,19 @@ def answers(places: ValueIndex, loop: RecordedLoop, peeled: int) -> list[Guard]:
     return guards
 
 
-def in_its_step(loop: RecordedLoop, question: Question) -> Size:
+def in_its_step(loop: RecordedLoop, question: LoopComparison) -> Size:
     number = loop.marks[question.place].index
     found: Size = (
         question.condition
         if number is None
-        else placed(question.condition, number, loop.start + question.place * loop.step)
+        else with_index(question.condition, number, loop.start + question.place * loop.step)
     )
     return found
 
 
-def numbers_in(places: ValueIndex, question: Question, left_out: dict[RecordedLoop, int]) -> LoopIndices:
+def numbers_in(
+    places: ValueIndex, question: LoopComparison, left_out: dict[RecordedLoop, int]
+) -> LoopIndices:
     read = {symbol.source for symbol in question.condition.symbols()} & places.of_index.keys()
     loops = {places.of_index[number] for number in read}
     loops.update(outer for loop in list(loops) for outer in outer_loops(loop))
@@ -230,12 +232,12 @@ class _LoopFolder:
             condition = apply("eq", bound, hint_of(bound))
             assert isinstance(condition, Size)
             self.guards.append(Guard(condition, True, loop.origin))
-        for question in loop.questions:
+        for question in loop.comparisons:
             if not always_holds(in_its_step(loop, question), numbers_in(self.places, question, {})):
                 read = {self.places.of_index.get(symbol.source) for symbol in question.condition.symbols()}
                 self.counted.update(outer for outer in outer_loops(loop) if outer in read)
                 self.guards.append(Guard(question.condition, True, question.origin))
-        for value, answer in loop.asked:
+        for value, answer in loop.conditions:
             self.counted.update(outer for outer in outer_loops(loop) if self._is_of_step(value, outer))
             self.guards.append(Guard(value, answer, loop.origin))
 

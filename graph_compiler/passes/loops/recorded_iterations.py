@@ -15,7 +15,7 @@ from ...errors import Signal
 from ...ir.builder import Body, close
 from ...ir.graph import Graph, Guard
 from ...ir.node import CallRecord, Node, Region, Value, values_in
-from ...ir.recorded_loop import ASKED, Mark, Path, RecordedLoop, VariableState
+from ...ir.recorded_loop import CONDITIONS, Mark, Path, RecordedLoop, VariableState
 from ...ir.rewrite import copy_with_replacements
 from ...ops.registry import ArraySpec
 from ...ops.rules import nonnegative
@@ -115,7 +115,9 @@ class ValueIndex:
                 self.written.setdefault(self.aliases.base_of(value), []).append(place)
             self._note((*node.uses, *node.writes), place)
         for mark in (mark for loop in graph.loops for mark in loop.marks):
-            self._note([held.item for path, held in mark.state.items() if path[0] == ASKED[0]], mark.position)
+            self._note(
+                [held.item for path, held in mark.state.items() if path[0] == CONDITIONS[0]], mark.position
+            )
         self._note(graph.roots(), float("inf"))
         self.guarded = {value for guard in graph.guards for value in values_in((guard.condition,))}
         self.of_index = {
@@ -203,7 +205,9 @@ class ValueIndex:
         return isinstance(item, Size) and any(symbol.source in self.of_index for symbol in item.symbols())
 
     def are_harmless(self, mark: Mark) -> bool:
-        late = self.graph.nodes[mark.position if mark.asked is None else mark.asked : mark.position]
+        late = self.graph.nodes[
+            mark.position if mark.first_condition is None else mark.first_condition : mark.position
+        ]
         return all(_bare(node) in _ANYWHERE for node in late)
 
     def is_before(self, value: Value, mark: Mark) -> bool:
@@ -349,7 +353,7 @@ class _LoopBuilder:
         self.index: Value | None = None
 
     def _has_conditions(self, mark: Mark) -> bool:
-        return all((*ASKED, number) in mark.state for number in range(len(self.loop.negated)))
+        return all((*CONDITIONS, number) in mark.state for number in range(len(self.loop.negated)))
 
     # ------------------------------------------------------------------------------ comparison of iterations
     def result(self) -> tuple[list[Node], list[Guard]]:
@@ -389,7 +393,7 @@ class _LoopBuilder:
             source = "before" if item.source is before else other
             return f"{item.kind} {item.axis} {source}"
 
-        own = {path: held for path, held in mark.state.items() if path[0] != ASKED[0]}
+        own = {path: held for path, held in mark.state.items() if path[0] != CONDITIONS[0]}
         return {
             path: (held.kind, held.item.text(symbol) if isinstance(held.item, Size) else None)
             for path, held in own.items()
@@ -518,7 +522,7 @@ class _LoopBuilder:
 
     def _carry(self, path: Path) -> Value:
         if path not in self.carried:
-            last = value_at(self.ends[-1] if path[0] == ASKED[0] else self.marks[-1], path)
+            last = value_at(self.ends[-1] if path[0] == CONDITIONS[0] else self.marks[-1], path)
             if last is None:
                 raise IterationsDiffer
             self.first[path] = self._before_first(path, last)
@@ -623,7 +627,7 @@ class _LoopBuilder:
     def _nodes(self, steps: list[tuple[Node, list[Pattern]]]) -> tuple[list[Node], list[Guard]]:
         if self.loop.is_while:
             for number in range(len(self.loop.negated)):
-                self._carry((*ASKED, number))
+                self._carry((*CONDITIONS, number))
         made: dict[IterationResult, Value] = {}
         nodes = list(self._copies(steps, made))
         finals = self._finals()
@@ -644,7 +648,7 @@ class _LoopBuilder:
         state = [Value(value.name, value.spec) for value in body.inputs]
         held = dict(zip(self.carried, state[len(self.written) :]))
         nodes: list[Node] = []
-        answers = [held[(*ASKED, number)] for number in range(len(self.loop.negated))]
+        answers = [held[(*CONDITIONS, number)] for number in range(len(self.loop.negated))]
         answers = [
             self._logical(nodes, "not", value) if negated else value
             for value, negated in zip(answers, self.loop.negated)
@@ -708,7 +712,7 @@ class _LoopBuilder:
         if not self._needs_a_step():
             return []
         if self.loop.is_while:
-            first = self.loop.asked[: sum(path[0] == ASKED[0] for path in self.loop.marks[0].state)]
+            first = self.loop.conditions[: sum(path[0] == CONDITIONS[0] for path in self.loop.marks[0].state)]
             if self.loop.outer is not None:
                 begin = list(outer_loops(self.loop))[-1].marks[0]
                 if not all(self.places.is_before(value, begin) for value, _ in first):

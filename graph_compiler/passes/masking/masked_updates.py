@@ -177,7 +177,7 @@ class _SelectionBuilder(PaddedBuilder):
         mask = self.mask(item.spans) if isinstance(item, PaddedArray) else None
         if mask is None or mask.shape != item.full.shape or item.padding is not None:
             return self.fill_padding(item, number)
-        return self.build.followed_where(mask, item.full, harmless=number)
+        return self.build.masked_gradient(mask, item.full, harmless=number)
 
 
 class _SelectionRewriter:

@@ -182,7 +182,7 @@ class GraphSignatures:
         record = node.record
         if node.op == GUARD:
             return not self.with_checks
-        if record is not None and record.read:
+        if record is not None and record.is_host_number:
             return True
         if not (node.outputs or node.writes) or not self.with_draws and any(map(_draws, every([node]))):
             return True

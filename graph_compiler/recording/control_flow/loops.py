@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from ...errors import GraphCompilerError
 from ...ops.rules import nonnegative
 from ...sizes import Size, apply, expression_of, hint_of, is_symbolic
-from ..loop_marks import MarkedItems, counted, numbered, side_by_side
+from ..loop_marks import MarkedItems, enumerated_items, range_items, zipped
 from .branches import Raised, Trials
 from .jumps import PREFIX
 from .lists import GrowingList, GrownList, StackedItems
@@ -95,7 +95,7 @@ class RangeSource:
         return ahead if type(self.start) is int and self.start == 0 else self.start + ahead
 
     def steps(self, loops: Any) -> MarkedItems | None:
-        return counted(self.start, self.stop, self.step)
+        return range_items(self.start, self.stop, self.step)
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class EnumerateSource:
 
     def steps(self, loops: Any) -> MarkedItems | None:
         steps = self.source.steps(loops)
-        return None if steps is None else numbered(steps, self.start)
+        return None if steps is None else enumerated_items(steps, self.start)
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class ZipSource:
 
     def steps(self, loops: Any) -> MarkedItems | None:
         parts = [steps for source in self.sources if (steps := source.steps(loops)) is not None]
-        return side_by_side(tuple(parts)) if len(parts) == len(self.sources) else None
+        return zipped(tuple(parts)) if len(parts) == len(self.sources) else None
 
 
 def source_of(regions: Regions, item: Any) -> Source | None:

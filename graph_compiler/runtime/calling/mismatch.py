@@ -294,7 +294,7 @@ def _differences(
     yield from _leaf_differences(variant, leaves)
     call = _MissedCall(variant, leaves, kwargs)
     for assumption in in_order(variant.graph):
-        if why := assumption.broken_by(call):
+        if why := assumption.why_broken(call):
             yield why
 
 

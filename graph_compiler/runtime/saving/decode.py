@@ -17,7 +17,7 @@ from ...ir.graph import Graph as IRGraph
 from ...ir.graph import GraphState
 from ...ir.json import LINE, NAME, Decoder, KnownClasses, matching
 from ...ir.node import Value, every, values_in
-from ...ops.control import runs_blocks
+from ...ops.control import has_regions
 from ...ops.dtypes import ITEMSIZE, KEYS, NARROWED
 from ...recording.state.container_updates import updates_from_json
 from ...sizes import Size
@@ -100,7 +100,7 @@ def _check_results(graph: IRGraph) -> None:
     The source takes the names of outputs from these results.
     """
     for node in every(graph.nodes):
-        if node.regions and not runs_blocks(node.op):
+        if node.regions and not has_regions(node.op):
             raise InvalidFile(f"{node.op:.80} runs no blocks")
         if not set(node.outputs) <= set(values_in(node.result)):
             raise InvalidFile(f"the result of {node.op:.80} is none of the values that it makes")

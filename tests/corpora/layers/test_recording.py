@@ -201,10 +201,10 @@ def described(model: Stack, to: str = "torch") -> tuple[str, list[Any], Any]:
             (
                 node.is_random,
                 node.no_grad,
-                node.record.aside,
-                node.record.itself,
+                node.record.is_detached_write,
+                node.record.returns_operand,
                 node.record.strided,
-                node.record.wide,
+                node.record.has_wide_integers,
             ),
         )
         for node in nodes
