@@ -22,7 +22,7 @@ from ...ir.node import Node, Origin, Value, distinct
 from ...naming import legal
 from ...ops.dtypes import DTYPES, is_floating
 from ...ops.registry import ArraySpec
-from ...passes.lowering.region_checks import carry_out
+from ...passes.lowering.region_checks import move_checks_out
 from ...recording.faults import is_fault
 from ...sizes import NumberNeeded, Size, Symbol, hint_of, product, substitute
 from ...trees import Branch, Path, Tree, count_leaves, iterate_structure, map_structure, paths
@@ -250,7 +250,7 @@ class Lifter:
                 _report(graph.name, problems), (problem.replace("\n    ", "; ") for problem in problems)
             )
         self._finish()
-        return carry_out(self.result)
+        return move_checks_out(self.result)
 
     def follow(self, nodes: Iterable[Node]) -> None:
         for node in nodes:

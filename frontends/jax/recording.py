@@ -19,7 +19,7 @@ from ...ir.graph import DebugInfo
 from ...ir.node import CallRecord, Node, Origin, Value
 from ...ops.collectives import RECORDED_DEVICES
 from ...ops.registry import ArraySpec
-from ...passes.lowering.region_checks import TRUTH, carry_out
+from ...passes.lowering.region_checks import TRUTH, move_checks_out
 from ...recording import EnvironmentGuards, Locator, Reached, Recorder, Recording, Request, facts_outside
 from ...recording.control_flow import open_regions
 from ...recording.control_flow.lists import finish_lists
@@ -86,7 +86,8 @@ class JaxHypotheses:
 def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
     """Return a recorded call of ``jax.numpy`` for a canonical operation on booleans.
 
-    ``carry_out`` creates such calls for the checks of regions. ``full`` becomes ``asarray`` of its value.
+    ``move_checks_out`` creates such calls for the checks of regions. ``full`` becomes ``asarray`` of its
+    value.
     """
     made = Value("held", TRUTH)
     name, given = (
@@ -527,7 +528,7 @@ class _Attempt:
         computes_with_elements = self.shown.reads is not None and self.shown.reads.reading.any
         graph.demand(is_lifted=computes_with_elements)
         opened = bool(self.numbers or self.loops.found) or computes_with_elements
-        return Recording(carry_out(graph, record_check), self.weights, self._unchanged(), opened=opened)
+        return Recording(move_checks_out(graph, record_check), self.weights, self._unchanged(), opened=opened)
 
     def _referred(self) -> tuple[Any, ...]:
         function = self.function

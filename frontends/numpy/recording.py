@@ -14,7 +14,7 @@ from ...assumptions import NO_ARRAY, DisjointMemory, SameArray, assume_fact, ove
 from ...errors import TracingError
 from ...forwarding import forward
 from ...ir.graph import Aliases, DebugInfo, Effect, Graph, GraphState
-from ...passes.lowering.region_checks import carry_out
+from ...passes.lowering.region_checks import move_checks_out
 from ...recording import (
     EnvironmentGuards,
     Reached,
@@ -220,7 +220,7 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
                 shims = replaced(capture, (*code.functions, *library.functions), library.spaces)
                 result = _run(function, *call, capture, weights, leaves, shims)
             finished, found = _finish(capture, result, tree, containers, weights)
-            graph = carry_out(finished, checks.recorded)
+            graph = move_checks_out(finished, checks.recorded)
             _note_sharing(capture, graph, inputs.made, count, views)
             graph.debug = DebugInfo(
                 {value: item for value, item in zip(graph.inputs, leaves) if type(item) in DTYPES}

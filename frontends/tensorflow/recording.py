@@ -22,7 +22,7 @@ from ...forwarding import forward
 from ...ir.graph import Effect, GraphState
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
-from ...passes.lowering.region_checks import carry_out
+from ...passes.lowering.region_checks import move_checks_out
 from ...recording import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...recording.code.names import catches, compares_identities
 from ...recording.code.ownership import owner_of
@@ -549,7 +549,7 @@ class _TracingAttempt:
         is_opened = self.hypotheses.reading.any or bool(self.kept.places and self.hypotheses.numbers)
         environment = self._environment()
         return Recording(
-            carry_out(graph, bookkeeping.record_operation),
+            move_checks_out(graph, bookkeeping.record_operation),
             self.weights,
             environment,
             self.kept.places,

@@ -17,7 +17,7 @@ from ...forwarding import forward
 from ...ir.graph import DebugInfo, Graph
 from ...ir.node import CallRecord, Node, Origin, Value
 from ...ir.sameness import same_program
-from ...passes.lowering.region_checks import TRUTH, canonical, carry_out
+from ...passes.lowering.region_checks import TRUTH, canonical, move_checks_out
 from ...recording import EnvironmentGuards, Recorder, Recording, Request, active
 from ...recording.caches import Caches
 from ...recording.control_flow import open_regions
@@ -365,7 +365,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
             if not weights.are_none:
                 guard_is_parameter(capture, spaces)
             found = state.finish(capture, containers)
-            graph = carry_out(capture.finish(result, tree, containers, state), record_check)
+            graph = move_checks_out(capture.finish(result, tree, containers, state), record_check)
             _describe(graph, tensors)
             left = {place: place.saved() for place in found}
         finally:

@@ -19,7 +19,7 @@ from .rules import normalise_axes, normalise_axis
 Order = tuple[int, ...]
 Params = dict[str, Any]
 Moved = tuple[Params, Order]
-WHOLE = (None, None, 1)
+FULL_SLICE = (None, None, 1)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _index(params: Params, x: ArraySpec, order: Order) -> Moved | None:
     # An inserted axis has no counterpart among the axes of the array, so the order does not place it.
     if None in params["key"]:
         return None
-    key = (*params["key"], *(WHOLE,) * (x.ndim - len(params["key"])))
+    key = (*params["key"], *(FULL_SLICE,) * (x.ndim - len(params["key"])))
     dropped = {axis for axis, item in enumerate(key) if not isinstance(item, tuple)}
     return {"key": tuple(key[axis] for axis in order)}, _remaining_order(order, dropped)
 

@@ -1,4 +1,4 @@
-"""Passes over graphs: cleanup, repeats, loops, masking and lowering. :func:`passed` runs them in order."""
+"""Passes over graphs: cleanup, repeats, loops, masking and lowering. :func:`run_passes` runs several."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .cleanup.redundancy import drop_snapshots as drop_snapshots
 from .cleanup.simplify_guards import simplify_guards as simplify_guards
 from .driver import GraphPass as GraphPass
 from .driver import Pass as Pass
-from .driver import passed as passed
+from .driver import run_passes as run_passes
 from .interpreter import Interpreter as Interpreter
 from .loops.checkpoint_segments import segment_scans as segment_scans
-from .loops.invariant_code_motion import early_values as early_values
+from .loops.invariant_code_motion import hoist_invariants as hoist_invariants
 from .loops.reconstruction import StepsMissing as StepsMissing
 from .loops.reconstruction import fold_loops as fold_loops
 from .loops.scalar_replacement import forward_writes as forward_writes
-from .loops.scalar_replacement import still_places as still_places
-from .loops.scan_operands import loop_rows as loop_rows
-from .loops.trip_count import indexed_axes as indexed_axes
+from .loops.scalar_replacement import replace_scalars as replace_scalars
+from .loops.scan_operands import rows_to_operands as rows_to_operands
+from .loops.trip_count import pad_indexed_axes as pad_indexed_axes
 from .loops.trip_count import trip_bounds as trip_bounds
 from .lowering.copies import copy_aliased_outputs as copy_aliased_outputs
 from .lowering.copies import copy_overwritten as copy_overwritten
@@ -32,13 +32,13 @@ from .lowering.layout import kernel_layout as kernel_layout
 from .lowering.layout import layout as layout
 from .lowering.mixed_precision import half_products as half_products
 from .masking.bounded_loops import bounded_loops as bounded_loops
-from .masking.bounded_loops import full_widths as full_widths
 from .masking.bounded_loops import moves_with_steps as moves_with_steps
 from .masking.bounded_loops import moving_slices as moving_slices
+from .masking.bounded_loops import pad_ragged_arrays as pad_ragged_arrays
 from .masking.dynamic_sizes import SizesUnknown as SizesUnknown
 from .masking.dynamic_sizes import pad_dynamic_sizes as pad_dynamic_sizes
 from .masking.dynamic_sizes import require_known_sizes as require_known_sizes
-from .masking.masked_updates import full_selections as full_selections
+from .masking.masked_updates import masked_scatter_to_where as masked_scatter_to_where
 from .masking.ragged import CannotPad as CannotPad
 from .repeats.layer_scans import scanned_layers as scanned_layers
 from .repeats.layers import repeated_layers as repeated_layers

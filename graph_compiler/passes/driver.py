@@ -89,7 +89,7 @@ class _RegionPass:
 
 
 def only_with(*ops: str, guards: bool = False) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that sets attributes of a pass, so that :func:`passed` skips it on some graphs.
+    """Return a decorator that sets attributes of a pass, so that :func:`run_passes` skips it on some graphs.
 
     With ``ops``, it is skipped if neither the graph nor its regions contain any of these operations; with
     ``guards``, if the graph has no guards.
@@ -102,7 +102,7 @@ def only_with(*ops: str, guards: bool = False) -> Callable[[Decorated], Decorate
     return mark
 
 
-def passed(graph: Graph, *passes: GraphPass) -> Graph:
+def run_passes(graph: Graph, *passes: GraphPass) -> Graph:
     """Return the graph after running ``passes`` in order.
 
     A pass is skipped if it already left the current graph unchanged, or if the graph has nothing that it

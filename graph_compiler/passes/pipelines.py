@@ -12,23 +12,23 @@ from . import (
     cse,
     dce,
     decompose,
-    early_values,
     forward_writes,
-    full_selections,
-    full_widths,
-    indexed_axes,
+    hoist_invariants,
     inlined_calls,
     kernel_layout,
     layout,
-    loop_rows,
+    masked_scatter_to_where,
     moving_slices,
     pad_dynamic_sizes,
+    pad_indexed_axes,
+    pad_ragged_arrays,
     repeated_layers,
+    replace_scalars,
     require_known_sizes,
     rolled,
+    rows_to_operands,
     scanned_layers,
     simplify_guards,
-    still_places,
     unrolled,
 )
 from .repeats.find import SignatureCache
@@ -59,22 +59,22 @@ def canonical_passes(target: Backend, roll: str, raises_out_of_bounds: bool) -> 
     """
     rows = target.rows
     in_arrays: list[GraphPass] = [
-        full_selections,
+        masked_scatter_to_where,
         bounded_loops,
         dce,
-        full_widths,
+        pad_ragged_arrays,
         moving_slices,
-        still_places,
+        replace_scalars,
     ]
     return [
         *([] if rows.counts else in_arrays),
         forward_writes,
         dce,
-        # `loop_rows` adds sequences of scalars, and `early_values` can compute more from these for all
-        # iterations at once, so it runs again.
-        *([] if rows.counts else [early_values, loop_rows, early_values]),
+        # `rows_to_operands` adds sequences of scalars, and `hoist_invariants` can compute more from these for
+        # all iterations at once, so it runs again.
+        *([] if rows.counts else [hoist_invariants, rows_to_operands, hoist_invariants]),
         *loops(target, roll),
-        *([indexed_axes] if rows.bounded and raises_out_of_bounds else []),
+        *([pad_indexed_axes] if rows.bounded and raises_out_of_bounds else []),
         partial(decompose, rows=rows),
         *([pad_dynamic_sizes] if rows.bounded else []),
         *([unrolled(rows.unrolls)] if rows.unrolls else []),

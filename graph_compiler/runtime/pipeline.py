@@ -45,8 +45,8 @@ from ..passes import (
     fold_loops,
     freeze,
     moves_with_steps,
-    passed,
     repeat_draws,
+    run_passes,
     simplify_guards,
     trip_bounds,
 )
@@ -494,7 +494,7 @@ class Pipeline:
         # Reverse mode needs a bound on the trip count if the target differentiates an unbounded
         # ``while_loop`` in forward mode only.
         graph = self._with_user_passes(
-            passed(graph, *([trip_bounds] if self.target.rows.forward_while else []))
+            run_passes(graph, *([trip_bounds] if self.target.rows.forward_while else []))
         )
         stage.name = "writing"
         native = self.target.target
@@ -576,26 +576,26 @@ class Pipeline:
         become those of the recording.
         """
         roll, keys = self.options.roll, SignatureCache()
-        graph = passed(
+        graph = run_passes(
             graph, drop_snapshots, dce, *loops(self.target, roll, keys), *layers(self.target, roll, keys)
         )
         if not self.options.include_generators:
             # Random numbers become constants before constants are folded, so that what depends on these alone
             # is folded, too.
-            graph = passed(graph, partial(bake_generators, copy=self.frontend.reference.COPY))
+            graph = run_passes(graph, partial(bake_generators, copy=self.frontend.reference.COPY))
             if (state := graph.randomness.recorded_from) is not None:
                 graph = graph.derive(randomness=replace(graph.randomness, recorded_from=None))
-                graph = passed(
+                graph = run_passes(
                     graph, partial(repeat_draws, state=state, calls=self.frontend.reference.RANDOM_STATE)
                 )
         if self.frontend.dialect is not None and (
             self.options.array_caching or not self.options.include_generators
         ):
-            graph = passed(graph, partial(constant_folding, evaluate=self._evaluate))
-        return passed(graph, cse, dce, simplify_guards)
+            graph = run_passes(graph, partial(constant_folding, evaluate=self._evaluate))
+        return run_passes(graph, cse, dce, simplify_guards)
 
     def simplify_canonical(self, graph: IRGraph) -> IRGraph:
-        return passed(
+        return run_passes(
             graph, *canonical_passes(self.target, self.options.roll, self.frontend.raises_out_of_bounds)
         )
 

@@ -14,7 +14,7 @@ from graph_compiler.ir.builder import close
 from graph_compiler.ir.graph import check
 from graph_compiler.ir.node import pairs_of
 from graph_compiler.ops import ArraySpec
-from graph_compiler.passes.lowering.region_checks import carry_out
+from graph_compiler.passes.lowering.region_checks import move_checks_out
 
 SPEC = ArraySpec((2, 3), "float32")
 FOREIGN = Value("foreign", SPEC)
@@ -207,7 +207,7 @@ LOOP_FAULTS: dict[str, tuple[Callable[[Graph], Any], str]] = {
 
 
 def test_the_loop_without_a_fault() -> None:
-    graph = verify(carry_out(loop()))
+    graph = verify(move_checks_out(loop()))
     (guard,) = graph.guards
     assert guard.expected is True and (guard.origin.file, guard.origin.line) == ("f.py", 3)
 
@@ -215,7 +215,7 @@ def test_the_loop_without_a_fault() -> None:
 @pytest.mark.parametrize("name", LOOP_FAULTS)
 def test_faults_in_what_leaves_a_loop(name: str) -> None:
     plant, words = LOOP_FAULTS[name]
-    graph = carry_out(loop())
+    graph = move_checks_out(loop())
     plant(graph)
     with pytest.raises(InvalidGraph, match=words):
         verify(graph)
@@ -227,7 +227,7 @@ def test_faults_in_what_leaves_a_loop(name: str) -> None:
 def test_a_key_that_is_the_same_in_every_step(key: Callable[..., Value]) -> None:
     """A key derived by a constant number is also equal in all iterations."""
     with pytest.raises(InvalidGraph, match="random_uniform in body draws the same numbers in every step"):
-        verify(carry_out(loop(key)))
+        verify(move_checks_out(loop(key)))
 
 
 # ---------------------------------------------------------------------------------------- what combines pairs

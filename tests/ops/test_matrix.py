@@ -36,7 +36,7 @@ from tests.support.selection import bucket
 UNRAISED = {
     "conv_channels_last": "of the pass kernel_layout, which takes a weight as a target wants it",
     "copy": "of the pass that gives results memory of their own: a lifted graph is pure, and needs none",
-    "masked_gradient": "of the pass full_selections, which tests/corpora/kernels has",
+    "masked_gradient": "of the pass masked_scatter_to_where, which tests/corpora/kernels has",
     "refuse_gradient": "of rules for gradients, which tests/frontends/torch/test_gradient_rules.py has",
     "strong_product": "of the pass strong_zero, which tests/transforms/test_strong_zero.py has",
     **dict.fromkeys((*COLLECTIVES, "sharding_hint"), "of graph_compiler.parallel, which tests/parallel has"),

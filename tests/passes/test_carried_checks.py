@@ -15,7 +15,7 @@ from graph_compiler.ir import Builder, Graph, Guard, Origin, Value, verify
 from graph_compiler.ir.assumption import same_elements
 from graph_compiler.ir.graph import check
 from graph_compiler.ops import ArraySpec
-from graph_compiler.passes.lowering.region_checks import carry_out, holds
+from graph_compiler.passes.lowering.region_checks import holds, move_checks_out
 
 from .graphs import computed, flat_tree
 
@@ -36,7 +36,7 @@ def checked(write: Callable[..., Any], *specs: ArraySpec) -> Callable[..., tuple
     graph = Graph("f", "canonical")
     build = Writer(graph)
     graph.outputs = list(write(build, *(build.input(f"x{place}", spec) for place, spec in enumerate(specs))))
-    graph = verify(carry_out(graph))
+    graph = verify(move_checks_out(graph))
     count = len(graph.outputs)
     shown = graph.derive(outputs=[*graph.outputs, *(guard.condition for guard in graph.guards)])
     shown.output_tree = flat_tree(len(shown.outputs))
@@ -163,7 +163,7 @@ def test_a_graph_without_checks_stays() -> None:
     graph = Graph("f", "canonical")
     build = Builder(graph)
     graph.outputs = [build.sin(build.input("x", SCALAR))]
-    assert carry_out(graph) is graph
+    assert move_checks_out(graph) is graph
 
 
 def test_a_check_in_a_derivative_rule_cannot_leave_it() -> None:
@@ -182,7 +182,7 @@ def test_a_check_in_a_derivative_rule_cannot_leave_it() -> None:
     ]
     graph.outputs = list(build.run("custom_derivative", [x], bodies, kind="vjp", differentiated=(0,)))
     with pytest.raises(UnsupportedOperation, match=r"inside of custom_derivative cannot leave it\n.*f.py:4"):
-        carry_out(graph)
+        move_checks_out(graph)
 
 
 def _add(build: Builder, op: str, *inputs: Any, **params: Any) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from graph_compiler.errors import InvalidGraph
 from graph_compiler.ir import Graph
 from graph_compiler.ir.node import Block
-from graph_compiler.passes import Pass, driver, passed
+from graph_compiler.passes import Pass, driver, run_passes
 
 from .graphs import SPEC, Recording, after, canonical, ops_of
 from .test_cse import loops
@@ -73,6 +73,6 @@ def test_a_pass_that_breaks_a_graph_is_found(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(driver, "_VERIFY", True)
     with pytest.raises(InvalidGraph, match="uses %sin before anything makes it"):
-        passed(graph, forgets)
+        run_passes(graph, forgets)
     monkeypatch.setattr(driver, "_VERIFY", False)
-    assert len(passed(graph, forgets).nodes) == 1
+    assert len(run_passes(graph, forgets).nodes) == 1

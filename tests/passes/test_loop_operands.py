@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graph_compiler.ir import Graph
-from graph_compiler.passes import early_values, loop_rows, moving_slices, still_places
+from graph_compiler.passes import hoist_invariants, moving_slices, replace_scalars, rows_to_operands
 from tests.support.graph_text import arrays_for
 
 from .rows import Row, check, rows
@@ -153,7 +153,7 @@ def loop(name: str, before: str, after: str | None = None, sizes: Any = SIZES) -
     given=GIVEN,
 )  # fmt: skip
 def test_loop_rows(row: Row) -> None:
-    check(loop_rows, row)
+    check(rows_to_operands, row)
 
 
 @rows(
@@ -254,7 +254,7 @@ def test_loop_rows(row: Row) -> None:
     given=GIVEN,
 )  # fmt: skip
 def test_early_values(row: Row) -> None:
-    check(early_values, row)
+    check(hoist_invariants, row)
 
 
 @rows(
@@ -304,7 +304,7 @@ def test_early_values(row: Row) -> None:
     given=GIVEN,
 )  # fmt: skip
 def test_still_places(row: Row) -> None:
-    check(still_places, row)
+    check(replace_scalars, row)
 
 
 @rows(

@@ -13,8 +13,8 @@ from graph_compiler.ir.node import every
 from graph_compiler.passes import (
     conv1x1_to_linear,
     cse,
-    indexed_axes,
     kernel_layout,
+    pad_indexed_axes,
     require_known_sizes,
     segment_scans,
     simplify_guards,
@@ -119,7 +119,7 @@ def test_unrolled(row: Row) -> None:
     given="x: float32[n]; c: float32[4]; i: int32; j: int32[2]",
 )  # fmt: skip
 def test_indexed_axes(row: Row) -> None:
-    check(indexed_axes, row)
+    check(pad_indexed_axes, row)
 
 
 STRONG = {

@@ -8,9 +8,9 @@ from typing import Any
 
 from ...ir.builder import Builder
 from ...ir.node import Node, Value
+from ...ops.axes import FULL_SLICE
 from ...ops.rules import nonnegative, position
 from ...sizes import Size, apply
-from .invariant_code_motion import WHOLE
 
 Key = tuple[Any, ...]
 
@@ -40,7 +40,9 @@ class LoopIndexKey:
             return None
         sizes = iter(node.inputs[0].shape)
         items = [item if item is None else _simplified_item(item, next(sizes)) for item in key]
-        return cls(position, offset, (*items[:position], *items[position + 1 :], *(WHOLE for _ in sizes)))
+        return cls(
+            position, offset, (*items[:position], *items[position + 1 :], *(FULL_SLICE for _ in sizes))
+        )
 
     @property
     def axis(self) -> int:
@@ -48,14 +50,14 @@ class LoopIndexKey:
 
     @property
     def is_row(self) -> bool:
-        return all(item == WHOLE for item in self.rest)
+        return all(item == FULL_SLICE for item in self.rest)
 
     def key(self, item: Any) -> Key:
         return (*self.rest[: self.position], item, *self.rest[self.position :])
 
     def rows(self) -> LoopIndexKey:
         others = sum(item is not None for item in self.rest)
-        return LoopIndexKey(self.axis, self.offset, (WHOLE,) * others)
+        return LoopIndexKey(self.axis, self.offset, (FULL_SLICE,) * others)
 
     def sides(self, shape: tuple[Any, ...], offset: int) -> RowSides | None:
         """Return the keys of the parts of row ``i + offset`` before and after the slice of this key.
@@ -63,7 +65,7 @@ class LoopIndexKey:
         Return None unless the key selects a slice of step 1 along exactly one axis of the row, which is
         certain to be in bounds. ``shape`` is the shape of the array.
         """
-        parts = [axis for axis, item in enumerate(self.rest) if item != WHOLE]
+        parts = [axis for axis, item in enumerate(self.rest) if item != FULL_SLICE]
         if len(parts) != 1 or not isinstance(self.rest[parts[0]], tuple):
             return None
         (axis,) = parts
@@ -71,13 +73,13 @@ class LoopIndexKey:
         start, stop = position(start, size, 0), position(stop, size, size)
         if step != 1 or not all(map(nonnegative, (start, size - stop))):
             return None
-        before, behind = (
+        before, after = (
             LoopIndexKey(self.position, offset, (*self.rest[:axis], (*ends, 1), *self.rest[axis + 1 :]))
             if ends[0] != ends[1]
             else None
             for ends in ((0, start), (stop, size))
         )
-        return RowSides(axis, before, behind)
+        return RowSides(axis, before, after)
 
     # ------------------------------------------------------------------------------ access to many rows
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
@@ -98,7 +100,9 @@ class LoopIndexKey:
             whole: Value = build.permute_dims(_with_rows(build, turned, rows, first, length), axes=axes)
             return whole
         value = build.permute_dims(rows, axes=axes)
-        written: Value = value if all(item == WHOLE for item in key) else build.setitem(array, value, key=key)
+        written: Value = (
+            value if all(item == FULL_SLICE for item in key) else build.setitem(array, value, key=key)
+        )
         return written
 
     @property
@@ -131,7 +135,7 @@ class DiagonalKey:
         if len(places) != 2 or None in key:
             return None
         one, other = places
-        rest = [*key, *(WHOLE,) * (ndim - len(key))]
+        rest = [*key, *(FULL_SLICE,) * (ndim - len(key))]
         rest[one.position] = rest[other.position] = None
         return cls(one, (one.position, other.position), other.offset - one.offset, tuple(rest))
 
@@ -156,20 +160,20 @@ class RowSides:
 
     axis: an axis of the row.
     before: key of the part before the slice; None if it is empty.
-    behind: key of the part after the slice; None if it is empty.
+    after: key of the part after the slice; None if it is empty.
     """
 
     axis: int
     before: LoopIndexKey | None
-    behind: LoopIndexKey | None
+    after: LoopIndexKey | None
 
     @property
     def places(self) -> tuple[LoopIndexKey, ...]:
-        return tuple(place for place in (self.before, self.behind) if place is not None)
+        return tuple(place for place in (self.before, self.after) if place is not None)
 
     def row(self, build: Builder, part: Value, find: Callable[[LoopIndexKey], Value]) -> Value:
-        before, behind = ([find(place)] if place is not None else [] for place in (self.before, self.behind))
-        row: Value = build.concat(*before, part, *behind, axis=self.axis) if self.places else part
+        before, after = ([find(place)] if place is not None else [] for place in (self.before, self.after))
+        row: Value = build.concat(*before, part, *after, axis=self.axis) if self.places else part
         return row
 
 
@@ -200,13 +204,13 @@ def _with_rows(build: Builder, array: Value, rows: Value, first: Any, length: An
 
     Prefer a concatenation with the other rows to a write, so that no row is written twice.
     """
-    size, behind = array.shape[0], first + length
-    if span(size, first, length) == WHOLE:
+    size, after = array.shape[0], first + length
+    if span(size, first, length) == FULL_SLICE:
         return rows
     before = [build.getitem(array, key=((0, first, 1),))] if first != 0 else []
-    after = [build.getitem(array, key=((behind, size, 1),))] if behind != size else []
+    after = [build.getitem(array, key=((after, size, 1),))] if after != size else []
     whole: Value = build.concat(*before, rows, *after, axis=0)
-    return whole if whole.shape == array.shape else build.setitem(array, rows, key=((first, behind, 1),))
+    return whole if whole.shape == array.shape else build.setitem(array, rows, key=((first, after, 1),))
 
 
 def is_axis_first(node: Node | None, axis: int) -> bool:
@@ -230,7 +234,7 @@ def _simplified_item(item: Any, size: Any) -> Any:
     if is_single(item) or item[2] != 1:
         return item
     first = position(item[0], size, 0)
-    return WHOLE if span(size, first, position(item[1], size, size) - first) == WHOLE else item
+    return FULL_SLICE if span(size, first, position(item[1], size, size) - first) == FULL_SLICE else item
 
 
 def is_single(item: Any) -> bool:
@@ -238,7 +242,9 @@ def is_single(item: Any) -> bool:
 
 
 def span(size: Any, first: Any, length: Any) -> tuple[Any, Any, int]:
-    return WHOLE if first == 0 and length in (size, apply("max", size, 0)) else (first, first + length, 1)
+    return (
+        FULL_SLICE if first == 0 and length in (size, apply("max", size, 0)) else (first, first + length, 1)
+    )
 
 
 def _offset(item: Any, number: Value) -> int | None:

@@ -23,8 +23,6 @@ from ..masking.ragged import EqualSizesBuilder
 
 # ---------------------------------------------------------------------------------------------- inlined loops
 
-WHOLE = (None, None, 1)
-
 
 class InlinedLoop:
     """A ``scan`` whose body is inlined, so that its nodes read values and sizes of the enclosing scope.
@@ -60,12 +58,12 @@ class InlinedLoop:
     def history(self, place: int) -> ArrayHistory | None:
         """Return the reads and writes of the array at index ``place`` of the carry in an iteration.
 
-        Return None if a node uses the array in another way (:meth:`ArrayHistory.takes`), or unless the only
+        Return None if a node uses the array in another way (:meth:`ArrayHistory.add`), or unless the only
         version that the body returns is a written one, at the same index of the carry.
         """
         found = ArrayHistory(self.state[place])
         for node in self.nodes:
-            if not found.versions.isdisjoint(node.uses) and not found.takes(node):
+            if not found.versions.isdisjoint(node.uses) and not found.add(node):
                 return None
         given_on = [value for value in values_in(self.outputs) if value in found.versions]
         # A written version may leave the iteration only as the carry of the same array.
@@ -87,7 +85,7 @@ class ArrayHistory:
         self.reads: list[Node] = []
         self.writes: list[Node] = []
 
-    def takes(self, node: Node) -> bool:
+    def add(self, node: Node) -> bool:
         """Add ``node``, which uses a version; return True if it only reads or writes elements of it.
 
         Return False, and add nothing, if it is another operation, uses a version as a value or index, or
@@ -145,7 +143,7 @@ def _hoisted(block: Block) -> Block:
     return rewriter.finish()
 
 
-early_values = Pass("early_values", _hoisted, "deep", ("scan",))
+hoist_invariants = Pass("hoist_invariants", _hoisted, "deep", ("scan",))
 """Pass that hoists loop-invariant code."""
 
 

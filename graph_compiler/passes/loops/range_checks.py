@@ -22,7 +22,7 @@ from ...ops.dtypes import is_integer
 from ...ops.registry import ArraySpec
 from ...ops.rules import nonnegative
 from ...sizes import Size, Symbol, substitute
-from ..masking.bounded_loops import not_cut_off
+from ..masking.bounded_loops import without_max_zero
 
 Facts = tuple[Any, ...]
 # Loop indices of traced statements are Python integers, which do not overflow; they are recorded as int64.
@@ -134,7 +134,7 @@ class _RangeProver:
         length = self._told(node.params.get("length"))
         # In the body there is an iteration, so the length is positive and a ``max`` with 0 around it is
         # dropped.
-        return (step,) if length is None else (step, not_cut_off(length) - 1 - step)
+        return (step,) if length is None else (step, without_max_zero(length) - 1 - step)
 
     def _with_first(self, facts: Facts) -> Facts:
         """Return ``facts`` and, of those that fall with the innermost loop index, the facts at index 0."""

@@ -64,15 +64,15 @@ class StepsMissing(Signal):
     """Signal that a loop has to be unrolled, but that not all of its iterations were recorded."""
 
 
-def fold_loops(graph: Graph, counts: bool = True, written_out: bool = False) -> tuple[Graph, bool]:
+def fold_loops(graph: Graph, counts: bool = True, unroll: bool = False) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, where marked loops of the graph have become loop nodes.
 
     A loop that no loop node can express, such as one whose iterations differ, stays unrolled, and guards fix
-    its trip count; with ``written_out``, all loops do. With ``counts``, loop indices of the target are Python
+    its trip count; with ``unroll``, all loops do. With ``counts``, loop indices of the target are Python
     integers, which may be bounds of slices and sizes; without it, loops that need this are unrolled. Raise
     ``StepsMissing`` if not all iterations of an unrolled loop were recorded.
     """
-    return (_LoopFolder(graph, counts, written_out).graph(), True) if graph.loops else (graph, False)
+    return (_LoopFolder(graph, counts, unroll).graph(), True) if graph.loops else (graph, False)
 
 
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
@@ -94,16 +94,14 @@ class _LoopFolder:
     running: a loop that has not ended yet; None if all have ended.
     """
 
-    def __init__(
-        self, graph: Graph, counts: bool, written_out: bool, running: RecordedLoop | None = None
-    ) -> None:
+    def __init__(self, graph: Graph, counts: bool, unroll: bool, running: RecordedLoop | None = None) -> None:
         self.recorded = graph
         aliases = Aliases(graph)
         self.places = ValueIndex(
             graph, GraphSignatures(aliases, written=aliases.written, keys=SignatureCache(sizes=False)), counts
         )
-        self.counted: set[RecordedLoop] = (
-            set(graph.loops) if written_out else {loop for loop in graph.loops if not loop.is_whole}
+        self.unrolled: set[RecordedLoop] = (
+            set(graph.loops) if unroll else {loop for loop in graph.loops if not loop.is_whole}
         )
         # Inner loops with too few recorded iterations, whose trip count depends on an outer loop.
         self.short: set[RecordedLoop] = set()
@@ -120,7 +118,7 @@ class _LoopFolder:
     def graph(self) -> Graph:
         self._fold()
         while left := {loop for loop in self.instead if self._is_left(loop)}:
-            self.counted |= left
+            self.unrolled |= left
             self._fold()
         return self._made()
 
@@ -128,18 +126,18 @@ class _LoopFolder:
         inside = [inner for inner in reversed(self.recorded.loops) if loop in outer_loops(inner)]
         if not all(inner.is_whole for inner in inside):
             return None
-        self.counted.discard(loop)
+        self.unrolled.discard(loop)
         for inner in inside:
             self.instead[inner] = self._folded(inner)
         nodes = self._folded(loop)
-        return None if not self.counted.isdisjoint((*inside, loop)) or loop in self.short else nodes
+        return None if not self.unrolled.isdisjoint((*inside, loop)) or loop in self.short else nodes
 
     def _is_left(self, loop: RecordedLoop) -> bool:
-        return loop in self.folded if loop in self.counted else self._reads_number(loop)
+        return loop in self.folded if loop in self.unrolled else self._reads_number(loop)
 
     def _reads_number(self, loop: RecordedLoop) -> bool:
         return any(
-            self.places.of_index.get(item) in self.counted
+            self.places.of_index.get(item) in self.unrolled
             for node in self.instead[loop]
             for item in node.inputs
             if isinstance(item, Value)
@@ -148,7 +146,7 @@ class _LoopFolder:
     def _fold(self) -> None:
         self.guards, self.numbers, self.short, self.folded = [], {}, set(), set()
         for loop in reversed(self.recorded.loops):
-            if loop in self.counted:
+            if loop in self.unrolled:
                 self._count(loop)
             if loop.is_whole:
                 self.instead[loop] = self._folded(loop)
@@ -165,7 +163,7 @@ class _LoopFolder:
     def _folded(self, loop: RecordedLoop) -> Sequence[Node]:
         steps = [self._step(loop, place) for place in range(len(loop.marks) - 1)]
         for peeled in (0, 1):
-            if loop not in self.counted:
+            if loop not in self.unrolled:
                 try:
                     told = answers(self.places, loop, peeled)
                     nodes, guards = folded_loop(self.places, loop, steps, peeled)
@@ -187,7 +185,7 @@ class _LoopFolder:
 
     def _may_be_short(self, loop: RecordedLoop) -> bool:
         sources = {symbol.source for bound in loop.bounds() for symbol in bound.symbols()}
-        folding = set(outer_loops(loop)) - self.counted
+        folding = set(outer_loops(loop)) - self.unrolled
         return any(self.places.of_index.get(source) in folding for source in sources)
 
     def _step(self, loop: RecordedLoop, place: int) -> RecordedIteration:
@@ -223,10 +221,10 @@ class _LoopFolder:
     def _count(self, loop: RecordedLoop) -> None:
         if loop.skipped:
             raise StepsMissing
-        self.counted.add(loop)
+        self.unrolled.add(loop)
         for bound in loop.bounds():
             for symbol in bound.symbols():
-                self.counted.update(
+                self.unrolled.update(
                     outer for outer in outer_loops(loop) if self._is_of_step(symbol.source, outer)
                 )
             condition = apply("eq", bound, hint_of(bound))
@@ -235,10 +233,10 @@ class _LoopFolder:
         for question in loop.comparisons:
             if not always_holds(in_its_step(loop, question), numbers_in(self.places, question, {})):
                 read = {self.places.of_index.get(symbol.source) for symbol in question.condition.symbols()}
-                self.counted.update(outer for outer in outer_loops(loop) if outer in read)
+                self.unrolled.update(outer for outer in outer_loops(loop) if outer in read)
                 self.guards.append(Guard(question.condition, True, question.origin))
         for value, answer in loop.conditions:
-            self.counted.update(outer for outer in outer_loops(loop) if self._is_of_step(value, outer))
+            self.unrolled.update(outer for outer in outer_loops(loop) if self._is_of_step(value, outer))
             self.guards.append(Guard(value, answer, loop.origin))
 
     def _is_of_step(self, value: Value, loop: RecordedLoop) -> bool:
@@ -248,7 +246,7 @@ class _LoopFolder:
         numbers = self.numbers
         numbers.update(
             (mark.index, number)
-            for loop in self.counted
+            for loop in self.unrolled
             for mark, number in zip(loop.marks, loop.numbers())
             if mark.index is not None
         )
@@ -291,7 +289,7 @@ def _around(loop: RecordedLoop, running: RecordedLoop | None) -> Any:
     return outer
 
 
-class Rest(NamedTuple):
+class RemainingIterations(NamedTuple):
     """Program that runs the remaining iterations of a loop.
 
     program: the graph.
@@ -308,7 +306,7 @@ class Rest(NamedTuple):
     numbers: Mapping[Value, Any]
 
 
-def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> Rest | None:
+def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> RemainingIterations | None:
     """Return a program for the iterations of a running ``for`` loop after the first ``done``.
 
     Return None if its recorded iterations do not form a ``scan``, or unless each variable that it carries
@@ -331,7 +329,7 @@ def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> Rest | None:
     program.nodes += [*counters, _loop(scan, program.inputs, counters, len(left))]
     program.outputs += program.nodes[-1].outputs
     program.input_tree, program.output_tree = map(_tree, (program.inputs, program.outputs))
-    return Rest(program, given, written, scan.outputs[written:], _numbers(scan))
+    return RemainingIterations(program, given, written, scan.outputs[written:], _numbers(scan))
 
 
 def _tree(values: Sequence[Any]) -> Tree:

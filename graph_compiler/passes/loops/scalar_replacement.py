@@ -14,10 +14,11 @@ from typing import Any
 from ...ir.builder import Body, Builder
 from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
+from ...ops.axes import FULL_SLICE
 from ...ops.rules import nonnegative, position
 from ...sizes import apply
 from ..driver import Pass
-from .invariant_code_motion import WHOLE, ArrayHistory, InlinedLoop
+from .invariant_code_motion import ArrayHistory, InlinedLoop
 
 
 def _replace_scalars(block: Block) -> Block:
@@ -31,7 +32,7 @@ def _replace_scalars(block: Block) -> Block:
     return rewriter.finish()
 
 
-still_places = Pass("still_places", _replace_scalars, "deep", ("scan",))
+replace_scalars = Pass("replace_scalars", _replace_scalars, "deep", ("scan",))
 """Pass that carries only a part of an array through a loop, if all its iterations access the same part."""
 
 
@@ -55,7 +56,7 @@ class _ScalarLoop(InlinedLoop):
     def _is_still(self, history: ArrayHistory) -> bool:
         keys = [node.params["key"] for node in (*history.writes, *history.reads)]
         # A key of whole axes selects the array itself, so there is nothing to replace.
-        is_part = any(item is not None and item != WHOLE for item in keys[0])
+        is_part = any(item is not None and item != FULL_SLICE for item in keys[0])
         return is_part and all(key == keys[0] for key in keys) and self.is_still(keys[0])
 
     def written(self, build: Builder) -> tuple[Value, ...]:

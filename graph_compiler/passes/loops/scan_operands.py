@@ -15,12 +15,13 @@ from typing import Any
 from ...ir.builder import Body, Builder
 from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
+from ...ops.axes import FULL_SLICE
 from ...ops.manipulation import keyed_shape
 from ...ops.registry import ArraySpec
 from ...ops.rules import length, nonnegative, position
 from ..driver import Pass
 from .index_keys import DiagonalKey, Key, LoopIndexKey, RowSides, is_axis_first, is_single, positions
-from .invariant_code_motion import WHOLE, ArrayHistory, InlinedLoop
+from .invariant_code_motion import ArrayHistory, InlinedLoop
 from .scalar_replacement import are_keys_disjoint, broadcast_value, forward_and_drop
 
 DEEPEST = 4
@@ -118,7 +119,7 @@ class LastCell:
             else self.cell
         )
         rest = (*key[:axis], *key[axis + 1 :])
-        found: Value = build.getitem(row, key=rest) if any(item != WHOLE for item in rest) else row
+        found: Value = build.getitem(row, key=rest) if any(item != FULL_SLICE for item in rest) else row
         return found
 
 
@@ -217,7 +218,7 @@ def _use_row_operands(block: Block) -> Block:
     return forward_and_drop(rewriter.finish())
 
 
-loop_rows = Pass("loop_rows", _use_row_operands, "deep", ("scan",))
+rows_to_operands = Pass("rows_to_operands", _use_row_operands, "deep", ("scan",))
 """Pass that turns rows that are read and written in order into sequences and outputs of loops."""
 
 
@@ -360,7 +361,7 @@ class _RowLoop(InlinedLoop):
         )
         wanted.update(
             dict.fromkeys(
-                beside for index, cells in self.cells.items() for beside in self._beside(index, cells)
+                beside for index, cells in self.cells.items() for beside in self._rest_of_rows(index, cells)
             )
         )
         sequences = {
@@ -409,7 +410,7 @@ class _RowLoop(InlinedLoop):
         first = self._first(self.cells[index].target)
         return first if self.counter.is_down else first + self.length - 1
 
-    def _beside(self, index: int, cells: CarriedCells) -> Iterator[_Sequence]:
+    def _rest_of_rows(self, index: int, cells: CarriedCells) -> Iterator[_Sequence]:
         for read in cells.reads.values():
             if read.sides is not None:
                 yield from ((self.given[index], place) for place in read.sides.places)
@@ -513,7 +514,7 @@ class _RowLoopBody:
         if read.sides is not None:
             given = self.loop.given[self.of[node]]
             source = read.sides.row(build, source, lambda place: self.rows[given, place])
-        found: Value = build.getitem(source, key=rest) if any(item != WHOLE for item in rest) else source
+        found: Value = build.getitem(source, key=rest) if any(item != FULL_SLICE for item in rest) else source
         return found
 
 

@@ -2,8 +2,8 @@
 
 :func:`trip_bounds` bounds the trip count of a ``while_loop`` by means of its condition and counters.
 
-:func:`indexed_axes` is for targets that compile code even if it never runs. ``while i < n: s += x[i]`` has
-no iteration if ``x`` is empty, but JAX cannot compile ``x[i]`` for an array without elements. So arrays
+:func:`pad_indexed_axes` is for targets that compile code even if it never runs. ``while i < n: s += x[i]``
+has no iteration if ``x`` is empty, but JAX cannot compile ``x[i]`` for an array without elements. So arrays
 that a region reads at computed indices are padded with zeros to the length that is read. No zeros are added
 to arrays that are long enough. The pass is only correct for source frameworks that raise an error for such
 indices: the check in their graphs fails if a padded zero is read.
@@ -24,7 +24,7 @@ from ...ops.dtypes import ITEMSIZE, SIGNED, is_inexact
 from ...ops.rules import nonnegative
 from ...sizes import Apply, Size, Symbol, apply, substitute
 from ..driver import only_with
-from ..masking.bounded_loops import not_cut_off
+from ..masking.bounded_loops import without_max_zero
 
 Interval = tuple[Any, Any]
 """Lower and upper bound of an integer scalar; None for an unknown bound."""
@@ -187,7 +187,7 @@ class _CountedLoop:
                 room = last - first - offset if rises else first + offset - last
                 count = -(-(room + int("=" in sign)) // abs(step))
                 # A flag is computed by the previous iteration, so one more iteration runs.
-                return apply("max", count, 0) + 1 if late else not_cut_off(count)
+                return apply("max", count, 0) + 1 if late else without_max_zero(count)
         return None
 
     def _counted(self, item: Any) -> tuple[int | None, int]:
@@ -356,7 +356,7 @@ _READS: dict[str, Callable[[Node], dict[int, Any]]] = {
 
 
 @only_with(*_READS)
-def indexed_axes(graph: Graph) -> tuple[Graph, bool]:
+def pad_indexed_axes(graph: Graph) -> tuple[Graph, bool]:
     block = graph.block
     made = _with_regions(block, lambda size: size)
     return (graph, False) if made is block else (graph.with_block(made), True)

@@ -43,7 +43,7 @@ def copy_aliased_outputs(
     return graph.derive(nodes=[*graph.nodes, *scratch.nodes], outputs=outputs, effects=effects), True
 
 
-def is_handed_on(node: Node, value: Value) -> bool:
+def may_be_operand(node: Node, value: Value) -> bool:
     """Return True if ``node`` has regions and its result ``value`` may be one of its operands.
 
     A loop without iterations returns its initial carry, and a branch may return its input. Stacked outputs
@@ -76,7 +76,7 @@ def _memory(
         elif node.op in views or node.op in read_only:
             writable = writable and node.op not in read_only
         else:
-            return value, writable, not is_handed_on(node, value)
+            return value, writable, not may_be_operand(node, value)
         if not isinstance(first, Value):
             return value, writable, True
         value = first
@@ -127,7 +127,7 @@ def _owners(graph: Graph, value: Value, views: Container[str]) -> set[Value]:
     while open_:
         value = open_.pop()
         node = graph.maker(value)
-        is_view = node is not None and (node.op in views or is_handed_on(node, value))
+        is_view = node is not None and (node.op in views or may_be_operand(node, value))
         viewed = (
             [item for item in (node.inputs if node.regions else node.inputs[:1]) if isinstance(item, Value)]
             if node and is_view

@@ -15,7 +15,7 @@ from ...ir.builder import Builder
 from ...ir.graph import Graph
 from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
-from ...ops.axes import ROWS, WHOLE, Order
+from ...ops.axes import FULL_SLICE, ROWS, Order
 from ...ops.convolution import CHANNELS_LAST, to_first, to_last, weight_to_first
 from ...ops.registry import ArraySpec, Unknown
 from ...sizes import Size, Symbol, hint_of
@@ -127,13 +127,13 @@ class _LayoutRewriter(Rewriter):
     # ------------------------------------------------------------------------------ nodes
     def visit(self, node: Node) -> None:
         self.origin = node.origin
-        if node.op == "permute_dims" and self.is_cancelled(node):
+        if node.op == "permute_dims" and self.try_cancel(node):
             return
         moved = self.rewritten_last(node) if self.is_better_last(node) else None
         if moved is None:
             self.append(self.rewritten(node))
 
-    def is_cancelled(self, node: Node) -> bool:
+    def try_cancel(self, node: Node) -> bool:
         """Try to avoid the permutation ``node``, and return True if that succeeds.
 
         Its result is then replaced by an existing array or by one permutation of the channels-last version
@@ -343,7 +343,7 @@ def _is_pointwise(node: Node) -> bool:
 def _product(build: Builder, node: Node) -> Value:
     x, weight, *bias = node.inputs
     steps = tuple((None, None, step) for step in node.params["strides"])
-    array = build.getitem(x, key=(WHOLE, *steps, WHOLE))
+    array = build.getitem(x, key=(FULL_SLICE, *steps, FULL_SLICE))
     matrix = build.reshape(weight, shape=weight.shape[:2] if node.op == "conv" else weight.shape[-2:])
     matrix.name = "weight"
     made: Value = build.linear(array, matrix, *bias) if node.op == "conv" else build.matmul(array, matrix)

@@ -4,7 +4,8 @@ A frontend marks its assumptions about array elements in a body by checks
 (:func:`graph_compiler.ir.graph.check`). Only values of the outermost block can be guarded, after the call
 has run. So a region returns whether its checks held. The checks of branches that are not taken and of loops
 without iterations count as held. Loops carry the conjunction of all iterations. A ``while_loop`` continues
-only while it is True, because iterations on other elements might never end. :func:`carry_out` is the entry.
+only while it is True, because iterations on other elements might never end. :func:`move_checks_out` is the
+entry.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: 
     return Node(op, inputs, params, origin, (Value(op, spec),))
 
 
-def carry_out(graph: Graph, make: Make = canonical) -> Graph:
+def move_checks_out(graph: Graph, make: Make = canonical) -> Graph:
     """Return the graph with its checks on array elements, also those in regions, as guards.
 
     Checks on sizes stay. In a canonical graph (``make`` is :func:`canonical`), checks that are proved to

@@ -336,7 +336,7 @@ class _BoundingScope:
         step, still = _without_still(self._step(build, node, [*state], number, counters), {*state, number})
         build.graph.nodes.extend(still)
         with build.block() as nodes:
-            held = build.less(number, not_cut_off(node.params["length"]))
+            held = build.less(number, without_max_zero(node.params["length"]))
             outputs = build.run("branch", [held], [Body("skipped", (), (), state), step])
         steps = build.arange(stop=bound, dtype=_NUMBER.dtype)
         options = {**node.params, "sequences": 1, "length": bound}
@@ -388,7 +388,7 @@ def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
     return Body(step.name, step.inputs, nodes, step.outputs), still
 
 
-def not_cut_off(length: Any) -> Any:
+def without_max_zero(length: Any) -> Any:
     """Return the trip count without a ``max(..., 0)`` around it; it may be negative if no iteration runs."""
     alone = next(length.atoms(), None) if isinstance(length, Size) else None
     if (
@@ -411,7 +411,7 @@ def ends_of(counter: Node) -> tuple[Any, Any]:
 
 
 @only_with(*RUN_BLOCKS)
-def full_widths(graph: Graph) -> tuple[Graph, bool]:
+def pad_ragged_arrays(graph: Graph) -> tuple[Graph, bool]:
     """Return the graph with padded arrays in place of arrays in loops whose size depends on a loop index.
 
     Assumptions that sizes are equal or positive become guards. Raise ``CannotPad`` if an operation has no

@@ -19,7 +19,7 @@ from ...ir.builder import Builder
 from ...ir.graph import Graph, Guard
 from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
-from ...ops.axes import WHOLE
+from ...ops.axes import FULL_SLICE
 from ...ops.dtypes import is_inexact
 from ...ops.indexing import gathered_shape
 from ...ops.registry import get
@@ -196,7 +196,7 @@ class _SelectedRows:
                 self.sizes.append(node.outputs[0].shape[axis])
                 self.axes.update(dict.fromkeys(node.outputs, axis))
                 self.nodes[node] = None
-            elif self.touches((node.inputs, node.params)) and not self.follows(node):
+            elif self.touches((node.inputs, node.params)) and not self.add(node):
                 return False
         # Users of the outputs need the rows without padding.
         return not self.touches([self.unified(item) for item in block.outputs])
@@ -219,13 +219,13 @@ class _SelectedRows:
     def touches(self, structure: Any) -> bool:
         return any(value in self.axes for value in values_in(structure))
 
-    def follows(self, node: Node) -> bool:
-        """Add ``node``; return True if ``BY_ROW`` or ``_MEETING`` shows that it can run on padded rows.
+    def add(self, node: Node) -> bool:
+        """Add ``node``; return True if ``BY_ROW`` or ``_COMBINATIONS`` shows that it can run on padded rows.
 
         If it works row by row, register the axis of the rows in its outputs.
         """
         self.nodes[node] = None
-        if self.meets(node):
+        if self.is_combination(node):
             return not any(self.is_in(dim) for value in node.outputs for dim in value.shape)
         rule = BY_ROW.get(node.op)
         if (
@@ -237,12 +237,12 @@ class _SelectedRows:
         if any(self.is_in(item) and not self.counts(node, item) for item in node.inputs):
             return False
         has_rows = any(self.rows_of(item) is not None for item in node.inputs)
-        return all(self.stands_once(value, has_rows) for value in node.outputs)
+        return all(self.register_axis(value, has_rows) for value in node.outputs)
 
-    def meets(self, node: Node) -> bool:
-        return node.op in _MEETING and _MEETING[node.op][0](node, self)
+    def is_combination(self, node: Node) -> bool:
+        return node.op in _COMBINATIONS and _COMBINATIONS[node.op][0](node, self)
 
-    def stands_once(self, value: Value, has_rows: bool) -> bool:
+    def register_axis(self, value: Value, has_rows: bool) -> bool:
         """Register the axis of ``value`` whose size depends on the number of rows.
 
         Return True if there is exactly one such axis, and its size is the number itself. Unless ``has_rows``,
@@ -431,7 +431,7 @@ def _padded_count(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Pa
     return build.broadcast_to(number, shape=node.params["shape"])
 
 
-_MEETING: dict[str, tuple[_Rule, _Made]] = {
+_COMBINATIONS: dict[str, tuple[_Rule, _Made]] = {
     "sum": _reduction(0),
     "count_nonzero": _reduction(0),
     "prod": _reduction(1),
@@ -463,8 +463,8 @@ class _SizeBounder(Rewriter):
         build, inputs, before = Builder(self.scratch, node.origin), self.mapped(node.inputs), len(self.nodes)
         if found.is_finder(node):
             made: Any = _TAKEN[node.op](build, list(inputs[:-1]), self.places_in(build, found), node)
-        elif found.meets(node):
-            made = _MEETING[node.op][1](build, node, inputs, self.rows[found])
+        elif found.is_combination(node):
+            made = _COMBINATIONS[node.op][1](build, node, inputs, self.rows[found])
         else:
             made = build.apply(get(node.op), self.counted(build, found, node), self.mapped(node.params))
         several = made if isinstance(made, tuple) else (made,)
@@ -515,7 +515,7 @@ class _SizeBounder(Rewriter):
             count = build.count_nonzero(mask)
             valid = build.less(build.arange(stop=places.shape[0], dtype="int64"), count)
             self.rows[found] = _PaddedRows(found, valid, count)
-            columns = [build.getitem(places, key=(WHOLE, axis)) for axis in range(mask.ndim)]
+            columns = [build.getitem(places, key=(FULL_SLICE, axis)) for axis in range(mask.ndim)]
             self.places[found] = [
                 build.where(valid, column, _last(build, column, count)) for column in columns
             ]

@@ -2,8 +2,8 @@
 
 ``z[m] = z[m] ** 2 + c[m]`` finds indices, gathers and scatters. On full arrays it is one loop with static
 shapes. :mod:`.ragged` has the rules of operations on full arrays: elements that are not selected affect
-neither results nor gradients. Selections that are used in any other way stay. :func:`full_selections` is the
-pass.
+neither results nor gradients. Selections that are used in any other way stay. :func:`masked_scatter_to_where`
+is the pass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from ...ir.graph import Graph, Guard
 from ...ir.node import Block, Node, Origin, Region, Value, values_in
 from ...ir.rewrite import Rewriter
-from ...ops.axes import WHOLE
+from ...ops.axes import FULL_SLICE
 from ...ops.dtypes import is_bool, is_integer
 from ...sizes import Size, apply, hint_of
 from ..driver import only_with
@@ -35,7 +35,7 @@ _REDUCED = frozenset({"sum", "count_nonzero", "any", "prod", "all"})
 
 
 @only_with("masked_scatter")
-def full_selections(graph: Graph) -> tuple[Graph, bool]:
+def masked_scatter_to_where(graph: Graph) -> tuple[Graph, bool]:
     """Return the graph with ``where`` instead of ``masked_scatter`` of elements selected by the same mask.
 
     The written elements must be computed from selected ones by elementwise operations. Reductions of
@@ -164,7 +164,7 @@ class _SelectionBuilder(PaddedBuilder):
         span, rank = spans[0], len(spans)
         assert isinstance(span, _SelectedSpan)
         if (span, 0, rank) not in self.masks:
-            key = (*(WHOLE,) * span.mask.ndim, *(None,) * (rank - 1))
+            key = (*(FULL_SLICE,) * span.mask.ndim, *(None,) * (rank - 1))
             self.masks[span, 0, rank] = self.build.getitem(span.mask, key=key) if rank > 1 else span.mask
         return self.masks[span, 0, rank]
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from ...errors import UnsupportedOperation
 from ...ir.builder import Builder
 from ...ir.node import Node, Value
-from ...ops.axes import WHOLE
+from ...ops.axes import FULL_SLICE
 from ...ops.dtypes import is_bool, is_floating, is_integer
 from ...ops.registry import ArraySpec, Unknown
 from ...ops.rules import nonnegative, normalise_axes, position
@@ -126,7 +126,7 @@ class PaddedBuilder:
             made = self._of(span)
             if made is None:
                 return None
-            key = (*(None,) * axis, WHOLE, *(None,) * (rank - axis - 1))
+            key = (*(None,) * axis, FULL_SLICE, *(None,) * (rank - axis - 1))
             self.masks[span, axis, rank] = self.build.getitem(made, key=key) if rank > 1 else made
         return self.masks[span, axis, rank]
 
@@ -219,7 +219,7 @@ class PaddedBuilder:
         behind = [] if is_same and self._is_never_negative(-back) else [zeros]
         first = span.size + back if before else back
         longer = build.concat(*before, full, *behind, axis=axis)
-        moved = build.getitem(longer, key=(*(WHOLE,) * axis, (first, first + span.size, 1)))
+        moved = build.getitem(longer, key=(*(FULL_SLICE,) * axis, (first, first + span.size, 1)))
         return PaddedArray(moved, (*item.spans[:axis], span, *item.spans[axis + 1 :]), FINITE)
 
     def _is_never_negative(self, size: Any) -> bool:
@@ -390,7 +390,7 @@ def _getitem(rewrite: PaddedRewrite) -> Any:
         key.append(still)
         if isinstance(still, tuple):
             kept.append(span)
-    made = full if all(item == WHOLE for item in key) else rewrite.again([full], key=tuple(key))
+    made = full if all(item == FULL_SLICE for item in key) else rewrite.again([full], key=tuple(key))
     return rewrite.padded.of([*kept, *spans], made, x.padding if isinstance(x, PaddedArray) else None)
 
 
@@ -404,7 +404,7 @@ def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tup
         # A negative index counts from the last valid element, not from the end of the padding.
         is_behind = isinstance(item, int) and item < 0
         return (item if own is None else item + (own.high if is_behind else own.low)), None
-    if item == WHOLE:
+    if item == FULL_SLICE:
         return item, own
     inside = Span(0, size, size) if own is None else own
     low, high = (
@@ -415,7 +415,7 @@ def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tup
         return (item, None) if own is None else ((low, high, item[2]), None)
     if item[2] != 1:
         raise CannotPad
-    return WHOLE, Span(low, high, size)
+    return FULL_SLICE, Span(low, high, size)
 
 
 def _setitem(rewrite: PaddedRewrite) -> Any:
@@ -431,7 +431,7 @@ def _setitem(rewrite: PaddedRewrite) -> Any:
     for item in rewrite.params["key"]:
         keep.append((None, None) if item is None else _item(rewrite, item, None, next(sizes)))
     key = tuple(still for still, _ in keep)
-    part = x if all(still == WHOLE for still in key) else rewrite.build.getitem(x, key=key)
+    part = x if all(still == FULL_SLICE for still in key) else rewrite.build.getitem(x, key=key)
     spans = [span for still, span in keep if still is None or isinstance(still, tuple)]
     spans += [None] * (part.ndim - len(spans))
     value = rewrite.padded.move_to(value, spans[len(spans) - len(spans_of(value)) :])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ...ir.node import Node, Value
-from ...ops.axes import ROWS, WHOLE
+from ...ops.axes import FULL_SLICE, ROWS
 from ...ops.rules import normalise_axes
 
 Axes = Mapping[Value, int]
@@ -50,7 +50,7 @@ def _keeps_leading_axes(node: Node, axes: Axes) -> bool:
 def _keeps_row_axis(node: Node, axes: Axes) -> bool:
     axis = axes.get(node.inputs[0])
     items = [item for item in node.params["key"] if item is not None]
-    return axis is None or axis >= len(items) or items[axis] == WHOLE
+    return axis is None or axis >= len(items) or items[axis] == FULL_SLICE
 
 
 def _has_rows_in_indices(node: Node, axes: Axes) -> bool:
