@@ -30,7 +30,7 @@ from ...recording.lock import recording_lock
 from ...recording.loop_marks import counting_arguments
 from ...recording.patches import PatchSet, Session, patching
 from ...recording.patches.builtin_names import builtin_lookups, conversion_replacements, type_replacements
-from ...recording.patches.global_reads import GlobalReads, all_of
+from ...recording.patches.global_reads import GlobalReads, guards_on_all_globals
 from ...recording.patches.host_math import MATH
 from ...recording.patches.host_random import DRAWS
 from ...recording.patches.patch import Replacement
@@ -237,7 +237,7 @@ class _Attempt:
             self.recorder, self.shown, lambda: self.locator.locate("a step of a loop", 3), hypotheses.loops
         )
         self.session = Session(self.shown, SYMBOLS, jax.core.eval_context, example_of, self._hold)
-        self.before = EnvironmentGuards([*all_of(functions), *environment_guards(reached)])
+        self.before = EnvironmentGuards([*guards_on_all_globals(functions), *environment_guards(reached)])
         # Types of the array inputs.
         self.types: list[Any] = []
         # Symbols of the number inputs, by their positions among the leaves.
@@ -353,7 +353,11 @@ class _Attempt:
             self.shown.class_of,
         )
         numbers = conversion_replacements(builtin_lookups(self.functions), SYMBOLS)
-        own = (*self.shown.places(self._scopes()), *self.globals.places(), *self.loops.shims(self.functions))
+        own = (
+            *self.shown.places(self._scopes()),
+            *self.globals.replacements(),
+            *self.loops.shims(self.functions),
+        )
         return [*types, *numbers, *own, *dimension_shims()]
 
     def _scopes(self) -> list[dict[str, Any]]:
@@ -553,7 +557,7 @@ class _Attempt:
             )
         self.reached.extend(self.globals.functions())
         return EnvironmentGuards(
-            [*self.globals.facts(), *self.session.facts(), *environment_guards(self.reached)]
+            [*self.globals.guards(), *self.session.guards(), *environment_guards(self.reached)]
         )
 
     def _output(self, value: Any) -> Value:

@@ -31,7 +31,7 @@ from ...recording.environment_guards import EnvironmentGuard
 from ...recording.lock import recording_lock
 from ...recording.loop_marks import counting_arguments
 from ...recording.patches import PatchSet, Session, patching
-from ...recording.patches.global_reads import GlobalReads, all_of
+from ...recording.patches.global_reads import GlobalReads, guards_on_all_globals
 from ...recording.patches.host_math import MATH
 from ...recording.patches.host_random import DRAWS, restore_host_state
 from ...recording.patches.settings import SETTINGS, refused
@@ -168,7 +168,7 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
     )
     if request.auto_dynamic is None or not request.numbers:
         return [], counting
-    places = request.auto_dynamic.noted(
+    places = request.auto_dynamic.changed_places(
         NumpyWeights(request.function, (), request.stateful.objects).world, lambda held, item: None
     )
     known = {place.identity for place in request.places}
@@ -242,7 +242,9 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
 
 
 def _before(code: Reached) -> EnvironmentGuards:
-    return EnvironmentGuards([*all_of(code.functions), *facts_outside(code, contents=buffer_bytes)])
+    return EnvironmentGuards(
+        [*guards_on_all_globals(code.functions), *facts_outside(code, contents=buffer_bytes)]
+    )
 
 
 # Besides changes of settings, random numbers of Python are refused, because no key of a graph yields them.
@@ -263,7 +265,7 @@ class _EnvironmentReads:
             Session(symbols=SYMBOLS, outside=capture.states.apart),
         )
         spaces = (*(function.__globals__ for function in code.functions), *library.spaces)
-        self.seen = patching(_PATCHES, self.settings, spaces, self.globals.places())
+        self.seen = patching(_PATCHES, self.settings, spaces, self.globals.replacements())
 
 
 def _run(
@@ -396,8 +398,8 @@ def _environment(
         return None if id(item) in read_anew else buffer_bytes(item)
 
     facts = [
-        *asked.globals.facts(),
-        *asked.settings.facts(),
+        *asked.globals.guards(),
+        *asked.settings.guards(),
         *facts_outside(code, contents=contents, free=free),
     ]
     held = EnvironmentGuard(

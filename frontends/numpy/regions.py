@@ -26,7 +26,7 @@ from ...ir.node import CallRecord, Node, Value, every
 from ...ops.collectives import RECORDED_DEVICES
 from ...ops.registry import ArraySpec, get
 from ...recording.control_flow.branches import OuterCopies
-from ...recording.control_flow.recorded_regions import RecordedBlock, RecordedRegions, TiedArrays
+from ...recording.control_flow.recorded_regions import PossibleAliases, RecordedBlock, RecordedRegions
 from ...recording.control_flow.regions import ArrayKind, Arrays, Block, Inputs
 from ...sizes import hint_of
 from ..common.lifter import CALLS
@@ -47,7 +47,7 @@ class BlockCapture(NumpyCapture):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.blocks: list[dict[Value, tuple[Any, Any]]] = []
-        self.tied = TiedArrays(self.recorder)
+        self.tied = PossibleAliases(self.recorder)
 
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
         function, args = clamp_index(function, args) if self.blocks else (function, args)

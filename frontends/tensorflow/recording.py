@@ -32,7 +32,7 @@ from ...recording.environment_guards import is_readable, memory_versions
 from ...recording.faults import is_fault
 from ...recording.lock import recording_lock
 from ...recording.patches import PatchSet, Session, patching, replaced
-from ...recording.patches.global_reads import GlobalReads, all_of
+from ...recording.patches.global_reads import GlobalReads, guards_on_all_globals
 from ...recording.patches.host_math import MATH
 from ...recording.patches.host_random import DRAWS
 from ...recording.patches.settings import SETTINGS, refused
@@ -335,7 +335,10 @@ class _TracingAttempt:
         locks.only(self.kept.may_change)
         # These guards hold before the call. One that fails afterwards tells what the function has changed.
         self.before = EnvironmentGuards(
-            [*all_of(reached.functions), *outside_guards(reached, self._referred(), self.kept.free())]
+            [
+                *guards_on_all_globals(reached.functions),
+                *outside_guards(reached, self._referred(), self.kept.free()),
+            ]
         )
         self.mode = mode_of(request.function)
         self.weights = VariableWeights(
@@ -350,7 +353,7 @@ class _TracingAttempt:
         trace = TensorFlowTrace(self.recorder, self.reader, locator, hypotheses.reading, is_open)
         self.session.symbols = symbols = symbols_of(trace)
         spaces = (function.__globals__ for function in reached.functions)
-        shims = (*self.globals.places(), *number_shims(symbols, reached.functions))
+        shims = (*self.globals.replacements(), *number_shims(symbols, reached.functions))
         try:
             with preserve_state():
                 try:
@@ -588,8 +591,8 @@ class _TracingAttempt:
         self.reached.extend(self.globals.functions())
         outside = outside_guards(self.reached, self._referred(), self.kept.free(self.containers.holds))
         facts = [
-            *self.globals.facts(),
-            *self.session.facts(),
+            *self.globals.guards(),
+            *self.session.guards(),
             self.mode.guard(layers_of(self.reached, self._referred())),
             *outside,
             *self.weights.facts(self.reached.names),

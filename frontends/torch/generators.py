@@ -219,7 +219,7 @@ def _drawn(
     whole: str, name: str, session: Session, original: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
     draws: HostDrawRecorder = session.trace.host_draws
-    if not session.hears():
+    if not session.is_active_here():
         return draws.draw_apart(original, args, kwargs)
     # One of these functions may call another one.
     is_inner = skip_patch_frames(sys._getframe(1)).f_globals.get("__name__") == "random"
@@ -643,7 +643,7 @@ def generators_in(world: ObjectSnapshot) -> list[torch.Generator]:
 
 
 def _seeded(session: Session, seed: Callable[[Any], Any], number: Any) -> Any:
-    return seed(number) if session.hears() else session.trace.generators.seed_apart(seed, number)
+    return seed(number) if session.is_active_here() else session.trace.generators.seed_apart(seed, number)
 
 
 SEEDS = tuple(

@@ -642,7 +642,7 @@ def _hooked(session: Session, end: Callable[..., Any], hook: Any, arrays: Any) -
     return made
 
 
-def _class_reads(probe: Patch, probes: PatchSet, original: Any) -> Any:
+def _class_reads(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim of ``type.__getattribute__`` that notices ``Function.apply`` before it runs ``forward``.
 
     The shim watches for an attribute that only ``apply`` reads. ``apply`` itself cannot be patched, because
@@ -650,8 +650,8 @@ def _class_reads(probe: Patch, probes: PatchSet, original: Any) -> Any:
     """
 
     def read(cls: Any, name: str) -> Any:
-        if name == _READ_BY_APPLY and (sessions := probes.here()):
-            probe.on_read(sessions[-1], cls)
+        if name == _READ_BY_APPLY and (sessions := patches.here()):
+            patch.on_read(sessions[-1], cls)
         return type.__getattribute__(cls, name)
 
     return read

@@ -187,18 +187,18 @@ class ReadRecorder:
             *loop_shims(self.functions, self._loops),
             *conversion_shims(self.capture, symbols, self.spaces),
             *type_shims(self.spaces),
-            *self.globals.places(),
+            *self.globals.replacements(),
         ]
 
     def _loops(self) -> LoopMarker | None:
-        return self.capture.loops if self.session.hears() and is_listening(self.capture) else None
+        return self.capture.loops if self.session.is_active_here() and is_listening(self.capture) else None
 
     def facts(self) -> list[EnvironmentGuard]:
         session = self.session
         told = (
-            [*member_facts(session), *encoder_facts(session), *session.facts()] if session.was_told() else []
+            [*member_facts(session), *encoder_facts(session), *session.guards()] if session.was_told() else []
         )
-        return [*self.attributes.facts, *self.globals.facts(), *told]
+        return [*self.attributes.facts, *self.globals.guards(), *told]
 
 
 # Precisions of float32 products, by torch's and JAX's names.

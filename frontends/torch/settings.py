@@ -201,14 +201,14 @@ def _bits(result: Any) -> list[Any]:
     ]
 
 
-def _context_property(probe: Patch, probes: PatchSet, original: Any) -> Any:
+def _context_property(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim for a flag that is a property of a module, such as ``torch.backends.cudnn.benchmark``.
 
     A read by the user's code adds a guard on the flag.
     """
 
     def read(prop: Any, module: Any, owner: Any) -> Any:
-        if (sessions := probes.here()) and user_of(sys._getframe(1)) is not None:
+        if (sessions := patches.here()) and user_of(sys._getframe(1)) is not None:
             name = f"{getattr(module, '__name__', '')}.{prop.getter.__name__}"
             for session in sessions:
                 session.assume(name, name, prop.getter)
@@ -331,7 +331,9 @@ _CLOCKS = tuple(
 
 
 def _read(name: str, session: Session, clock: Callable[[], Any]) -> Any:
-    is_users = session.hears() and id(skip_patch_frames(sys._getframe(1)).f_globals) in session.trace.spaces
+    is_users = (
+        session.is_active_here() and id(skip_patch_frames(sys._getframe(1)).f_globals) in session.trace.spaces
+    )
     return session.trace.host_draws.number(Draw(f"time.{name}", clock), name) if is_users else clock()
 
 

@@ -97,12 +97,12 @@ class Words(NamedTuple):
 
     addresses: addresses of the words, in the order of comparison. A word that is a pointer to other words
         comes before these.
-    stand(): True while all addresses may be read. After it becomes False, a word that comes before the freed
-        ones has changed, so a comparison ends there.
+    is_readable(): True while all addresses may be read. After it becomes False, a word that comes before the
+        freed ones has changed, so a comparison ends there.
     """
 
     addresses: tuple[int, ...]
-    stand: Callable[[], bool]
+    is_readable: Callable[[], bool]
 
 
 class VersionsOf(Protocol):
@@ -146,7 +146,7 @@ def _scattered(addresses: Sequence[int], owners: Any) -> Versions:
     return Versions(words.view, copy)
 
 
-class _Told:
+class _ReadOnCompare:
     """Object whose ``==`` compares the current result of ``read`` with the other operand."""
 
     __hash__ = None  # type: ignore[assignment]
@@ -159,7 +159,7 @@ class _Told:
 
 
 def versions_read_by(read: Callable[[], Any]) -> Versions:
-    return Versions(_Told(read), read)
+    return Versions(_ReadOnCompare(read), read)
 
 
 def versions_counted_by(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
@@ -347,7 +347,7 @@ class EnvironmentGuard(NamedTuple):
         if compared is None or type(self.items[-1]) not in _SHOWN:
             return f"{self.what} changed since"
         try:
-            now = _straight([compared]).evaluate()
+            now = _conjunction([compared]).evaluate()
         # What was compared no longer exists.
         except GONE:
             return f"{self.what} was {shortened(repr(self.items[-1]))} when recorded and is gone now"
@@ -402,15 +402,15 @@ class Condition(NamedTuple):
 
 
 def conjunction(
-    facts: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()
+    guards: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()
 ) -> Callable[[], bool]:
-    return condition(facts, versions_of, derived).function()
+    return condition(guards, versions_of, derived).function()
 
 
 def condition(
-    facts: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()
+    guards: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()
 ) -> Condition:
-    """Return the condition that all guards in ``facts`` hold.
+    """Return the condition that all ``guards`` hold.
 
     With ``versions_of``, guards that depend on dicts, classes or words of memory are evaluated again only
     after one of their versions has changed; without it, all are evaluated at each call. ``derived``
@@ -422,31 +422,33 @@ def condition(
     >>> holds(), held.update(step=2), holds()
     (True, None, False)
     """
-    known = list(facts)
+    known = list(guards)
     # Without versions, every guard is evaluated at each call.
     if versions_of is None:
         # ``refresh`` returns None, so its guard always holds.
-        return _straight([*known, *(EnvironmentGuard("{}() is None", (one.refresh,)) for one in derived)])
-    seen = [fact for fact in known if fact.has_versions]
-    return _straight(
-        [*_seen_by(versions_of, seen, derived), *(fact for fact in known if not fact.has_versions)]
+        return _conjunction([*known, *(EnvironmentGuard("{}() is None", (one.refresh,)) for one in derived)])
+    seen = [guard for guard in known if guard.has_versions]
+    return _conjunction(
+        [*_seen_by(versions_of, seen, derived), *(guard for guard in known if not guard.has_versions)]
     )
 
 
-def first_broken(facts: Iterable[EnvironmentGuard]) -> EnvironmentGuard | None:
-    return next((fact for fact in facts if not _straight([fact]).function()()), None)
+def first_broken(guards: Iterable[EnvironmentGuard]) -> EnvironmentGuard | None:
+    return next((guard for guard in guards if not _conjunction([guard]).function()()), None)
 
 
-def _straight(facts: list[EnvironmentGuard]) -> Condition:
+def _conjunction(guards: list[EnvironmentGuard]) -> Condition:
     bound: dict[str, Any] = {}
     alike: dict[str, list[tuple[Any, ...]]] = {}
-    for fact in facts:
+    for guard in guards:
         # Other guards may depend on those before them, so they keep their order.
-        if fact.of is not None or fact.class_of is not None:
-            alike.setdefault(fact.text, []).append(fact.items)
+        if guard.of is not None or guard.class_of is not None:
+            alike.setdefault(guard.text, []).append(guard.items)
     many = {text: rows for text, rows in alike.items() if len(rows) >= _MANY}
-    alone = [fact for fact in facts if fact.text not in many or (fact.of is None and fact.class_of is None)]
-    texts = [fact.text.format(*(_bind(bound, item) for item in fact.items)) for fact in alone]
+    alone = [
+        guard for guard in guards if guard.text not in many or (guard.of is None and guard.class_of is None)
+    ]
+    texts = [guard.text.format(*(_bind(bound, item) for item in guard.items)) for guard in alone]
     texts += [_loop(bound, text, rows) for text, rows in many.items()]
     return Condition(" and ".join(texts) or "True", bound)
 
@@ -459,35 +461,35 @@ def _loop(bound: dict[str, Any], text: str, rows: list[tuple[Any, ...]]) -> str:
 # Guards of most recordings have the same text; their objects are bound later.
 @functools.lru_cache(maxsize=256)
 def _compiled(source: str) -> CodeType:
-    return compile(source, "<facts>", "exec")
+    return compile(source, "<guards>", "exec")
 
 
 def _seen_by(
-    versions_of: VersionsOf, facts: list[EnvironmentGuard], derived: Sequence[Derived]
+    versions_of: VersionsOf, guards: list[EnvironmentGuard], derived: Sequence[Derived]
 ) -> list[EnvironmentGuard]:
-    """Return a list of one guard for all ``facts``, which evaluates these only if a version has changed.
+    """Return a list of one guard for all ``guards``, which evaluates these only if a version has changed.
 
     If they hold then, the guard also refreshes ``derived``. Return an empty list if there is no version to
     compare.
     """
     dicts = _distinct(
         [
-            *(fact.of for fact in facts if fact.of is not None),
+            *(guard.of for guard in guards if guard.of is not None),
             *(held for one in derived for held in one.dicts),
         ]
     )
-    objects = _distinct([fact.class_of for fact in facts if fact.class_of is not None])
-    words = _distinct([fact.words for fact in facts if fact.words is not None])
+    objects = _distinct([guard.class_of for guard in guards if guard.class_of is not None])
+    words = _distinct([guard.words for guard in guards if guard.words is not None])
     if not dicts and not objects and not words:
         return []
-    entries, versions = _straight(facts).function(), versions_of(dicts, objects, words)
+    entries, versions = _conjunction(guards).function(), versions_of(dicts, objects, words)
     # A list, because the expression of the guard reads the stored versions by index.
     held: list[Any] = [None]
 
     def hold_still() -> bool:
         with _reading:
             # Freed memory must not be read.
-            if not all(one.stand() for one in words):
+            if not all(one.is_readable() for one in words):
                 return False
             # The versions are copied before the entries are read, so that a concurrent change is seen at the
             # next call.
@@ -518,7 +520,7 @@ ATOMS = frozenset({bool, int, float, complex, str, bytes})
 _SHOWN = frozenset({bool, int, float, complex, str, type(None)})
 
 
-def same_fact(
+def same_guard(
     access: str, objects: tuple[Any, ...], item: Any, what: str, of: dict[Any, Any] | None = None
 ) -> EnvironmentGuard:
     # Equal numbers and strings need not be the same object.
@@ -570,16 +572,16 @@ class EnvironmentGuards:
 
     def __init__(
         self,
-        facts: Iterable[EnvironmentGuard] = (),
+        guards: Iterable[EnvironmentGuard] = (),
         versions_of: VersionsOf | None = None,
         derived: Sequence[Derived] = (),
     ) -> None:
         self.derived = tuple(derived)
-        self._facts, self._versions_of = list(facts), versions_of
+        self._guards, self._versions_of = list(guards), versions_of
 
     @functools.cached_property
     def condition(self) -> Condition:
-        return condition(self._facts, self._versions_of, self.derived)
+        return condition(self._guards, self._versions_of, self.derived)
 
     @functools.cached_property
     def holds(self) -> Callable[[], bool]:
@@ -592,20 +594,22 @@ class EnvironmentGuards:
         A compiler of the framework can trace these.
         """
         return condition(
-            fact for fact in self._facts if fact.of is not None and type(fact.items[-1]) in _SIMPLE
+            guard for guard in self._guards if guard.of is not None and type(guard.items[-1]) in _SIMPLE
         )
 
     @functools.cached_property
     def lasting(self) -> EnvironmentGuards:
         """These guards without those on modes of the framework per thread, and without ``derived``."""
-        return EnvironmentGuards([fact for fact in self._facts if not fact.is_thread_mode], self._versions_of)
+        return EnvironmentGuards(
+            [guard for guard in self._guards if not guard.is_thread_mode], self._versions_of
+        )
 
     def with_derived(self, derived: Derived) -> EnvironmentGuards:
-        return EnvironmentGuards(self._facts, self._versions_of, (derived,))
+        return EnvironmentGuards(self._guards, self._versions_of, (derived,))
 
     def changed(self) -> str:
         """Return what the first guard that does not hold is about; empty if all hold."""
-        broken = first_broken(self._facts)
+        broken = first_broken(self._guards)
         return "" if broken is None else broken.what
 
     def reason(self) -> str:
@@ -613,5 +617,5 @@ class EnvironmentGuards:
 
         Return an empty string if all hold, or if ``what`` of that guard is empty.
         """
-        broken = first_broken(self._facts)
+        broken = first_broken(self._guards)
         return "" if broken is None or not broken.what else broken.change()

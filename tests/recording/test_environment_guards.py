@@ -198,11 +198,11 @@ def test_weights_that_no_layer_computes_with_are_seen(add: Any, to: str) -> None
 def test_words_of_a_tensor_that_has_traded_places_are_not_read() -> None:
     table = torch.arange(3.0)
     noted = watching.words_of(table)
-    assert noted is not None and noted.stand()
+    assert noted is not None and noted.is_readable()
     holds = conjunction([EnvironmentGuard("True", (), words=noted)], versions_of)
     assert holds() and holds()
     torch.utils.swap_tensors(table, torch.full((3,), 7.0))
-    assert not noted.stand() and (versions_of is None or not holds())
+    assert not noted.is_readable() and (versions_of is None or not holds())
 
 
 _LOOKS = itertools.count()

@@ -112,7 +112,7 @@ def test_a_thread_that_reads_beside_a_recording(other: str, source: str) -> None
         for rows in (2, 3, 4):
             graph(array(rows))
     assert not problems and len(graph.variants) == 1
-    held = [fact.what for fact in graph.variants[0].environment._facts]
+    held = [fact.what for fact in graph.variants[0].environment._guards]
     assert not [
         what for what in held if what.startswith("what ") and "grad" not in what or "which weights" in what
     ], held

@@ -53,7 +53,7 @@ def _probes(library: ModuleType) -> PatchSet:
             library,
             "give",
             replace_call_anywhere,
-            lambda session, original, *args: (session.hears(), *original(*args)),
+            lambda session, original, *args: (session.is_active_here(), *original(*args)),
         ),
     )
 
@@ -76,7 +76,7 @@ def test_each_kind_does_what_it_says(library: ModuleType) -> None:
         assert _called("library.start()", space) == ("start", 0)
         assert _called("library.count(1)", space) == (session, ("count", 1))
         assert _called("library.give(1)", space) == (True, "give", 1)
-    assert [fact.what for fact in session.facts()] == ["what ask gives"] and session.noted("started") == [
+    assert [guard.what for guard in session.guards()] == ["what ask gives"] and session.noted("started") == [
         session
     ]
     assert _called("library.give(1)", space) == ("give", 1)
@@ -87,7 +87,7 @@ def test_what_libraries_ask_for_their_own_ends_counts_not(library: ModuleType, m
     with patching(_probes(library), Session()) as session:
         _called("library.ask(3)", {"library": library}, module)
         _called("library.draw()", {"library": library}, module)
-    assert session.facts() == []
+    assert session.guards() == []
 
 
 def test_names_that_a_module_has_imported_are_seen(library: ModuleType) -> None:
@@ -95,7 +95,7 @@ def test_names_that_a_module_has_imported_are_seen(library: ModuleType) -> None:
     before = dict(space)
     with patching(_probes(library), Session(), [space, space]) as session:
         _called("asked_of(3)", space)
-    assert len(session.facts()) == 1 and {name: space[name] for name in before} == before
+    assert len(session.guards()) == 1 and {name: space[name] for name in before} == before
 
 
 def test_nothing_stays_behind_an_exception(library: ModuleType) -> None:
@@ -117,7 +117,7 @@ def test_of_nested_sessions_all_are_told_and_the_innermost_answers(library: Modu
             _called("library.ask(3)", space)
         assert _called("library.count(1)", space)[0] is outer
         _called("library.ask(4)", space)
-    assert len(inner.facts()) == 1 and len(outer.facts()) == 2
+    assert len(inner.guards()) == 1 and len(outer.guards()) == 2
 
 
 def test_tables_of_several_frameworks_nest(library: ModuleType) -> None:
@@ -125,7 +125,7 @@ def test_tables_of_several_frameworks_nest(library: ModuleType) -> None:
     with patching(_probes(library), Session()) as outer, patching(_probes(library), Session()) as inner:
         assert _called("library.count(1)", space) == (inner, (outer, ("count", 1)))
         _called("library.ask(3)", space)
-    assert len(inner.facts()) == len(outer.facts()) == 1
+    assert len(inner.guards()) == len(outer.guards()) == 1
 
 
 def _in_another_thread(function: Callable[[], Any]) -> Any:
@@ -147,7 +147,7 @@ def test_other_threads_are_left_alone(library: ModuleType) -> None:
             "give",
             1,
         )
-    assert session.facts() == []
+    assert session.guards() == []
 
 
 def test_sessions_of_threads_may_end_in_any_order(library: ModuleType) -> None:
@@ -177,7 +177,7 @@ def test_what_somebody_else_has_put_there_is_watched_and_put_back(library: Modul
     with replaced([(library, "ask", lambda item: -item)]):
         with patching(probes, Session()) as session:
             assert _called("library.ask(3)", space) == -3
-        assert library.ask(2) == -2 and [fact.items[1] for fact in session.facts()] == [-3]
+        assert library.ask(2) == -2 and [guard.items[1] for guard in session.guards()] == [-3]
 
 
 def test_names_of_classes_and_of_objects_go_where_they_were_not() -> None:

@@ -16,7 +16,7 @@ import torch
 
 from ....errors import TracingError
 from ....ir.node import Node, Origin, Value
-from ....recording.control_flow.recorded_regions import TiedArrays
+from ....recording.control_flow.recorded_regions import PossibleAliases
 from ..compat import is_grad_enabled
 from ..memory.memory import SavedContents, may_be_written
 from ..trace import Trace
@@ -45,7 +45,7 @@ class OuterWrites:
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
         self._open: list[_OpenBlock] = []
-        self.tied = TiedArrays(capture.recorder)
+        self.tied = PossibleAliases(capture.recorder)
 
     @contextmanager
     def undone(self, may_write: bool, is_free: bool = False) -> Iterator[dict[Value, SavedContents]]:

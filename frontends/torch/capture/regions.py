@@ -400,7 +400,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
     def joined_beside(self, arrays: Sequence[Any]) -> Any:
         return torch.cat(list(arrays), 1)
 
-    def beside(self, arrays: Sequence[Any]) -> Any:
+    def joined_on_axis_1(self, arrays: Sequence[Any]) -> Any:
         return self._handling(self._kept_beside, self.joined_beside(arrays), arrays)
 
     def concatenated(self, arrays: Sequence[Any]) -> Any:

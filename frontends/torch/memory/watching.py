@@ -121,7 +121,7 @@ _CHANGES: tuple[Callable[[torch.Tensor], Any], ...] = (
 
 def _told(tensor: torch.Tensor, change: Callable[[torch.Tensor], Any]) -> bool:
     words = _words(tensor)
-    versions, seen = memory_versions([], [], [words]), words.stand()
+    versions, seen = memory_versions([], [], [words]), words.is_readable()
     before = versions.copy()
     held = versions.now == before
     change(tensor)

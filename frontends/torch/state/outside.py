@@ -19,7 +19,7 @@ from ....recording import Reached, facts_outside
 from ....recording.environment_guards import EnvironmentGuard, dicts_of_attribute
 from ....recording.reachability.containers import FreeParts
 from ....recording.reachability.libraries import is_self_contained
-from ....recording.reachability.outside import code_fact
+from ....recording.reachability.outside import code_guard
 from ....recording.reachability.walk import is_constant
 from ....recording.state.contents import WHOLE, buffer_bytes
 from ..basics.tensors import dtype_name
@@ -167,7 +167,7 @@ def reference_guards(
     """
     objects = list(itertools.filterfalse(is_constant, objects))
     if all(map(is_self_contained, objects)):
-        return [*ModuleHooks([]).facts(), *map(code_fact, objects)]
+        return [*ModuleHooks([]).facts(), *map(code_guard, objects)]
     reach = Reached(objects, replace(POLICY, parts=functools.partial(_parts, weights)))
     hooks = ModuleHooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
     classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}

@@ -209,7 +209,7 @@ class AttributeReads:
         return missed
 
     def _read(self, tensor: torch.Tensor, name: str) -> None:
-        if not self._session.hears():
+        if not self._session.is_active_here():
             return
         given = [index for index, one in enumerate(self._capture.input_tensors) if one is tensor]
         held = vars(tensor).get(name)
@@ -320,15 +320,15 @@ class _TrainingFlagProbe:
     It takes precedence over the module's ``__dict__``, where the flag is stored.
     """
 
-    def __init__(self, probe: Patch, probes: PatchSet, original: Any) -> None:
-        self._probe, self._probes = probe, probes
+    def __init__(self, patch: Patch, patches: PatchSet, original: Any) -> None:
+        self._patch, self._patches = patch, patches
 
     @forwards
     def __get__(self, module: torch.nn.Module | None, owner: type) -> Any:
         if module is None or "training" not in vars(module):
             raise AttributeError(f"{owner.__name__} has no attribute 'training'")
-        for session in self._probes.here():
-            self._probe.on_read(session, module)
+        for session in self._patches.here():
+            self._patch.on_read(session, module)
         return vars(module)["training"]
 
     def __set__(self, module: torch.nn.Module, value: Any) -> None:

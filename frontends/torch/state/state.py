@@ -509,7 +509,7 @@ def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: Reacha
         pieces = pieces_of(item)
         return (id(item), version(item), hash(tuple(map(bytes, pieces.before))) if pieces else 0)
 
-    return auto_dynamic.noted(state.world, mark_of)
+    return auto_dynamic.changed_places(state.world, mark_of)
 
 
 def drop_nested(known: Sequence[StatePlace]) -> tuple[StatePlace, ...]:

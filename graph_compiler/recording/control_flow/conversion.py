@@ -228,7 +228,7 @@ class _Conversion(ast.NodeTransformer):
         uses: VariableUses = node.uses  # type: ignore[attr-defined]
         shared = self._shared([*node.body, *node.orelse], uses)
         around = writes([*node.body, *node.orelse]) & self.around
-        given = sorted(shared & (uses.behind | self.changed | self.always) | around)
+        given = sorted(shared & (uses.after | self.changed | self.always) | around)
         test = self._truth(node.test)
         then = self._nested("then", [], node.body, shared, node)
         otherwise = self._nested("otherwise", [], node.orelse, shared, node)
@@ -265,7 +265,7 @@ class _Conversion(ast.NodeTransformer):
     def _while(self, node: ast.While) -> list[ast.stmt]:
         uses: VariableUses = node.uses  # type: ignore[attr-defined]
         shared = self._shared([node.test, *node.body], uses)
-        asked = _AsSizes().visit(_asked_alone(node.test))
+        asked = _AsSizes().visit(_with_truth_values(node.test))
         test = self._nested(
             "test", [], [at(ast.Return(asked), node.test)], shared & writes([node.test]), node
         )
@@ -320,7 +320,7 @@ class _Conversion(ast.NodeTransformer):
 
     def _shared(self, parts: Sequence[ast.AST], uses: VariableUses) -> frozenset[str]:
         assigned = (writes(parts) - self.outer) | (self.changed if _calls(parts) else frozenset())
-        return assigned & (uses.behind | uses.start | self.always | self.changed)
+        return assigned & (uses.after | uses.start | self.always | self.changed)
 
     def _nested(
         self,
@@ -391,7 +391,7 @@ class _Conversion(ast.NodeTransformer):
         return node
 
     def _truth(self, test: ast.expr) -> ast.expr:
-        found: ast.expr = self.visit(_asked_alone(test))
+        found: ast.expr = self.visit(_with_truth_values(test))
         return found
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
@@ -416,7 +416,7 @@ class _Conversion(ast.NodeTransformer):
         return at(_asked(method, *args, self._source(one.iter), _function(item, argument)), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
-        node.test = _asked_alone(node.test)
+        node.test = _with_truth_values(node.test)
         self.generic_visit(node)
         if assigns(node):
             return node
@@ -434,7 +434,7 @@ class _Conversion(ast.NodeTransformer):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.Not):
-            node.operand = _asked_alone(node.operand)
+            node.operand = _with_truth_values(node.operand)
         self.generic_visit(node)
         return at(_asked("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
 
@@ -476,14 +476,16 @@ class _AsSizes(ast.NodeTransformer):
         return node
 
 
-def _asked_alone(test: ast.expr) -> ast.expr:
+def _with_truth_values(test: ast.expr) -> ast.expr:
     """Rewrite a condition in place so that only the truth values of the parts of ``and`` and ``or`` are used.
 
     The parts may then have different types. Return the condition.
     """
     if isinstance(test, ast.BoolOp):
         test.values = [
-            at(_asked("truth", _asked_alone(item)), item) if _is_value(item) else _asked_alone(item)
+            at(_asked("truth", _with_truth_values(item)), item)
+            if _is_value(item)
+            else _with_truth_values(item)
             for item in test.values
         ]
     return test

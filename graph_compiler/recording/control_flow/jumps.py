@@ -344,11 +344,11 @@ def assigned_outside(function: ast.AST) -> Names:
 class VariableUses:
     """Live variables at two points of a branch or loop.
 
-    behind: variables that are live after the statement.
+    after: variables that are live after the statement.
     start: variables that are live at the start of its blocks.
     """
 
-    behind: Names
+    after: Names
     start: Names
 
 
@@ -365,54 +365,52 @@ class Liveness:
         self.always = captured_variables(body)
         self.block(body, self.always)
 
-    def block(self, body: Sequence[ast.stmt], behind: Names, besides: Names = frozenset()) -> Names:
+    def block(self, body: Sequence[ast.stmt], after: Names, besides: Names = frozenset()) -> Names:
         for statement in reversed(body):
-            behind = self.statement(statement, behind | besides, besides)
-        return behind | besides
+            after = self.statement(statement, after | besides, besides)
+        return after | besides
 
-    def statement(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
+    def statement(self, statement: ast.stmt, after: Names, besides: Names) -> Names:
         """Return the variables that are live before ``statement``.
 
-        ``behind`` are the variables live after it, ``besides`` those live at any point of it, because an
+        ``after`` are the variables live after it, ``besides`` those live at any point of it, because an
         exception handler may follow.
         """
         if isinstance(statement, ast.If):
-            start = self.block(statement.body, behind, besides) | self.block(
-                statement.orelse, behind, besides
-            )
-            return self._noted(statement, behind, start) | reads(statement.test)
+            start = self.block(statement.body, after, besides) | self.block(statement.orelse, after, besides)
+            return self._noted(statement, after, start) | reads(statement.test)
         if isinstance(statement, ast.While):
-            return self._loop(statement, behind, besides, reads(statement.test), frozenset())
+            return self._loop(statement, after, besides, reads(statement.test), frozenset())
         if isinstance(statement, ast.For):
-            return self._loop(statement, behind, besides, frozenset(), writes([statement.target])) | reads(
+            return self._loop(statement, after, besides, frozenset(), writes([statement.target])) | reads(
                 statement.iter
             )
         if isinstance(statement, (ast.With, ast.AsyncWith)):
-            inside = self.block(statement.body, behind, besides)
+            inside = self.block(statement.body, after, besides)
             return (inside - writes(item for item in statement.items)) | reads(*statement.items)
         if isinstance(statement, (ast.Try, ast.Match)):
-            return self._any_order(statement, behind, besides)
-        return (behind - writes([statement])) | reads(statement) | self.always
+            return self._any_order(statement, after, besides)
+        return (after - writes([statement])) | reads(statement) | self.always
 
     def _loop(
-        self, loop: ast.For | ast.While, behind: Names, besides: Names, asked: Names, targets: Names
+        self, loop: ast.For | ast.While, after: Names, besides: Names, asked: Names, targets: Names
     ) -> Names:
-        head = behind | asked | frozenset(exits_of(loop))
+        head = after | asked | frozenset(exits_of(loop))
         for _ in range(2):
             # The end of the body leads to its start, so a second pass is needed.
             head |= self.block(loop.body, head, besides) - targets
-        return self._noted(loop, behind, head)
+        return self._noted(loop, after, head)
 
-    def _any_order(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
+    def _any_order(self, statement: ast.stmt, after: Names, besides: Names) -> Names:
         """Return the variables live before a ``try`` or ``match``, as if its blocks ran in any order."""
         # Any block may follow any other, so what one reads is live in all of them after a second pass.
         for _ in range(2):
             found = [
-                self.block(getattr(holder, kind), behind, besides) for holder, kind in blocks_of(statement)
+                self.block(getattr(holder, kind), after, besides) for holder, kind in blocks_of(statement)
             ]
             besides = besides.union(*found)
-        return behind | besides | reads(getattr(statement, "subject", None))
+        return after | besides | reads(getattr(statement, "subject", None))
 
-    def _noted(self, statement: ast.stmt, behind: Names, start: Names) -> Names:
-        statement.uses = VariableUses(behind, start)  # type: ignore[attr-defined]
-        return start | behind if not isinstance(statement, ast.If) else start
+    def _noted(self, statement: ast.stmt, after: Names, start: Names) -> Names:
+        statement.uses = VariableUses(after, start)  # type: ignore[attr-defined]
+        return start | after if not isinstance(statement, ast.If) else start

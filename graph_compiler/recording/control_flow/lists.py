@@ -366,7 +366,7 @@ class GrowingList:
             self.loop.values.setdefault(self.last_name, (ContainerForm(), [self.before[-1]]))
 
     # ------------------------------------------------------------------------------ appended items
-    def learn(self) -> bool:
+    def update_plan(self) -> bool:
         """Set the plan to what a trial iteration appended, and return True if the plan is new or changed.
 
         The appended items are removed. Also return True if the last item was read and is not carried yet.
@@ -436,7 +436,7 @@ class GrowingList:
         return list(map(regions.concatenated, zip(*rows))) if rows else list(map(regions.no_rows, part.kinds))
 
     # ------------------------------------------------------------------------------ after the loop
-    def behind(self, arrays: Iterator[Any], length: Any) -> Any:
+    def after_loop(self, arrays: Iterator[Any], length: Any) -> Any:
         """Return the list after ``length`` iterations, which appended the rows of ``arrays``.
 
         An ``AppendableList`` is extended in place. A plain list stays unchanged, and a new ``GrownList`` is
@@ -457,7 +457,7 @@ class GrowingList:
         if len(parts) == 1 and self.plan[0].is_item:
             return parts[0]
         items = [array[:, None] if part.is_item else array for array, part in zip(parts, self.plan)]
-        return self.regions.merged(items[0] if len(items) == 1 else self.regions.beside(items))
+        return self.regions.merged(items[0] if len(items) == 1 else self.regions.joined_on_axis_1(items))
 
 
 # ----------------------------------------------------------------------------------------- functions of lists

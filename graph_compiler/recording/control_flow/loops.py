@@ -416,7 +416,9 @@ class LoopRecorder:
             found = self.regions.scan(body, self._first(carried), kinds, rows, length, checkpoint)
         self._give(carried, found[: len(carried)])
         arrays = iter(found[len(carried) :])
-        self.trials.cells.write({name: each.behind(arrays, length) for name, each in self.growing.items()})
+        self.trials.cells.write(
+            {name: each.after_loop(arrays, length) for name, each in self.growing.items()}
+        )
 
     @property
     def done(self) -> Any:
@@ -530,7 +532,7 @@ class LoopRecorder:
                     for name, value in self._after().items()
                 }
             )
-            changed.extend(each for each in self.growing.values() if each.learn())
+            changed.extend(each for each in self.growing.values() if each.update_plan())
             return ()
 
         given_first: list[Any] = [(one.first, one.kind) for one in carried]

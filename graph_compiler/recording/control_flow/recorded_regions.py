@@ -22,7 +22,7 @@ from .regions import ArrayKind, Arrays, Block, Inputs, Regions, RowsWritten, reg
 from .variables import flatten_containers
 
 
-class TiedArrays:
+class PossibleAliases:
     """Record of arrays that may or may not share memory, depending on which block ran.
 
     A node returns new arrays. If Python has two names for one array, a write through one of them would be
@@ -137,7 +137,7 @@ class RecordedRegions(Regions, Generic[B]):
     def __init__(
         self,
         recording: OpenRecording,
-        tied: TiedArrays,
+        tied: PossibleAliases,
         symbolic: Callable[[Any], Any],
         decided: Callable[[Any], Any],
     ) -> None:
@@ -313,7 +313,7 @@ class RecordedRegions(Regions, Generic[B]):
     def joined_beside(self, arrays: Sequence[Any]) -> Any:
         return self.module.concatenate(arrays, 1)
 
-    def beside(self, arrays: Sequence[Any]) -> Any:
+    def joined_on_axis_1(self, arrays: Sequence[Any]) -> Any:
         return self._kept_beside(self.joined_beside(arrays), arrays)
 
     def _kept_beside(self, found: Any, arrays: Sequence[Any]) -> Any:

@@ -188,7 +188,7 @@ class Regions(ABC):
     def own(self, array: Any) -> Any:
         return array
 
-    def beside(self, arrays: Sequence[Any]) -> Any:
+    def joined_on_axis_1(self, arrays: Sequence[Any]) -> Any:
         return self.module.concatenate(arrays, 1)
 
     def merged(self, array: Any) -> Any:

@@ -24,12 +24,12 @@ _ANY = compile("name", "<globals>", "eval")
 class GlobalReads:
     """Record of the globals that code looks up by string, in the thread that created this object.
 
-    The shims in :meth:`places` note the lookups while they are installed.
+    The shims in :meth:`replacements` note the lookups while they are installed.
 
     >>> from .patch import replaced
     >>> def read(name): return globals()[name]
     >>> reads = GlobalReads([read])
-    >>> with replaced(reads.places()):
+    >>> with replaced(reads.replacements()):
     ...     _ = read("GlobalReads")
     >>> [function.__code__.co_names for function in reads.functions()]
     [('GlobalReads',)]
@@ -47,10 +47,10 @@ class GlobalReads:
         self._functions: dict[Any, types.FunctionType] = {}
         self._whole: dict[int, dict[str, Any]] = {}
 
-    def places(self) -> list[Replacement]:
+    def replacements(self) -> list[Replacement]:
         return [(space, name, _SHIMS[name](self, space)) for space, name in self._found.values()]
 
-    def hears(self) -> bool:
+    def is_active_here(self) -> bool:
         return threading.get_ident() == self._thread
 
     def note(self, space: dict[str, Any], name: Any) -> None:
@@ -71,11 +71,11 @@ class GlobalReads:
                 self.note(space, name)
         return list(self._functions.values())
 
-    def facts(self) -> list[EnvironmentGuard]:
+    def guards(self) -> list[EnvironmentGuard]:
         return [names_of_whole(space, "the module") for space in self._whole.values()]
 
 
-def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
+def guards_on_all_globals(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
     """Return guards on all globals of those ``functions`` whose code may read globals by string.
 
     The guards compare the names of the globals, and the identities of their values and of the items of
@@ -86,15 +86,15 @@ def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
         for one in functions
         if reaches_own_globals(names_read(one.__code__))
     }
-    facts = [names_of_whole(space, "the module") for space in spaces.values()]
+    guards = [names_of_whole(space, "the module") for space in spaces.values()]
     for space in spaces.values():
-        facts += [
+        guards += [
             EnvironmentGuard(
                 "{}({}, {}) == {}", (_identities, space, name, _identities(space, name)), f"the global {name}"
             )
             for name in values_in(space)
         ]
-    return facts
+    return guards
 
 
 def _identities(space: dict[str, Any], name: str) -> tuple[int, ...]:
@@ -148,7 +148,7 @@ for _name, _note in _METHODS.items():
 
 
 def _globals(reads: GlobalReads, space: dict[str, Any]) -> Callable[[], dict[str, Any]]:
-    return lambda: _Noted(reads, space) if reads.hears() else space
+    return lambda: _Noted(reads, space) if reads.is_active_here() else space
 
 
 def _running(
@@ -174,7 +174,7 @@ def _running(
             if globals is None:
                 globals, locals = frame.f_globals, frame.f_locals if locals is None else locals
             # Other threads share the shim, but their reads are not part of this recording.
-            if globals is space and not code.co_freevars and reads.hears():
+            if globals is space and not code.co_freevars and reads.is_active_here():
                 reads.run(code, space)
             return run(code, globals, locals, **kwargs)
 

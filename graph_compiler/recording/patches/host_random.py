@@ -160,7 +160,7 @@ def _name(number: Any) -> NewUUID:
     return made
 
 
-def new_identifier(probe: Patch, probes: PatchSet, original: Any) -> Any:
+def new_identifier(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim that returns a :class:`NewUUID` to user code inside :func:`watching_names`.
 
     The watch notes where the first identifier was made. Other code gets the result of the original.
@@ -168,13 +168,13 @@ def new_identifier(probe: Patch, probes: PatchSet, original: Any) -> Any:
 
     @forwards
     def named(*args: Any, **kwargs: Any) -> Any:
-        frame = user_of(sys._getframe(1)) if probes.here() else None
+        frame = user_of(sys._getframe(1)) if patches.here() else None
         watch: _IdentifierWatch | None = getattr(_here, "watch", None)
         if frame is None or watch is None:
             return original(*args, **kwargs)
         watch.origin = (
             watch.origin
-            or f"{probe.owner.__name__}.{probe.name} at {frame.f_code.co_filename}:{frame.f_lineno}"
+            or f"{patch.owner.__name__}.{patch.name} at {frame.f_code.co_filename}:{frame.f_lineno}"
         )
         # The first recording uses real identifiers.
         if watch.pattern is None:

@@ -145,7 +145,7 @@ class Session:
         self._asked: dict[Any, tuple[str, Callable[[], Any]]] = {}
         self._noted: dict[str, dict[int, Any]] = {}
 
-    def hears(self) -> bool:
+    def is_active_here(self) -> bool:
         return threading.get_ident() == self._thread and not getattr(_paused, "is_so", False)
 
     def note(self, what: str, item: Any) -> None:
@@ -160,7 +160,7 @@ class Session:
     def assume(self, name: str, key: Any, ask: Callable[[], Any]) -> None:
         self._asked[key] = name, ask
 
-    def facts(self) -> list[EnvironmentGuard]:
+    def guards(self) -> list[EnvironmentGuard]:
         """Return a guard for each call that a shim of :func:`assume_result` noted.
 
         The guard requires the result that the function returns now, when it is called again.
@@ -291,7 +291,7 @@ class PatchSet:
 
 @contextmanager
 def patching(
-    probes: PatchSet,
+    patches: PatchSet,
     session: Session,
     spaces: Iterable[dict[str, Any]] = (),
     places: Iterable[Replacement] = (),
@@ -302,20 +302,20 @@ def patching(
 
     >>> import os
     >>> from .patch import assume_result
-    >>> probes = PatchSet(Patch(os, "getcwd", assume_result, lambda original: original()))
-    >>> with patching(probes, Session()) as session:
+    >>> patches = PatchSet(Patch(os, "getcwd", assume_result, lambda original: original()))
+    >>> with patching(patches, Session()) as session:
     ...     _ = eval("os.getcwd()", {"os": os, "__name__": "users"})
-    >>> [fact.what for fact in session.facts()]
+    >>> [guard.what for guard in session.guards()]
     ['what getcwd gives']
     """
     with (
-        probes.opened(session),
-        replaced((*probes.shims_in({id(space): space for space in spaces}.values()), *places)),
+        patches.opened(session),
+        replaced((*patches.shims_in({id(space): space for space in spaces}.values()), *places)),
     ):
         yield session
 
 
-def assume_result(probe: Patch, probes: PatchSet, original: Any) -> Any:
+def assume_result(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim that calls the original and adds a guard that its result stays the same.
 
     The guard compares what ``on_read(original, *args)`` returns, or the class of the exception that it
@@ -324,7 +324,7 @@ def assume_result(probe: Patch, probes: PatchSet, original: Any) -> Any:
 
     def again(*args: Any, **kwargs: Any) -> Any:
         try:
-            return probe.on_read(original, *args, **kwargs)
+            return patch.on_read(original, *args, **kwargs)
         # The original is Python's or another library's, and its exception is the answer.
         except Exception as problem:
             return type(problem)
@@ -332,17 +332,17 @@ def assume_result(probe: Patch, probes: PatchSet, original: Any) -> Any:
     # The call is noted first, because an exception is an answer too.
     @forwards
     def asked(*args: Any, **kwargs: Any) -> Any:
-        if (sessions := probes.here()) and user_of(sys._getframe(1)) is not None:
+        if (sessions := patches.here()) and user_of(sys._getframe(1)) is not None:
             # Arguments need not be hashable, so they are told apart by identity.
-            key = (probe.name, *map(id, args), *kwargs, *map(id, kwargs.values()))
+            key = (patch.name, *map(id, args), *kwargs, *map(id, kwargs.values()))
             for session in sessions:
-                session.assume(probe.name, key, functools.partial(again, *args, **kwargs))
+                session.assume(patch.name, key, functools.partial(again, *args, **kwargs))
         return original(*args, **kwargs)
 
     return copy_name(original, asked)
 
 
-def refuse_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
+def refuse_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim that raises ``TracingError`` with the line of the call in user or library code.
 
     It is for functions whose result differs each time, so that no guard could compare it. The shim calls
@@ -352,30 +352,30 @@ def refuse_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
 
     @forwards
     def refused(*args: Any, **kwargs: Any) -> Any:
-        frame = user_of(sys._getframe(1)) if probes.here() else None
-        if frame is None or probe.on_read(*args, **kwargs):
+        frame = user_of(sys._getframe(1)) if patches.here() else None
+        if frame is None or patch.on_read(*args, **kwargs):
             return original(*args, **kwargs)
         raise TracingError(
-            f"{probe.owner.__name__}.{probe.name} at {frame.f_code.co_filename}:{frame.f_lineno} gives "
+            f"{patch.owner.__name__}.{patch.name} at {frame.f_code.co_filename}:{frame.f_lineno} gives "
             "something else at each call, and would become a constant. Pass what it gives as an argument"
         )
 
     return copy_name(original, refused)
 
 
-def note_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
+def note_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim that calls ``on_read(session, *args)`` for each session, then ``original``."""
 
     @forwards
     def noted(*args: Any, **kwargs: Any) -> Any:
-        for session in probes.here():
-            probe.on_read(session, *args, **kwargs)
+        for session in patches.here():
+            patch.on_read(session, *args, **kwargs)
         return original(*args, **kwargs)
 
     return copy_name(original, noted)
 
 
-def replace_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
+def replace_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim that calls ``on_read(session, original, *args)`` instead of ``original``.
 
     The session is the innermost open one of the calling thread. If none is open, the shim calls
@@ -384,15 +384,15 @@ def replace_call(probe: Patch, probes: PatchSet, original: Any) -> Any:
 
     @forwards
     def answered(*args: Any, **kwargs: Any) -> Any:
-        sessions = probes.here()
+        sessions = patches.here()
         return (
-            probe.on_read(sessions[-1], original, *args, **kwargs) if sessions else original(*args, **kwargs)
+            patch.on_read(sessions[-1], original, *args, **kwargs) if sessions else original(*args, **kwargs)
         )
 
     return copy_name(original, answered)
 
 
-def replace_call_anywhere(probe: Patch, probes: PatchSet, original: Any) -> Any:
+def replace_call_anywhere(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim like that of :func:`replace_call` that also works in threads without a session.
 
     There it uses the newest session of any thread. It is for values from a source that all threads share,
@@ -402,9 +402,9 @@ def replace_call_anywhere(probe: Patch, probes: PatchSet, original: Any) -> Any:
     @forwards
     def drawn(*args: Any, **kwargs: Any) -> Any:
         # Other threads draw from the same generator, so their draws must be noticed.
-        sessions = probes.here() or probes.anywhere()
+        sessions = patches.here() or patches.anywhere()
         return (
-            probe.on_read(sessions[-1], original, *args, **kwargs) if sessions else original(*args, **kwargs)
+            patch.on_read(sessions[-1], original, *args, **kwargs) if sessions else original(*args, **kwargs)
         )
 
     return copy_name(original, drawn)

@@ -30,7 +30,7 @@ from .patch import Patch, PatchSet, assume_result, paused, refuse_call
 # The first import of a module runs code at its top level, which is not recorded.
 
 
-def run_outside(probe: Patch, probes: PatchSet, original: Any) -> Any:
+def run_outside(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim that pauses all recordings of this thread while the original runs.
 
     If ``on_read(*args)`` is True, it does not pause them.
@@ -38,8 +38,8 @@ def run_outside(probe: Patch, probes: PatchSet, original: Any) -> Any:
 
     @forwards
     def imported(*args: Any, **kwargs: Any) -> Any:
-        sessions = probes.here()
-        if not sessions or probe.on_read(*args, **kwargs):
+        sessions = patches.here()
+        if not sessions or patch.on_read(*args, **kwargs):
             return original(*args, **kwargs)
         with ExitStack() as stack:
             stack.enter_context(paused())

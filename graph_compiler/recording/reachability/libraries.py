@@ -20,7 +20,7 @@ from ...trees import iterate_structure
 from ..code.names import HANDLERS, names_read, texts_of
 from ..code.ownership import OWN, is_users, owner_of, package_of
 from ..code.syntax import place_of
-from ..environment_guards import ATOMS, EnvironmentGuard, same_fact, same_items
+from ..environment_guards import ATOMS, EnvironmentGuard, same_guard, same_items
 from .containers import answers_of, is_asked
 from .namespaces import entry_of, spaces_of
 from .references import (
@@ -164,7 +164,7 @@ def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[Environm
     code are compared. The ``decimal`` context is guarded if the code refers to ``decimal``.
 
     >>> import types, warnings
-    >>> [fact.what for fact in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
+    >>> [guard.what for guard in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
     ['warnings.filters']
     """
     known: set[tuple[int, str]] = set()
@@ -211,7 +211,7 @@ def _part(
 ) -> Iterator[EnvironmentGuard]:
     item = own[name]
     if type(item) in ATOMS:
-        yield same_fact("{}[{}]", (own, name), item, what, own)
+        yield same_guard("{}[{}]", (own, name), item, what, own)
     elif isinstance(item, _DATA_CONTAINERS):
         yield EnvironmentGuard(
             "{}({}, {}, {}, {})", (_holds, own, name, reader.texts, _snapshot(item, reader.texts)), what

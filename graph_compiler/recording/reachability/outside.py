@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import TracingError
 from ...trees import containers
 from ..code.names import globals_read, names_read
-from ..environment_guards import EnvironmentGuard, dict_of_class, same_fact, same_items
+from ..environment_guards import EnvironmentGuard, dict_of_class, same_guard, same_items
 from .containers import NO_FREE_PARTS, FreeParts, answers_of, registered_with
 from .libraries import library_guards
 from .references import STOOD_IN, cell_is_filled, names_in, names_of_builtins
@@ -119,17 +119,17 @@ def absent_attributes(
             "{}.isdisjoint({}.keys())", (names, own), f"an attribute that {what} had not", own
         )
     if sought.all:
-        yield keys_fact(own, FreeParts(lambda _: free.keys_of(owner)), f"which attributes {what} has")
+        yield keys_guard(own, FreeParts(lambda _: free.keys_of(owner)), f"which attributes {what} has")
 
 
-def keys_fact(held: dict[Any, Any], free: FreeParts, what: str) -> EnvironmentGuard:
+def keys_guard(held: dict[Any, Any], free: FreeParts, what: str) -> EnvironmentGuard:
     """Return the guard that a dict keeps its keys and their order, except for ``free`` keys.
 
     Keys other than strings, bytes, ints, floats, bools and None are compared by identity.
 
     >>> counts = {"steps": 1, (3, 4): 2.0}
-    >>> fact = keys_fact(counts, FreeParts(lambda _: ["steps"]), "keys")
-    >>> now, before = fact.items
+    >>> guard = keys_guard(counts, FreeParts(lambda _: ["steps"]), "keys")
+    >>> now, before = guard.items
     >>> now() == before, counts.pop("steps"), now() == before, counts.update(more=1), now() == before
     (True, 1, True, None, False)
     """
@@ -240,10 +240,10 @@ def facts_outside(
         *library_guards(reach.functions),
         *_owners(reach, facts_of, free),
     ]
-    found += _containers(reach, free, {id(fact.items[-1]): fact.what for fact in found})
+    found += _containers(reach, free, {id(guard.items[-1]): guard.what for guard in found})
     held = {
         id(item): item
-        for item in (*(item for fact in found for item in fact.items), *reach.items())
+        for item in (*(item for guard in found for item in guard.items), *reach.items())
         if type(item) not in _NO_BUFFERS
     }
     buffers = [(item, buffer) for item in held.values() if (buffer := contents(item)) is not None]
@@ -279,7 +279,7 @@ def _stays(item: Any) -> bool:
 def _cells(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
     for name, cell in reach.cells:
         if cell_is_filled(cell) and not free(cell, 0):
-            yield same_fact(
+            yield same_guard(
                 "{}.cell_contents",
                 (cell,),
                 cell.cell_contents,
@@ -287,17 +287,17 @@ def _cells(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
             )
 
 
-def code_fact(function: types.FunctionType) -> EnvironmentGuard:
-    return same_fact("{}.__code__", (function,), function.__code__, f"the code of {function.__name__}")
+def code_guard(function: types.FunctionType) -> EnvironmentGuard:
+    return same_guard("{}.__code__", (function,), function.__code__, f"the code of {function.__name__}")
 
 
 def _functions(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
     sought = MissingNames(reach)
     for function in reach.functions:
-        yield code_fact(function)
+        yield code_guard(function)
         for name in ("__defaults__", "__kwdefaults__"):
             if getattr(function, name):
-                yield same_fact(
+                yield same_guard(
                     f"{{}}.{name}",
                     (function,),
                     getattr(function, name),
@@ -319,7 +319,7 @@ def _keys_of(free: FreeParts, own: dict[str, Any], _: Any) -> Collection[Any]:
 def _variables(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
     for variable in reach.variables:
         if not free(variable, 0):
-            yield same_fact(
+            yield same_guard(
                 "{}.get({})",
                 (variable, _UNSET),
                 variable.get(_UNSET),
@@ -334,7 +334,7 @@ def _library_objects(reach: Reached) -> Iterator[EnvironmentGuard]:
         )
     for partial in reach.partials:
         for name in ("func", "keywords"):
-            yield same_fact(f"{{}}.{name}", (partial,), getattr(partial, name), f"{name} of a partial")
+            yield same_guard(f"{{}}.{name}", (partial,), getattr(partial, name), f"{name} of a partial")
         yield EnvironmentGuard(
             "{}({}.args, {})", (same_items, partial, partial.args), "the arguments of a partial"
         )
@@ -412,9 +412,9 @@ def _owners(
 def _attribute(what: str, owner: Any, own: Any, name: str, item: Any) -> EnvironmentGuard:
     # A slot is not in the dict, and a ``threading.local`` has another dict in each thread.
     if name not in own or isinstance(owner, threading.local):
-        return same_fact("{}({}, {})", (getattr, owner, name), item, what)
+        return same_guard("{}({}, {})", (getattr, owner, name), item, what)
     of = dict_of_class(owner) if isinstance(owner, type) else own if isinstance(own, dict) else None
-    return same_fact("{}[{}]", (own, name), item, what, of)
+    return same_guard("{}[{}]", (own, name), item, what, of)
 
 
 def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
@@ -436,11 +436,11 @@ def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> It
         what = f"an item of {which}" if len(items) < MOST_ITEMS else f"the length of {which}"
         if isinstance(items, dict) and any(free(items, key) for key in items):
             yield from (_entry(what, items, key) for key in items if not free(items, key))
-            yield keys_fact(items, free, f"which items {which} has")
+            yield keys_guard(items, free, f"which items {which} has")
         elif isinstance(items, list) and any(free(items, place) for place in range(len(items))):
             yield EnvironmentGuard("len({}) == {}", (items, len(items)), f"the length of {which}")
             yield from (
-                same_fact("{}[{}]", (items, place), item, what)
+                same_guard("{}[{}]", (items, place), item, what)
                 for place, item in enumerate(items)
                 if not free(items, place)
             )
@@ -474,4 +474,4 @@ def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def _entry(what: str, held: dict[Any, Any], key: Any) -> EnvironmentGuard:
-    return same_fact("{}[{}]", (held, key), held[key], what, held)
+    return same_guard("{}[{}]", (held, key), held[key], what, held)

@@ -30,7 +30,7 @@ class AutoDynamic:
     >>> for rate in (0.5, 0.25, 0.125):
     ...     settings["rate"] = rate
     ...     world = ObjectSnapshot([("settings", settings)])
-    ...     print([place.name for place in auto_dynamic.noted(world, lambda held, item: None)])
+    ...     print([place.name for place in auto_dynamic.changed_places(world, lambda held, item: None)])
     []
     []
     ["settings['rate']"]
@@ -71,7 +71,7 @@ class AutoDynamic:
             self._given[path].add((type(number), repr(number)))
         return frozenset(path for path in numbers if len(self._given[path]) > _ENOUGH)
 
-    def noted(
+    def changed_places(
         self, world: ObjectSnapshot, mark_of: Callable[[TrackedContainer, Any], Any]
     ) -> list[StatePlace]:
         """Note the arrays and numbers in ``world``, and return the places of those that changed repeatedly.

@@ -39,14 +39,14 @@ class ContainerUpdate:
     """New contents of the container at ``path`` of the arguments.
 
     path: path of the container in ``(args, kwargs)``, or in ``(args, kwargs, state)``.
-    items: pairs of a key and an item, for all items after the call; if ``beside`` is True, only for those
+    items: pairs of a key and an item, for all items after the call; if ``is_append`` is True, only for those
         that were appended.
-    beside: True for a list that is only appended to.
+    is_append: True for a list that is only appended to.
     """
 
     path: Path
     items: tuple[tuple[Any, FromArguments | NewObject | OutsideObject], ...]
-    beside: bool = False
+    is_append: bool = False
 
 
 class Containers:
@@ -153,12 +153,12 @@ def apply_updates(
         (
             at(arguments, update.path),
             {key: choose(update.path, item) for key, item in update.items},
-            update.beside,
+            update.is_append,
         )
         for update in updates
     ]
-    for container, parts, is_beside in planned:
-        if is_beside:
+    for container, parts, is_append in planned:
+        if is_append:
             container.extend(parts.values())
         else:
             _kind(container).refill(container, parts)
@@ -234,7 +234,7 @@ def updates_to_json(updates: Iterable[ContainerUpdate] | None, item: Item) -> An
         [
             _path_to_json(one.path, item),
             [[_key_to_json(key, item), _part_to_json(part, item)] for key, part in one.items],
-            one.beside,
+            one.is_append,
         ]
         for one in updates
     ]
@@ -261,9 +261,9 @@ def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[ContainerUpdat
         ContainerUpdate(
             _path_from_json(path, item),
             tuple((_key_from_json(key, item), _part_from_json(part, item, count)) for key, part in items),
-            beside is True,
+            is_append is True,
         )
-        for path, items, beside in data
+        for path, items, is_append in data
     )
 
 

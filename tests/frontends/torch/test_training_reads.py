@@ -92,4 +92,4 @@ def test_attributes_that_the_recording_asks_for_itself_do_not_matter() -> None:
 
     graph = graph_compiler.compile(step, args=(torch.ones(3),))
     assert not graph.variants[0].graph.assumed(InputAttribute)
-    assert not any("attribute" in fact.what for fact in graph.variants[0].environment._facts)
+    assert not any("attribute" in fact.what for fact in graph.variants[0].environment._guards)
