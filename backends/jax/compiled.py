@@ -32,6 +32,7 @@ from jax.experimental.compilation_cache import compilation_cache
 from ...errors import InvalidFile, Signal
 from ...forwarding import forwards
 from ...ir.json import KnownClasses, tree_from_json, tree_to_json
+from ...recording.faults import is_fault
 from ...trees import Tree, flatten, unflatten
 from ..common.compilers import CompiledShapes, NewShape, cache_folder, compiled_or_plain
 
@@ -328,6 +329,8 @@ class StoredPrograms:
         # JAX cannot export every program, and has no exception class of its own for that. An exception of the
         # function itself is raised again by its trace.
         except Exception as problem:
+            if is_fault(problem):
+                raise
             log.debug(
                 "the program of %s is not kept: %s: %s",
                 self._function.__name__,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
@@ -11,13 +12,16 @@ import jax.numpy as jnp
 import networkx as nx
 import numpy as np
 from jax._src import core
+from jax._src.traceback_util import api_boundary
 from jax.ad_checkpoint import checkpoint_name
 from jax.extend.core import Literal
 
 from ...contracts.derivatives import Arrays, Derivatives, Function, Policy, Step, VmapSpec
 from ...forwarding import forward
+from ...recording.faults import is_fault
 from .native import is_without_forward_mode, target
 
+log = logging.getLogger("graph_compiler")
 _DEAR = frozenset({"conv_general_dilated", "dot_general", "fft", "ragged_dot", "scan", "sort", "while"})
 _OPENED = frozenset({"jit", "pjit", "closed_call", "core_call"})
 _KEPT = "kept by the minimum cut"
@@ -101,6 +105,9 @@ def _cost(flow: Any, variable: Any, size: int) -> None:
     flow.add_edge(("in", variable), ("out", variable), capacity=size)
 
 
+# JAX removes its frames from tracebacks when an exception leaves the outermost of its functions, and
+# ``is_fault`` needs them.
+@api_boundary
 def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
     """Return the operands whose values the derivative of ``equation`` reads, without literals.
 
@@ -126,7 +133,10 @@ def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
         traced = jax.make_jaxpr(tangents)(shapes, [shapes[place] for place in places]).jaxpr
     # JAX, and rules of the user, may raise any exception if an equation is traced alone. All operands count
     # as read then.
-    except Exception:
+    except Exception as problem:
+        if is_fault(problem):
+            raise
+        log.debug("the derivative of %s is taken to read all its operands: %s", equation.primitive, problem)
         return [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
     read = _needed(traced)
     pairs = zip(equation.invars, traced.invars)

@@ -154,7 +154,7 @@ def restore_unbuilt(layers: Iterable[Any]) -> Iterator[None]:
     ]
     try:
         yield
-    except Exception:
+    except BaseException:
         for model, held in before:
             if not model.built:
                 model._layers = held

@@ -34,6 +34,7 @@ from ...passes import GeneratorState
 from ...recording.code.names import names_read
 from ...recording.code.ownership import skip_patch_frames
 from ...recording.environment_guards import EnvironmentGuard
+from ...recording.faults import is_fault
 from ...recording.patches import Patch, Session, replace_call, replace_call_anywhere
 from ...recording.patches.host_random import DRAWS, host_state, restore_host_state, same_host_state
 from ...recording.reachability.snapshot import ObjectSnapshot, tuple_parts
@@ -122,7 +123,9 @@ class HostDrawRecorder:
                 # ``shuffle`` changes its argument, so it is copied.
                 again = functools.partial(function, *copy.deepcopy(args), **copy.deepcopy(kwargs))
             # Arguments are objects of another thread, whose copying may raise anything.
-            except Exception:
+            except Exception as problem:
+                if is_fault(problem):
+                    raise
                 return forward(function, *args, **kwargs)
             self._log.append(again)
             return forward(function, *args, **kwargs)

@@ -17,6 +17,7 @@ from ...errors import FrameworkNotInstalled
 from ...forwarding import forward
 from ...ir.graph import Graph
 from ...ir.node import Value
+from ...recording.faults import is_fault
 from ...recording.lock import recording_lock
 from ...trees import flatten, iterate_structure
 from ..common import reference
@@ -197,9 +198,11 @@ def _runs(model: Any, given: Inputs) -> bool:
     before = {name: buffer.clone() for name, buffer in model.named_buffers()}
     with generators_restored(), torch.no_grad():
         try:
-            model(**given)
+            forward(model, **given)
         # A model may raise anything for inputs that it does not take.
-        except Exception:
+        except Exception as problem:
+            if is_fault(problem):
+                raise
             return False
         finally:
             for name, buffer in model.named_buffers():

@@ -168,6 +168,56 @@ def test_no_row_hides_a_bug(monkeypatch: pytest.MonkeyPatch, framework: str, pro
     assert problem in (caught.value, caught.value.__cause__)
 
 
+def saved_by_jax() -> Any:
+    """Choose the variables that a backward pass of JAX saves."""
+    jax = pytest.importorskip("jax")
+    program = jax.make_jaxpr(lambda x: jax.numpy.sin(x) * 2)(1.0).jaxpr
+    return importlib.import_module("graph_compiler.backends.jax.transforms").kept_of(program)
+
+
+def buffers_of_torch() -> Any:
+    """Recompute a buffer of a module on the device ``meta``."""
+    torch = pytest.importorskip("torch")
+
+    class Positions(torch.nn.Module):
+        def __init__(self, size: int) -> None:
+            super().__init__()
+            self.size = size
+            self.register_buffer("positions", torch.arange(size), persistent=False)
+
+    with torch.device("meta"):
+        module = Positions(3)
+    parameters = importlib.import_module("graph_compiler.frontends.torch.state.parameters")
+    return parameters.recomputed(module, ["positions"], ())
+
+
+# a function with a fallback, and where a fault is planted
+FALLBACKS: dict[str, tuple[Any, str]] = {
+    "saved_by_jax": (saved_by_jax, "graph_compiler.backends.jax.transforms._bound"),
+    "buffers_of_torch": (buffers_of_torch, "graph_compiler.frontends.torch.state.parameters._is_like"),
+}
+
+
+@pytest.mark.parametrize("problem", FAULTS, ids=lambda problem: type(problem).__name__)
+@pytest.mark.parametrize("name", FALLBACKS)
+def test_no_optional_step_hides_a_bug(monkeypatch: pytest.MonkeyPatch, name: str, problem: Exception) -> None:
+    function, place = FALLBACKS[name]
+    assert function()
+    monkeypatch.setattr(place, raising(problem))
+    with pytest.raises(type(problem)) as caught:
+        function()
+    assert caught.value is problem
+
+
+def test_a_rule_that_cannot_be_traced_alone_reads_all_operands() -> None:
+    jax = pytest.importorskip("jax")
+    function = jax.custom_jvp(jax.lax.sin)
+    function.defjvp(lambda primals, tangents: raises(primals))
+    program = jax.make_jaxpr(lambda x: function(x * 2) + 1)(1.0).jaxpr
+    saved = importlib.import_module("graph_compiler.backends.jax.transforms").kept_of(program)
+    assert saved <= {*program.eqns[0].outvars}
+
+
 # ------------------------------------------------------------------------------ the message
 def test_the_message_names_the_line_the_stage_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "canonical_passes", raising(KeyError("axis")))

@@ -20,6 +20,7 @@ import torch
 
 import graph_compiler
 from graph_compiler.backends.jax import compiled as kept_programs
+from graph_compiler.errors import InternalError
 
 Pair = collections.namedtuple("Pair", ["first", "second"])
 
@@ -247,3 +248,9 @@ def test_another_jax_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("graph_compiler.backends.jax.compiled.config", object())
     assert compiled(torch.sin, torch.ones(3))(torch.ones(4)).shape == (4,)
     assert not kept(folder)
+
+
+def test_a_bug_in_storing_a_program_surfaces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_programs, "write", None)
+    with pytest.raises(InternalError, match="NoneType"):
+        compiled(torch.sin, torch.ones(3))(torch.ones(3))

@@ -18,9 +18,11 @@ import torch
 
 from .... import contracts
 from ....errors import GuardFailed
+from ....forwarding import forward
 from ....recording.code.names import names_read
 from ....recording.code.ownership import is_internal
 from ....recording.environment_guards import conjunction
+from ....recording.faults import is_fault
 from ....recording.reachability.libraries import is_self_contained
 from ....recording.reachability.namespaces import ModuleNamespace
 from ....recording.reachability.references import PLAIN, defaults_of, original_of
@@ -81,6 +83,8 @@ def _determined_buffers(
                 runs.append(way(number))
             # The code is the user's and runs on a copy that has no weights, so it may raise anything.
             except Exception as problem:
+                if is_fault(problem):
+                    raise
                 log.debug("the buffers of %s: %s", type(module).__name__, problem)
                 return {}
     first, second = ({key: _cast_like(run.get(key), module._buffers[key]) for key in keys} for run in runs)
@@ -140,7 +144,7 @@ def _initialisers(module: torch.nn.Module, ancestors: Iterable[Any]) -> Iterator
 
 def _after(module: torch.nn.Module, initialise: Callable[[Any], Any], number: int) -> Buffers:
     copy = _empty_copy(module, number)
-    initialise(copy)
+    forward(initialise, copy)
     return {key: tensor for key, tensor in copy._buffers.items() if tensor is not None}
 
 
@@ -184,7 +188,7 @@ def _buffers_of_new_instance(module: torch.nn.Module, keys: Iterable[str]) -> Bu
     arguments = _arguments_of(module)
     if arguments is None or sum(parameter.numel() for parameter in module.parameters()) > _LARGEST:
         return {}
-    made = type(module)(**arguments)
+    made = forward(type(module), **arguments)
     if not _is_like(made, module):
         return {}
     found = {key: made._buffers[key] for key in keys if made._buffers[key] is not None}
