@@ -296,7 +296,7 @@ def _with_first_variant(graph: Graph, given: tuple[tuple[Any, ...], dict[str, An
     If they are None, a graph for another framework is recorded with the model's own example inputs;
     without these nothing is recorded.
     """
-    pipeline: Any = graph.pipeline
+    pipeline: Any = graph._pipeline
     if given is not None:
         graph.add_variant(*given, "args= given")
     elif (

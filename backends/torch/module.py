@@ -420,13 +420,13 @@ def _with_original_signature(base: type[_GraphCaller], graph: Any) -> Any:
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
         parameters = [own, *signature.parameters.values()]
         forward.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    original = graph.pipeline.function
+    original = graph._pipeline.function
     name = type(original).__name__ if isinstance(original, torch.nn.Module) else base.__name__
     return type(name, (base,), {"forward": forward, "__module__": base.__module__})
 
 
 def as_module(graph: Any) -> torch.nn.Module:
-    is_live = graph.pipeline.has_original and graph.pipeline.frontend.name == "torch"
+    is_live = graph._pipeline.has_original and graph._pipeline.frontend.name == "torch"
     made: torch.nn.Module = _with_original_signature(
         SharingGraphModule if is_live else OwningGraphModule, graph
     )(graph)

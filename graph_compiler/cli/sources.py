@@ -137,7 +137,7 @@ def _callable(found: Any, source: str) -> Any:
     Raise ``WrongInput`` if the class needs arguments, or if the object cannot be called.
     """
     if isinstance(found, Graph):
-        found = found.pipeline.function
+        found = found._pipeline.function
     if isinstance(found, type):
         try:
             found = found()
@@ -200,8 +200,8 @@ class ConvertedGraph:
         total = graph.summary().total
         return {
             "name": graph.name,
-            "source": graph.pipeline.frontend.name,
-            "target": graph.pipeline.target.name,
+            "source": graph._pipeline.frontend.name,
+            "target": graph._pipeline.target.name,
             "variants": len(graph.variants),
             "inputs": [
                 f"{value.name} {value.dtype}{list(value.spec.hints)}"
@@ -211,7 +211,7 @@ class ConvertedGraph:
             "parameters": total.parameters,
             "multiply_adds": total.multiply_adds,
             "guards": list(graph.guards),
-            "has_original": graph.pipeline.has_original,
+            "has_original": graph._pipeline.has_original,
             "seconds": round(self.seconds, 3),
             "verified": self.verified,
             "not_verified": self.not_verified,
@@ -255,8 +255,8 @@ def graph_of(
 
 def _record_examples(graph: Graph) -> None:
     # It is None if only a call can tell the framework.
-    frontend = getattr(graph.pipeline, "frontend", None)
-    if frontend is not None and (examples := frontend.example_inputs(graph.pipeline.function)):
+    frontend = getattr(graph._pipeline, "frontend", None)
+    if frontend is not None and (examples := frontend.example_inputs(graph._pipeline.function)):
         graph.add_variant((), examples, "its own example inputs")
 
 
@@ -266,7 +266,7 @@ def verify(made: ConvertedGraph, runs: int = 2) -> None:
     For a graph without its original, store the reason in ``made.not_verified``. Raise
     ``VerificationFailed`` if the results differ.
     """
-    if not made.graph.pipeline.has_original:
+    if not made.graph._pipeline.has_original:
         made.not_verified = "it was loaded from a file, without its original"
         return
     with show_progress(f"Verifying {made.graph.name}"):

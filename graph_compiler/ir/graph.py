@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -31,7 +32,7 @@ from .assumption import (
     row,
     same_elements,
 )
-from .node import Block, CallRecord, Makers, Node, Origin, Value, distinct, values_in
+from .node import Block, CallRecord, Makers, Node, Origin, Value, distinct, every, values_in
 from .quotation import MOST_COLUMNS, place_of, recorded, shortened, value_at
 from .recorded_loop import RecordedLoop
 
@@ -548,6 +549,18 @@ class Graph:
             for symbol in size.symbols()
             if symbol.kind == "item"
         }
+
+    def count_operations(self) -> dict[str, int]:
+        """Return how often each operation occurs, most frequent first.
+
+        Operations in bodies of loops and branches count once.
+
+        >>> import torch, graph_compiler
+        >>> graph = graph_compiler.compile(lambda x: (x.sin() + 1).sin(), args=(torch.ones(2),))
+        >>> graph.program.count_operations()
+        {'torch.Tensor.sin': 2, 'torch.Tensor.add': 1}
+        """
+        return dict(Counter(node.op for node in every(self.nodes)).most_common())
 
     def to_networkx(self) -> networkx.MultiDiGraph:
         """Return the graph as a ``networkx.MultiDiGraph``.

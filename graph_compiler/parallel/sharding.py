@@ -129,7 +129,7 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
         CallMismatch: The state was already consumed.
     """
     if isinstance(tree, TrainState):
-        engine = engine_named(tree.graph.pipeline.target.name, "parallel.replicate")
+        engine = engine_named(tree.graph._pipeline.target.name, "parallel.replicate")
         return with_training(
             tree,
             *engine.training_over_axis(
@@ -152,7 +152,7 @@ def unreplicate(tree: T) -> T:
     and ``CallMismatch`` if the state was already consumed.
     """
     if isinstance(tree, TrainState):
-        engine = engine_named(tree.graph.pipeline.target.name, "parallel.unreplicate")
+        engine = engine_named(tree.graph._pipeline.target.name, "parallel.unreplicate")
         return with_training(tree, *engine.training_alone(tree.plan.engine, tree.held, tree.plan.make))
     engine = engine_of_arrays(tree, "parallel.unreplicate")
     leaves, structure = flatten(tree, is_array)
@@ -349,7 +349,7 @@ def _constrained(mesh: Any, engine: Parallelism, array: Any, layout: Layout) -> 
 
 
 def _sharded_state(state: TrainState, mesh: Any, rules: Any, batch: Any, local_batch: bool) -> TrainState:
-    engine = engine_named(state.graph.pipeline.target.name, f"shard of {state.graph.name}")
+    engine = engine_named(state.graph._pipeline.target.name, f"shard of {state.graph.name}")
     sizes = axes_of(engine, mesh, state.graph.name)
     layouts = layouts_of(
         {name: tuple(array.shape) for name, array in state.held.parameters.items()}, rules, sizes

@@ -7,14 +7,13 @@ import inspect
 import os
 import threading
 import warnings
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import GuardFailed, NotCompilable, NotTraced
 from ..ir.graph import call_signature
-from ..ir.node import every
 from ..recording import active
 from ..recording.lock import recording_lock
 from ..recording.request import AbandonedWay
@@ -33,8 +32,6 @@ from .verify import Tolerance
 from .views import DisplayMethods, forwarded_attribute
 
 if TYPE_CHECKING:
-    import networkx
-
     from ..ir.graph import Graph as IRGraph
     from ..passes import GraphPass
     from .calling.static_arguments import StaticArguments
@@ -61,9 +58,10 @@ class InspectionMethods:
     def program(self) -> IRGraph:
         """Program of the first variant. Printed, it shows each operation with dtypes, shapes and your line.
 
-        Traverse its ``nodes`` and their ``regions``, run it with
-        :class:`graph_compiler.passes.Interpreter`, or rewrite it by a pass of your own (option ``passes``
-        of ``compile``). Programs of other variants are ``variants[i].graph``.
+        Traverse its ``nodes`` and their ``regions``, count them by ``count_operations()``, export them by
+        ``to_networkx()``, run the program with :class:`graph_compiler.passes.Interpreter`, or rewrite it by
+        a pass of your own (option ``passes`` of ``compile``). Programs of other variants are
+        ``variants[i].graph``.
         """
         return self._variants[0].graph
 
@@ -136,10 +134,6 @@ class InspectionMethods:
         }
 
     @property
-    def constants(self) -> Mapping[str, Any]:
-        return dict(self._variants[0].constants)
-
-    @property
     def guards(self) -> Sequence[str]:
         return tuple(str(guard) for guard in self._variants[0].graph.guards)
 
@@ -152,9 +146,6 @@ class InspectionMethods:
         return tuple(
             dict.fromkeys([*(each for variant in self._variants for each in variant.gave_up), *self._gave_up])
         )
-
-    def to_networkx(self) -> networkx.MultiDiGraph:
-        return self._variants[0].graph.to_networkx()
 
     def explain(self) -> str:
         """Describe each variant: what it was recorded with, why, and what it assumes.
@@ -171,22 +162,6 @@ class InspectionMethods:
         from .calling.mismatch import explain
 
         return explain(self.name, self._variants, self._refused, self._limit.explain(), self._gave_up)
-
-    def function_frequencies(self) -> dict[str, int]:
-        """Return how often each operation occurs in all variants together, most frequent first.
-
-        Operations in bodies of loops and branches count once.
-
-        >>> import torch, graph_compiler
-        >>> graph = graph_compiler.compile(lambda x: (x.sin() + 1).sin(), args=(torch.ones(2),))
-        >>> graph.function_frequencies()
-        {'torch.Tensor.sin': 2, 'torch.Tensor.add': 1}
-        """
-        return dict(
-            Counter(
-                node.op for variant in self._variants for node in every(variant.graph.nodes)
-            ).most_common()
-        )
 
 
 class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
@@ -222,7 +197,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         max_variants: int = 16,
         on_limit: str = "original",
     ) -> None:
-        self.pipeline, self.name = pipeline, name
+        self._pipeline, self.name = pipeline, name
         self._on_miss, self._limit, self._statements_traced = (
             on_miss,
             VariantLimit(max_variants, on_limit),
@@ -255,7 +230,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         # is raised.
         try:
             # A call within the recording of another function records the original with it.
-            if active.anywhere and active.recording and self.pipeline.has_original:
+            if active.anywhere and active.recording and self._pipeline.has_original:
                 return call_nested(self, args, kwargs)
             # Other threads may add variants while these are tried.
             known = len(self._variants)
@@ -426,7 +401,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         >>> graph.to("jax")
         <graph of Linear for jax, 1 variant>
         """
-        return self._written_by(self.pipeline.for_framework(framework))
+        return self._written_by(self._pipeline.for_framework(framework))
 
     def _written_by(self, pipeline: Pipeline) -> Graph:
         made = self._by(pipeline)
@@ -456,7 +431,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         """
         for each in passes:
             require_function("with_passes", each)
-        return self._written_by(self.pipeline.with_passes(passes))
+        return self._written_by(self._pipeline.with_passes(passes))
 
     def list_missing(self, framework: str) -> list[str]:
         """Return one string for each recorded call that cannot be written for ``framework``.
@@ -475,7 +450,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         >>> graph_compiler.compile(lambda x: x + 1, args=(torch.ones(2),)).list_missing("jax")
         []
         """
-        pipeline = self.pipeline.for_framework(framework)
+        pipeline = self._pipeline.for_framework(framework)
         with recording_lock:
             return [problem for variant in self._variants for problem in pipeline.missing(variant)]
 
@@ -505,19 +480,19 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         if kept := state_of(self._variants):
             raise NotCompilable(
                 f"{self.name} keeps state in {', '.join(kept)}, which no module of "
-                f"{self.pipeline.target.name} holds: call the graph itself, or functional with state=, or "
+                f"{self._pipeline.target.name} holds: call the graph itself, or functional with state=, or "
                 "register it as a buffer"
             )
-        told = self.pipeline.frontend.where_parameters_are
+        told = self._pipeline.frontend.where_parameters_are
         if told and not self.parameters:
             warnings.warn(f"the module of {self.name} has no parameters. {told}", stacklevel=2)
-        return self.pipeline.module_of(self)
+        return self._pipeline.module_of(self)
 
     def _call_signature(self) -> inspect.Signature | None:
         known = self.__signature__
         return (
             call_signature(self._variants[0].graph)
-            if known is None and not self.pipeline.has_original
+            if known is None and not self._pipeline.has_original
             else known
         )
 
@@ -542,8 +517,8 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
             if variant.recording is None or not variant.recording.weights.has_modes:
                 why = (
                     "was loaded from a file"
-                    if not self.pipeline.has_original
-                    else f"is written in {self.pipeline.frontend.name}"
+                    if not self._pipeline.has_original
+                    else f"is written in {self._pipeline.frontend.name}"
                 )
                 raise NotTraced(
                     f"{self.name} {why}: there are no modules of an original whose mode could change"
@@ -670,7 +645,7 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
             InvalidOption: ``number`` is no integer.
         """
         check_options({"seed": number})
-        self.pipeline.target.target.seed(int(number))
+        self._pipeline.target.target.seed(int(number))
 
     def __reduce__(self) -> Any:
         """Pickle as the bytes of a saved graph, without code. The restored graph has no original."""

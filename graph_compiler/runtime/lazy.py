@@ -143,7 +143,7 @@ class LazyGraph(Graph):
         """
         if self._variants:
             return super().__reduce__()
-        function = self.pipeline.function
+        function = self._pipeline.function
         module, name = str(getattr(function, "__module__", "")), str(getattr(function, "__qualname__", ""))
         if module not in sys.modules or getattr(sys.modules[module], name, None) is not self:
             raise NotSerialisable(
@@ -153,14 +153,14 @@ class LazyGraph(Graph):
         return graph_at, (module, name)
 
     def __copy__(self) -> Any:
-        return super().__copy__() if self._variants else self._by(self.pipeline)
+        return super().__copy__() if self._variants else self._by(self._pipeline)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Return an uncalled graph of a deep copy of the original; once called, a copy without original."""
         if self._variants:
             return super().__copy__()
         made = memo[id(self)] = self._by(
-            replace(self.pipeline, function=copy.deepcopy(self.pipeline.function, memo))
+            replace(self._pipeline, function=copy.deepcopy(self._pipeline.function, memo))
         )
         return made
 
@@ -180,7 +180,6 @@ def graph_at(module: str, name: str) -> Graph:
 
 
 _NEED_A_VARIANT = frozenset({
-    "program", "source", "parameters", "constants", "guards", "to_networkx", "functional", "verify", "save",
-    "to", "list_missing", "function_frequencies", "state", "trained", "_differentiable", "frozen",
-    "as_module", "train", "eval", "show", "summary",
+    "program", "source", "parameters", "guards", "functional", "verify", "save", "to", "list_missing",
+    "state", "trained", "_differentiable", "frozen", "as_module", "train", "eval", "show", "summary",
 })  # fmt: skip

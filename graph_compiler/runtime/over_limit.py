@@ -38,7 +38,7 @@ class VariantLimit:
         return (
             self.is_reached(graph)
             and self.options[1] != "raise"
-            and _why_original_cannot_run(graph.pipeline, args, kwargs) is None
+            and _why_original_cannot_run(graph._pipeline, args, kwargs) is None
         )
 
     def run_original(self, graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -49,15 +49,15 @@ class VariantLimit:
         self.calls += 1
         if self.calls == 1:
             _warn(graph, args, kwargs)
-        return graph.pipeline.converter.call(
-            graph.pipeline.call_original, args, kwargs, recorded_types(graph.variants)
+        return graph._pipeline.converter.call(
+            graph._pipeline.call_original, args, kwargs, recorded_types(graph.variants)
         )
 
     def raise_too_many_variants(
         self, graph: Graph, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> NoReturn:
         because = (
-            None if self.options[1] == "raise" else _why_original_cannot_run(graph.pipeline, args, kwargs)
+            None if self.options[1] == "raise" else _why_original_cannot_run(graph._pipeline, args, kwargs)
         )
         also = f" ({because})" if because else ""
         raise TooManyVariants(
@@ -98,7 +98,7 @@ def _warn(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
 
 
 def _most_frequent_reason(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    names = positional(graph.pipeline.function)
+    names = positional(graph._pipeline.function)
     reasons = [why_missed(variant, args, kwargs, names=names) for variant in graph.variants]
     # Sizes differ between variants, so reasons that differ in digits only count as one.
     kinds = [re.sub(r"\d+", "", reason) for reason in reasons]

@@ -18,7 +18,7 @@ _KEY = "key<"
 
 
 def to_source(graph: Graph, values: Any) -> None:
-    owners, target = _owners(graph), graph.pipeline.target.target
+    owners, target = _owners(graph), graph._pipeline.target.target
     held = {name: weights.live([name])()[name] for name, weights in owners.items()}
     given = _to_target(_by_name(graph, values), target)
     for name in [
@@ -43,7 +43,7 @@ def _owners(graph: Graph) -> dict[str, Any]:
         raise NotTraced(
             f"{graph.name}: nothing is recorded yet; call the graph once, or pass args=, before to_source"
         )
-    if not graph.pipeline.has_original:
+    if not graph._pipeline.has_original:
         raise NotTraced(
             f"{graph.name} was loaded from a file: there is no original whose variables could change. Save "
             "what is held instead"

@@ -104,12 +104,12 @@ class TracedStatementVariants:
         assert made.recording is not None
         graph, recorded = self._graph, made.recording.graph
         if outgrows(
-            recorded if recorded.dialect == "canonical" else graph.pipeline.frontend.lift_graph(recorded)
+            recorded if recorded.dialect == "canonical" else graph._pipeline.frontend.lift_graph(recorded)
         ):
             raise NotCompilable("a whole number of Python may become larger than those of arrays")
         if self._loses_gradients(made):
             raise NotCompilable("a loop would be one that has no gradient")
-        verification = Verification(graph.name, graph.pipeline, made, Tolerance())
+        verification = Verification(graph.name, graph._pipeline, made, Tolerance())
         leaves = verification.leaves(args, kwargs)
         expected = verification.original(leaves, 0)
         given = leaves_at(made.graph.output_tree, expected.result)
@@ -117,7 +117,7 @@ class TracedStatementVariants:
         if numbers:
             recording = replace(made.recording, graph=recorded.derive(number_outputs=numbers))
             made = replace(made, graph=made.graph.derive(number_outputs=numbers), recording=recording)
-        if not Verification(graph.name, graph.pipeline, made, Tolerance()).agrees(expected, leaves, 0):
+        if not Verification(graph.name, graph._pipeline, made, Tolerance()).agrees(expected, leaves, 0):
             raise NotCompilable("a guard fails on the very call that was recorded")
         return made
 
@@ -128,7 +128,7 @@ class TracedStatementVariants:
         ``made`` carries floats through such a loop, and no recorded variant does. If the graph has
         variants already, the source framework must also have derivatives.
         """
-        pipeline, is_first = self._graph.pipeline, not self._graph.variants
+        pipeline, is_first = self._graph._pipeline, not self._graph.variants
         if not pipeline.target.rows.forward_while or not (
             is_first or backends.get(pipeline.frontend.name).has_derivatives
         ):
@@ -152,7 +152,7 @@ class TracedStatementVariants:
             or not _is_as_general(new.graph.input_tree, old.graph.input_tree)
         ):
             return False
-        leaves = synthetic_leaves(old.recording, self._graph.pipeline.frontend.reference, {}, 0)
+        leaves = synthetic_leaves(old.recording, self._graph._pipeline.frontend.reference, {}, 0)
         return new.match(*unflatten(old.graph.input_tree, leaves)) is not None
 
     def _is_worth_tracing(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -163,22 +163,22 @@ class TracedStatementVariants:
         ``roll="never"``.
         """
         graph = self._graph
-        if not graph.pipeline.has_original or not _has_loops(graph.pipeline.function):
+        if not graph._pipeline.has_original or not _has_loops(graph._pipeline.function):
             return False
-        if graph.pipeline.options.traces_statements is not None or graph.pipeline.options.roll == "never":
+        if graph._pipeline.options.traces_statements is not None or graph._pipeline.options.roll == "never":
             return False
         if not graph.variants:
             return True
         given = [
             (dtype_name(array), len(array.shape))
-            for array in graph.pipeline.frontend.reference.leaves(args, kwargs)
+            for array in graph._pipeline.frontend.reference.leaves(args, kwargs)
         ]
         # Variants whose environment does not hold miss for other reasons than the call's arguments.
         known = (one for one in graph.variants if one.environment.holds())
         return any(given == [_type_of(value) for value in _arrays(one)] for one in known)
 
     def _pipeline(self) -> Pipeline:
-        return replace(self._graph.pipeline, function=trace(self._graph.pipeline.function))
+        return replace(self._graph._pipeline, function=trace(self._graph._pipeline.function))
 
 
 def is_unrolled(function: Any, nodes: Sequence[Node]) -> bool:
@@ -246,7 +246,7 @@ class RecordingMethods:
     """
 
     name: str
-    pipeline: Pipeline
+    _pipeline: Pipeline
     _variants: list[Variant]
     _refused: deque[str]
     _gave_up: deque[AbandonedWay]
@@ -285,7 +285,7 @@ class RecordingMethods:
     def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
         """Yield variants recorded in another form or key order, each with the call rebound to it."""
         yield from self._graph._alternative_calls.others(self._variants, args, kwargs)
-        if self._variants and not self.pipeline.same_framework:
+        if self._variants and not self._pipeline.same_framework:
             yield from calls_in_recorded_order(self._variants, args, kwargs)
 
     def _recording_guard(self) -> AbstractContextManager[Any]:
@@ -360,7 +360,7 @@ class RecordingMethods:
             # of its changes before it raises, so it is run once more to make them.
             except Exception as problem:
                 if not is_fault(problem):
-                    self.pipeline.fail_as_original(args, kwargs)
+                    self._pipeline.fail_as_original(args, kwargs)
                 raise
             # The variant is added before the error is raised, because ``load_weights`` finds the model
             # through it.
@@ -415,7 +415,7 @@ class RecordingMethods:
         if leaves is None:
             from .calling.mismatch import why_missed
 
-            why = why_missed(variant, args, kwargs, names=positional(self.pipeline.function))
+            why = why_missed(variant, args, kwargs, names=positional(self._pipeline.function))
             raise CallMismatch(
                 f"{self.name}: the call does not fit the graph just recorded from it ({why}); an argument "
                 "may change while it is read"
@@ -467,13 +467,13 @@ class RecordingMethods:
         is_called: True for a call that missed. If the graph has variants, the original's statements may
             then be traced.
         """
-        self.pipeline = self.pipeline.settled(args, kwargs)
+        self._pipeline = self._pipeline.settled(args, kwargs)
         args, kwargs = with_recorded_types(self._variants, args, kwargs)
         started = time.perf_counter()
         with (
             recording_lock,
             host_state_kept(),
-            self.pipeline.frontend.unrecorded(),
+            self._pipeline.frontend.unrecorded(),
             show_conversion(self.name),
         ):
             traced = (
@@ -481,15 +481,17 @@ class RecordingMethods:
                 if is_called and folds and self._variants
                 else None
             )
-            variant = traced or (self.pipeline if folds else self.pipeline.record_unrolled)(args, kwargs, why)
+            variant = traced or (self._pipeline if folds else self._pipeline.record_unrolled)(
+                args, kwargs, why
+            )
             nodes = (
                 variant.recording.graph.nodes
                 if folds and not self._variants and variant.recording is not None
                 else ()
             )
-            if len(nodes) > LONG and is_unrolled(self.pipeline.function, nodes):
+            if len(nodes) > LONG and is_unrolled(self._pipeline.function, nodes):
                 variant = self._with_statements_traced(args, kwargs, why) or variant
-            if self.pipeline.options.verify:
+            if self._pipeline.options.verify:
                 # A model without weights computes nothing that could be compared.
                 hold_back(variant)
                 require_weights([variant])
@@ -500,7 +502,7 @@ class RecordingMethods:
             known, taken = len(self._variants), time.perf_counter() - started
             log.info(
                 recording_message(
-                    self.name, self.pipeline.frontend.name, known, self._limit.options[0], variant, taken
+                    self.name, self._pipeline.frontend.name, known, self._limit.options[0], variant, taken
                 )
             )
         return variant
@@ -532,7 +534,7 @@ class RecordingMethods:
     ) -> str:
         from .calling.mismatch import why_missed
 
-        names = positional(self.pipeline.function)
+        names = positional(self._pipeline.function)
         return (
             "; ".join(
                 f"variant {i}: {why_missed(variant, args, kwargs, given, names)}"

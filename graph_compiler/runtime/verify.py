@@ -643,7 +643,7 @@ def _verify_variants(
     for variant in graph.variants:
         if variant.recording is None or not variant.recording.ranges and variant.why == "loaded":
             raise NotTraced(f"{graph.name} was loaded from a file: there is no original to verify it against")
-        verification = Verification(graph.name, graph.pipeline, variant, tolerance)
+        verification = Verification(graph.name, graph._pipeline, variant, tolerance)
         if args is None and kwargs is None:
             if not why_outdated(variant):
                 done.append(verification.run(runs, seed))
@@ -657,7 +657,7 @@ def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs
 
     Raise ``VerificationFailed`` if a result differs or only the graph raises.
     """
-    verification = Verification(graph.name, graph.pipeline, variant, Tolerance())
+    verification = Verification(graph.name, graph._pipeline, variant, Tolerance())
     verification.check_call(args, kwargs, 0)
     try:
         verification.run(1, 0)

@@ -85,7 +85,7 @@ def forwarded_attribute(graph: Any, name: str) -> Any:
     ``AttributeError``, as do names with a leading underscore and attributes of functions.
     """
     # ``copy`` and ``pickle`` look for attributes of an object before it has any.
-    original = vars(graph)["pipeline"].function if "pipeline" in vars(graph) else None
+    original = vars(graph)["_pipeline"].function if "_pipeline" in vars(graph) else None
     if name.startswith("_") or isinstance(original, _FUNCTIONS):
         raise AttributeError(f"{type(graph).__name__!r} object has no attribute {name!r}")
     item = getattr(original, name)
@@ -99,7 +99,7 @@ def forwarded_attribute(graph: Any, name: str) -> Any:
         and item.__self__ is original
         and entry_method(type(original)) is not None
     )
-    if is_method and getattr(graph.pipeline, "same_framework", False):
+    if is_method and getattr(graph._pipeline, "same_framework", False):
         return MethodType(item.__func__, _as_original(graph, original))
     raise AttributeError(
         f"{name} of the original {graph.name} would run that and not its graph, which has its plain "

@@ -25,7 +25,7 @@ _GROUPS = tuple(field.name for field in fields(StepState) if field.name not in (
 
 
 def save(plan: TrainingPlan, held: StepState, step: int, path: str | os.PathLike[str]) -> None:
-    target: Target = plan.graph.pipeline.target.target
+    target: Target = plan.graph._pipeline.target.target
     arrays = _arrays(plan, held)
     about = {
         "format": FORMAT,
@@ -53,7 +53,7 @@ def load(plan: TrainingPlan, like: StepState, path: str | os.PathLike[str]) -> t
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
-    target = plan.graph.pipeline.target.target
+    target = plan.graph._pipeline.target.target
     try:
         with path.open("rb") as file:
             about = _about(path, file)
@@ -170,7 +170,7 @@ def _read_arrays(path: Path, file: HashedFile, about: Mapping[str, Any], target:
 
 
 def _require_same(plan: TrainingPlan, like: StepState, about: Mapping[str, Any], path: Path) -> None:
-    found = {"target": plan.graph.pipeline.target.name, "optimizer": plan.optimizer_name}
+    found = {"target": plan.graph._pipeline.target.name, "optimizer": plan.optimizer_name}
     wrong = [
         f"its {name} is {about[name]}, and that of the state {own}"
         for name, own in found.items()

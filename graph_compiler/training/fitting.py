@@ -279,7 +279,7 @@ def _summand(state: TrainState, value: Any) -> Any:
     # A sum over an epoch loses digits in half precision, and booleans cannot be summed.
     if not any(name in str(value.dtype) for name in _NARROW_DTYPES):
         return value
-    derivatives = backend_of(state.graph.pipeline.target.name).derivatives()
+    derivatives = backend_of(state.graph._pipeline.target.name).derivatives()
     # Only targets with derivatives train.
     assert derivatives is not None
     return derivatives.cast(value, state.plan.engine.number(0.0))

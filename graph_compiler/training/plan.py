@@ -51,7 +51,7 @@ class BatchFlattener:
     """Flattens the batches of a graph. A batch that is like the previous one reuses its structure."""
 
     def __init__(self, graph: Graph) -> None:
-        self._graph, self._target = graph, graph.pipeline.target.target
+        self._graph, self._target = graph, graph._pipeline.target.target
         self._kinds = dict.fromkeys(self._target.array_types, type)
         self._last: tuple[list[Any], int, Tree] | None = None
 
@@ -300,7 +300,7 @@ class TrainingPlan:
                 f"the model {self.graph.name}",
                 (*args, *kwargs.values()),
                 "",
-                self.graph.pipeline.target.target,
+                self.graph._pipeline.target.target,
             ):
                 return self.graph._purely(
                     parameters, args, kwargs, key if draws else None, places or None, compiled

@@ -49,7 +49,7 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
     """Return ``graph`` with its matrix products in the dtype ``half``, or unchanged if ``half`` is None."""
     if half is None:
         return graph
-    pipeline: Any = graph.pipeline
+    pipeline: Any = graph._pipeline
     options = replace(pipeline.options, passes=(*pipeline.options.passes, half_products(half)))
     # The pass knows canonical operations only, so the recordings are lifted even in their own framework.
     return graph._written_by(replace(pipeline, same_framework=False, options=options))
@@ -86,7 +86,7 @@ def _copies_of(plan: TrainingPlan, group: Arrays, arrays: Arrays) -> Arrays:
 
 
 def _convert_parameters(plan: TrainingPlan, known: Arrays, parameters: Mapping[str, Any]) -> Arrays:
-    found = {name: plan.graph.pipeline.target.target.convert(array) for name, array in parameters.items()}
+    found = {name: plan.graph._pipeline.target.target.convert(array) for name, array in parameters.items()}
     wrong = [
         f"{name!r} is none of its parameters{nearest(name, list(known))}"
         for name in found
@@ -132,11 +132,11 @@ def create_state(
             "loss= is missing: a function of the outputs and the target, loss=lambda outputs, target: ..."
         )
     graph = with_precision(_graph_of(model, to, given), half)
-    target = graph.pipeline.target.name
+    target = graph._pipeline.target.name
     engine = _engine_of(target)
     make, name, own_rate = resolve_optimizer(optimizer, engine, target)
     rate = rate_of(schedule, own_rate, own_rate is not None or engine.has_rate(make))
-    framed = LossFunction(loss, graph.pipeline.frontend.name, target)
+    framed = LossFunction(loss, graph._pipeline.frontend.name, target)
     plan = TrainingPlan(
         graph, engine, make, name, rate, framed, accumulate, clip_norm, ema, is_scaled=half == "float16"
     )
@@ -165,7 +165,7 @@ def _graph_of(model: Any, to: str | None, given: ExampleInputs) -> Graph:
     if to is not None:
         _engine_of(backends.get(to).name)
     if isinstance(model, Graph):
-        graph = model if to is None or to == model.pipeline.target.name else model.to(to)
+        graph = model if to is None or to == model._pipeline.target.name else model.to(to)
     else:
         graph = compile(model, to=to, args=args, kwargs=kwargs, parameters=parameters)
     if not graph.variants and (args is not None or kwargs is not None):
@@ -175,7 +175,7 @@ def _graph_of(model: Any, to: str | None, given: ExampleInputs) -> Graph:
             f"{graph.name} is not recorded yet: give an example of its inputs, args=(x,), or call the graph "
             "once before"
         )
-    _engine_of(graph.pipeline.target.name)
+    _engine_of(graph._pipeline.target.name)
     with in_mode(graph, True):
         if (args is not None or kwargs is not None) and not any(
             variant.environment.holds() for variant in graph.variants
@@ -243,7 +243,7 @@ def _zeros(engine: Training, trained: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _state_array(graph: Graph, name: str, item: Any) -> Any:
-    array = graph.pipeline.target.target.convert(item)
+    array = graph._pipeline.target.target.convert(item)
     if array is None or isinstance(item, (bool, int, float)):
         raise NotCompilable(
             f"{graph.name} keeps {name} = {item!r} from call to call, which is no array, so that a compiled "
@@ -283,7 +283,7 @@ def _why_none(graph: Graph, names: Sequence[str]) -> str:
             f"the model itself keeps all of them from training, {', '.join(sorted(graph.frozen)[:3])} and so "
             "on: let it train some first"
         )
-    told: Any = graph.pipeline.frontend.where_parameters_are
+    told: Any = graph._pipeline.frontend.where_parameters_are
     return str(
         told
         or "arrays of numbers that its code refers to are constants; make those that are to be trained "
@@ -554,7 +554,7 @@ class TrainState:
     def __repr__(self) -> str:
         graph, held = self.plan.graph, self.held
         known = len(held.trained) + len(held.fixed)
-        target = graph.pipeline.target.name
+        target = graph._pipeline.target.name
         return (
             f"<TrainState of {graph.name} in {target}: step {self.step}, {len(held.trained)} of {known} "
             "parameters trained>"

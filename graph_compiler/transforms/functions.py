@@ -166,7 +166,7 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def targets_called(function: Any) -> list[str]:
-    pipelines: list[Any] = [graph.pipeline for graph in called_graphs(function)]
+    pipelines: list[Any] = [graph._pipeline for graph in called_graphs(function)]
     return list(dict.fromkeys(one.target.name for one in pipelines if not isinstance(one, DeferredPipeline)))
 
 
@@ -192,10 +192,10 @@ def _recorded_for_derivatives(
     Results are converted back to arrays of ``framework``.
     """
     written = lazy_graph(function, framework, default_framework())
-    derivatives = backend_of(written.pipeline.target.name).derivatives()
+    derivatives = backend_of(written._pipeline.target.name).derivatives()
     assert derivatives is not None
     record_first(written, args, kwargs)
-    target, prepare = written.pipeline.target.name, functools.partial(record_first, written)
+    target, prepare = written._pipeline.target.name, functools.partial(record_first, written)
     hand_back = converter_to(written, framework)
     return Function(
         written,
@@ -214,7 +214,7 @@ def _number_conversion(graph: Graph | None) -> Callable[[Any], Any]:
     If the source framework has no derivatives (NumPy), floats and complex numbers become NumPy arrays of
     float64 and complex128. Otherwise, or if the source is unknown, numbers are returned unchanged.
     """
-    pipeline: Any = None if graph is None else graph.pipeline
+    pipeline: Any = None if graph is None else graph._pipeline
     source = None if pipeline is None or isinstance(pipeline, DeferredPipeline) else pipeline.frontend.name
     has_own = source is None or source not in backends.known() or backend_of(source).derivatives() is not None
     return (lambda item: item) if has_own else _to_64_bits
@@ -228,7 +228,7 @@ def _to_64_bits(item: Any) -> Any:
 
 def converter_to(graph: Graph, framework: str) -> Callable[[Any], Any]:
     """Return a function that converts the arrays in a result of ``graph`` to arrays of ``framework``."""
-    target, own = backend_of(graph.pipeline.target.name), backend_of(framework).target
+    target, own = backend_of(graph._pipeline.target.name), backend_of(framework).target
     return functools.partial(
         map_structure,
         lambda item: own.convert(target.target.to_numpy(item)) if _is_array(target, item) else item,
@@ -318,7 +318,7 @@ def target_of(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> st
 
     A graph whose pipeline waits for its first call is resolved for these arguments.
     """
-    pipeline: Any = graph.pipeline
+    pipeline: Any = graph._pipeline
     found: str = (
         pipeline.settled(args, kwargs) if isinstance(pipeline, DeferredPipeline) else pipeline
     ).target.name
@@ -335,7 +335,9 @@ def where(function: Any) -> str:
     if isinstance(function, (FunctionWrapper, BoundRule)):
         return where(function.function if isinstance(function, FunctionWrapper) else function.inner.call)
     graph = graph_of(function)
-    return place_of(function if graph is None or not graph.pipeline.has_original else graph.pipeline.function)
+    return place_of(
+        function if graph is None or not graph._pipeline.has_original else graph._pipeline.function
+    )
 
 
 def default_framework() -> str:

@@ -104,7 +104,7 @@ def synthetic_arguments(transformed: Transformed) -> Arguments:
             f"{transformed.__name__}.verify(): nothing is recorded that tells its arguments; pass some, as "
             "to a call of it"
         )
-    args, kwargs = synthetic_call(variant, graph.pipeline.frontend.reference)
+    args, kwargs = synthetic_call(variant, graph._pipeline.frontend.reference)
     return ((graph.parameters,) if function is not graph else ()) + args, kwargs
 
 

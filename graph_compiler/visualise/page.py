@@ -426,11 +426,11 @@ _SCRIPTS = ("model.js", "layout.js", "drawing.js", "panel.js", "page.js")
 
 
 def html(graph: Graph) -> str:
-    frontend = graph.pipeline.frontend.name
+    frontend = graph._pipeline.frontend.name
     data = {
         "name": graph.name,
         "from": frontend,
-        "to": graph.pipeline.target.name,
+        "to": graph._pipeline.target.name,
         "variants": [describe(variant) for variant in graph.variants],
     }
     scripts = "\n".join(_asset(name) for name in _SCRIPTS)

@@ -252,7 +252,7 @@ def rows_of(graph: Graph, variant: Variant) -> list[ModuleRow]:
         )
         shapes = outputs.get(path, ())
         depth = path.count(".") + 1 if path else 0
-        kind = _kind_of(graph.pipeline.function, path)
+        kind = _kind_of(graph._pipeline.function, path)
         rows.append(
             ModuleRow(
                 path,
@@ -315,7 +315,7 @@ def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] |
     recorded = variant.recording.graph if variant.recording is not None else variant.graph
     try:
         canonical = (
-            recorded if recorded.dialect == "canonical" else graph.pipeline.frontend.lift_graph(recorded)
+            recorded if recorded.dialect == "canonical" else graph._pipeline.frontend.lift_graph(recorded)
         )
     except UnsupportedOperation:
         return None
@@ -418,7 +418,7 @@ class Summary:
         variant = graph.variants[number]
         self.name, self.depth = graph.name, depth
         self.rows: Sequence[ModuleRow] = tuple(rows_of(graph, variant))
-        source, target = graph.pipeline.frontend.name, graph.pipeline.target.name
+        source, target = graph._pipeline.frontend.name, graph._pipeline.target.name
         inputs = (
             ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in variant.graph.inputs)
             or "no arrays"

@@ -353,7 +353,7 @@ def test_problems_are_json_too(folder: Path) -> None:
 def test_a_wrong_graph_does_not_pass(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(function: Any, **options: Any) -> Any:
         graph = right(lambda x: function(x * 1.01), **options)
-        graph.pipeline.function = function
+        graph._pipeline.function = function
         return graph
 
     right = sources.api.compile

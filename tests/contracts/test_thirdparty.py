@@ -55,7 +55,7 @@ assert "np.tanh" in graph.source
     "from the toy frontend to the toy backend": TOY
     + """
 graph = graph_compiler.transpile(function, to="toy_lists", args=(drawn(4, 3), drawn(1)))
-check(graph, graph.pipeline.target.target.to_numpy)
+check(graph, graph._pipeline.target.target.to_numpy)
 assert "tl.tanh(" in graph.source and type(graph(drawn(2, 3), drawn(1))["y"]).__module__ == "toy_lists"
 graph.verify()
 weight = toy_arrays.Array([[1, 1], [1, 1], [1, 1]])
@@ -69,7 +69,7 @@ model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Lin
 graph = graph_compiler.transpile(model, to="toy_lists", args=(torch.randn(5, 3),))
 for rows in (2, 7):
     x = torch.randn(rows, 3)
-    np.testing.assert_allclose(graph.pipeline.target.target.to_numpy(graph(x)), model(x).detach().numpy(), rtol=1e-5)
+    np.testing.assert_allclose(graph._pipeline.target.target.to_numpy(graph(x)), model(x).detach().numpy(), rtol=1e-5)
 assert len(graph.variants) == 1
 assert list(frontends.known()) == list(frontends.own)  # torch was told without a look at the entry points of frontends
 """,
@@ -89,7 +89,7 @@ graph = graph_compiler.transpile(function, to="toy_lists", args=(drawn(4, 3), dr
 with tempfile.TemporaryDirectory() as folder:
     graph.save(os.path.join(folder, "graph.zip"))
     again = graph_compiler.load(os.path.join(folder, "graph.zip"))
-check(again, graph.pipeline.target.target.to_numpy)
+check(again, graph._pipeline.target.target.to_numpy)
 """,
     "a backend that is not finished": """
 from graph_compiler.errors import InvalidRegistration

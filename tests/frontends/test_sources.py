@@ -197,7 +197,7 @@ def test_first_call_tells() -> None:
     graph = graph_compiler.compile(plain)
     assert "not called yet" in repr(graph)
     assert torch.equal(graph(torch.ones(2)), torch.full((2,), 2.0))
-    assert graph.pipeline.frontend.name == "torch"
+    assert graph._pipeline.frontend.name == "torch"
 
 
 def test_lazy_graph_of_unknown_source_has_a_target() -> None:

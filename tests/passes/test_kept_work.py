@@ -22,7 +22,7 @@ from graph_compiler.passes.cleanup.redundancy import cse  # noqa: E402
 
 def calls_of(graph: Any, name: str) -> int:
     return int(
-        sum(count for call, count in graph.function_frequencies().items() if call.endswith(f".{name}"))
+        sum(count for call, count in graph.program.count_operations().items() if call.endswith(f".{name}"))
     )
 
 

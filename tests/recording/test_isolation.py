@@ -174,7 +174,7 @@ def test_a_recording_inside_is_not_seen_by_the_outer_one() -> None:
         graph_compiler.compile(lambda z: z.sin().cos(), args=(x,), verify=True)
         return x + 1
 
-    assert graph_compiler.compile(outer, args=(torch.ones(2),)).function_frequencies() == {
+    assert graph_compiler.compile(outer, args=(torch.ones(2),)).program.count_operations() == {
         "torch.Tensor.add": 1
     }
 
@@ -318,7 +318,7 @@ def test_random_numbers_of_other_threads(to: str) -> None:
         for _ in range(5):
             graph = graph_compiler.compile(lambda x: (x.sin() * 2).cumsum(0), to=to, args=(torch.ones(2),))
             assert_same(graph(torch.ones(3)), (torch.ones(3).sin() * 2).cumsum(0))
-            assert not any("seed" in op for op in graph.function_frequencies())
+            assert not any("seed" in op for op in graph.program.count_operations())
     finally:
         stop.set()
         thread.join()

@@ -14,9 +14,9 @@ from graph_compiler.runtime import overloads as declared
 
 HERE = Path(__file__).parent / "typing"
 PUBLIC = {
-    "add_variant", "as_module", "constants", "eval", "explain", "frozen", "function_frequencies", "functional", "gave_up", "guards",
-    "list_missing", "load_weights", "name", "parameters", "pipeline", "program", "save", "seed", "show", "source", "state", "summary", "to",
-    "to_networkx", "to_source", "train", "trained", "variants", "verify", "with_passes",
+    "add_variant", "as_module", "eval", "explain", "frozen", "functional", "gave_up", "guards", "list_missing", "load_weights", "name",
+    "parameters", "program", "save", "seed", "show", "source", "state", "summary", "to", "to_source", "train", "trained", "variants",
+    "verify", "with_passes",
 }  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def test_operations_are_counted_once_and_the_same_everywhere() -> None:
 
     graph = graph_compiler.compile(steps, to="numpy", args=(np.ones((3, 3)),))
     count = graph.summary().total.operations
-    assert sum(graph.function_frequencies().values()) == count > len(graph.program.nodes)
+    assert sum(graph.program.count_operations().values()) == count > len(graph.program.nodes)
     assert f"{count} operations" in repr(graph.variants[0])
     assert (
         f", {count} operations." in graph.source

@@ -126,7 +126,7 @@ def test_frozen_weights_are_constants(to: str) -> None:
     graph, expected = graph_compiler.compile(module, to=to, freeze=True, args=(x,)), module(x)
     with torch.no_grad():
         module.layers[0].weight.zero_()
-    assert not graph.parameters and graph.constants
+    assert not graph.parameters and graph.variants[0].constants
     torch.testing.assert_close(torch.tensor(numbers(graph(x))), expected)
 
 
@@ -135,7 +135,7 @@ def test_freezing_folds() -> None:
     frozen = graph_compiler.compile(
         lambda x: x @ (weight.weight.T * 2).exp(), freeze=True, args=(torch.ones(1, 2),)
     )
-    assert sum(frozen.function_frequencies().values()) == 1
+    assert sum(frozen.program.count_operations().values()) == 1
 
 
 # ---------------------------------------------------------------------------------- a graph as something else
@@ -218,7 +218,6 @@ def test_what_is_missing_is_listed() -> None:
         "save",
         "to",
         "list_missing",
-        "function_frequencies",
         "state",
         "as_module",
         "train",

@@ -406,7 +406,7 @@ def test_a_graph_for_another_framework_stands_in_its_functions_as_a_pure_one(to:
     model = torch.nn.Linear(3, 2)
     graph = graph_compiler.transpile(model, to=to, args=(torch.ones(2, 3),))
     rows = np.linspace(-1, 1, 15, dtype="float32").reshape(5, 3)
-    given = graph.pipeline.target.target.convert(rows)
+    given = graph._pipeline.target.target.convert(rows)
     outer = graph_compiler.transpile(
         lambda parameters, x: graph.functional(parameters, x) + 1,
         source=to,

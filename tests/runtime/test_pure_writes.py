@@ -73,7 +73,7 @@ def test_writes_are_state(name: str, to: str) -> None:
         function, source="torch", to=to, args=tuple(torch.zeros(2) for _ in args)
     )
     total.zero_()
-    given = [graph.pipeline.target.target.convert(array.clone()) for array in args]
+    given = [graph._pipeline.target.target.convert(array.clone()) for array in args]
     before = [as_numpy(array).copy() for array in (*given, *graph.parameters.values(), total)]
     result, state = graph.functional(graph.parameters, *given)
     np.testing.assert_allclose(as_numpy(result), wanted)

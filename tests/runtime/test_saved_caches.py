@@ -151,4 +151,4 @@ def test_updates_that_no_graph_makes_are_refused(name: str, tmp_path: Path) -> N
         data = json.loads(archive.read("graph.json"))
     HOSTILE[name](data["variants"][0])
     with pytest.raises(InvalidFile):
-        graphs_of(data, {}, graph.pipeline.frontend, graph.pipeline.target)
+        graphs_of(data, {}, graph._pipeline.frontend, graph._pipeline.target)

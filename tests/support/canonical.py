@@ -18,7 +18,7 @@ def lifted(graph: Any) -> Any:
 
     The graph is changed in place.
     """
-    pipeline = graph.pipeline
+    pipeline = graph._pipeline
     if isinstance(pipeline, DeferredPipeline):
         settle = pipeline.settle
         pipeline.settle = lambda args, kwargs: _raising(settle(args, kwargs))

@@ -102,7 +102,7 @@ def in_torch(cls: Any, options: dict[str, Any]) -> list[dict[str, Any]]:
 
 def in_target(to: str, optimizer: Any, **options: Any) -> list[dict[str, Any]]:
     state = training.TrainState.create(graph(to), optimizer, loss=lambda y, target: y, **options)
-    native, found = graph(to).pipeline.target.target, []
+    native, found = graph(to)._pipeline.target.target, []
     for given in gradients():
         state = training.apply_gradients(
             state, {name: native.convert(array) for name, array in given.items()}
@@ -167,7 +167,7 @@ def test_gradients_of_float16_are_clipped_by_a_norm_above_its_range(to: str) -> 
     )
     rule = training.optimizer("sgd", learning_rate=1.0)
     state = training.TrainState.create(half, rule, loss=lambda y, target: y, clip_norm=0.5)
-    native = half.pipeline.target.target
+    native = half._pipeline.target.target
     before = {name: native.to_numpy(array).copy() for name, array in state.parameters.items()}
     given = {name: np.full(array.shape, 4e4, "float16") for name, array in before.items()}
     state = training.apply_gradients(state, {name: native.convert(array) for name, array in given.items()})

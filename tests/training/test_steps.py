@@ -62,7 +62,7 @@ def graph(to: str, dropout: float = 0.0) -> Any:
 
 
 def elements(state: Any, arrays: Any) -> dict[str, Any]:
-    native = state.graph.pipeline.target.target
+    native = state.graph._pipeline.target.target
     return {name: np.array(native.to_numpy(array)) for name, array in arrays.items()}
 
 

@@ -66,7 +66,7 @@ def test_vector_mode_and_second_order(to: str) -> None:
 
 
 def native(graph: Any, array: Any) -> Any:
-    return graph.pipeline.target.target.convert(array)
+    return graph._pipeline.target.target.convert(array)
 
 
 @pytest.mark.parametrize("to", TARGETS)

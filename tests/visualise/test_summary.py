@@ -249,7 +249,7 @@ def test_what_blocks_do_counts_as_often_as_they_are_run() -> None:
     ]
     assert [total.multiply_adds for total in totals] == [5 * 3 * 3, 5 * 3 * 3, None]
     graph = graph_compiler.compile(scanned, to="numpy", args=given)
-    assert graph.summary().total.operations == sum(graph.function_frequencies().values())
+    assert graph.summary().total.operations == sum(graph.program.count_operations().values())
     assert f"{graph.summary().total.operations} operations" in graph.explain()
 
 

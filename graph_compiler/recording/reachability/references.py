@@ -57,7 +57,7 @@ def original_of(item: Any) -> Any:
     # A graph of a graph has an original that is compiled itself.
     while (
         module_of(type(item)).startswith(_OWN)
-        and (pipeline := getattr(item, "__dict__", {}).get("pipeline")) is not None
+        and (pipeline := getattr(item, "__dict__", {}).get("_pipeline")) is not None
         and pipeline.has_original
     ):
         item = pipeline.function

@@ -267,7 +267,7 @@ class AlternativeCalls:
 
     @functools.cached_property
     def binding(self) -> ArgumentBinding | None:
-        return ArgumentBinding.of(self._graph.pipeline.function, self._static)
+        return ArgumentBinding.of(self._graph._pipeline.function, self._static)
 
     def others(
         self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -277,7 +277,7 @@ class AlternativeCalls:
         Variants to which the call cannot be rebound are skipped. Yield nothing if the parameters of the
         original are unknown, or if it has hooks, which see the arguments as they are passed.
         """
-        binding = None if not variants or has_hooks(self._graph.pipeline.function) else self.binding
+        binding = None if not variants or has_hooks(self._graph._pipeline.function) else self.binding
         if binding is None:
             return
         given, rebound = (len(args), set(kwargs)), dict[ArgumentForm, Union[Call, None]]()

@@ -32,7 +32,7 @@ def call_nested(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     Raise ``TracingError`` if the call changes state that the recording does not track, and
     ``CallMismatch`` if the graph, written for the recorded framework, needs a random key.
     """
-    pipeline = graph.pipeline.settled(args, kwargs)
+    pipeline = graph._pipeline.settled(args, kwargs)
     framework = active.framework
     if framework is None or not _is_foreign(pipeline, framework, args, kwargs):
         return pipeline.call_within(args, kwargs)
@@ -167,7 +167,7 @@ def run_any_traced(
 
 
 def tracer_of(graph: Graph) -> Tracer | None:
-    target = getattr(graph.pipeline, "target", None)
+    target = getattr(graph._pipeline, "target", None)
     return None if target is None else target.target.tracer
 
 

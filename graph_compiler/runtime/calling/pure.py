@@ -253,7 +253,7 @@ def call_as_module(
         try:
             return run()
         except GuardFailed as problem:
-            if not graph.pipeline.has_original:
+            if not graph._pipeline.has_original:
                 raise
             if is_traced:
                 raise GuardFailed(
@@ -278,11 +278,11 @@ def _variant_like(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _record_like(graph: Graph, variant: Variant) -> None:
-    if variant.recording is not None and graph.pipeline.has_original:
+    if variant.recording is not None and graph._pipeline.has_original:
         # Arrays that a recording stores outlive the trace, so they must not be tracers.
         with variant.target.untraced():
             graph.add_variant(
-                *synthetic_call(variant, graph.pipeline.frontend.reference),
+                *synthetic_call(variant, graph._pipeline.frontend.reference),
                 "called as a module in another mode",
             )
 

@@ -52,7 +52,7 @@ def _owners(graph: Graph) -> list[Any]:
             f"{graph.name}: nothing is recorded yet; pass args= or kwargs=, or call the graph once, before "
             "load_weights"
         )
-    if not graph.pipeline.has_original or None in found:
+    if not graph._pipeline.has_original or None in found:
         raise NotTraced(f"{graph.name}: there is no model behind this graph that could be given weights")
     return found
 

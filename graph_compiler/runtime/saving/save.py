@@ -56,7 +56,7 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
     # variant that fits. So the variants that hold now come first.
     variants = sorted(graph.variants, key=lambda variant: not variant.environment.holds())
     for number, variant in enumerate(variants):
-        encoder = Encoder(variant.graph, graph.pipeline.frontend.files.spell)
+        encoder = Encoder(variant.graph, graph._pipeline.frontend.files.spell)
         bodies.append(
             {**encoder.graph_json(), "updates": updates_to_json(variant.graph.state.updates, encoder.item)}
         )
@@ -66,7 +66,7 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
         "format": FORMAT,
         "version": VERSION,
         "name": named(graph.name),
-        "source": graph.pipeline.frontend.name,
+        "source": graph._pipeline.frontend.name,
         "target": target.name,
     }
     text = json.dumps(
@@ -80,7 +80,7 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
             if graph._statics is not None
             else None,
             "signature": binding_to_json(
-                None if has_hooks(graph.pipeline.function) else graph._alternative_calls.binding
+                None if has_hooks(graph._pipeline.function) else graph._alternative_calls.binding
             ),
             "array_shapes": {name: list(a.shape) for name, a in arrays.items()},
             "variants": bodies,
@@ -115,7 +115,7 @@ def _read_back(graph: Graph, text: bytes, arrays: Mapping[str, Any]) -> None:
     for name, dtype in dtypes.items():
         require_encoding(name, dtype)
     try:
-        require_readable(text, arrays, dtypes, graph.pipeline.frontend, graph.pipeline.target)
+        require_readable(text, arrays, dtypes, graph._pipeline.frontend, graph._pipeline.target)
     except GraphCompilerError as problem:
         raise InvalidFile(
             f"{graph.name} cannot be saved, for it could not be loaded again: {type(problem).__name__}: "

@@ -41,7 +41,7 @@ def graph_for(function: Any, target: str) -> Any:
     graph = graph_compiler.transpile(
         function, source="numpy", to="numpy" if target == "canonical" else target
     )
-    graph.pipeline.same_framework = target == "numpy"
+    graph._pipeline.same_framework = target == "numpy"
     return graph
 
 

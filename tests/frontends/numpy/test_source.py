@@ -163,7 +163,7 @@ def test_kinds_of_arguments() -> None:
 def test_source_is_told_by_the_arguments() -> None:
     graph = graph_compiler.compile(lambda x: (x + 1).sum(), args=(X,))
     assert isinstance(graph(X), np.float64)
-    assert graph.pipeline.frontend.name == "numpy"
+    assert graph._pipeline.frontend.name == "numpy"
 
 
 def test_lazy_graph_settles_at_the_first_call() -> None:
