@@ -87,25 +87,36 @@ class _Active:
         self.anywhere = 0
         self._here = threading.local()
         self._lock = threading.Lock()
+        self._tokens: set[object] = set()
 
     @property
     def recording(self) -> bool:
-        return getattr(self._here, "depth", 0) > 0
-
-    def change(self, by: int) -> None:
-        with self._lock:
-            # Threads change the count at the same time, and ``+=`` is not atomic.
-            self.anywhere += by
-        self._here.depth = getattr(self._here, "depth", 0) + by
+        return bool(self._frameworks)
 
     @property
     def framework(self) -> str | None:
-        found: str | None = getattr(self._here, "framework", None)
+        return self._frameworks[-1] if self._frameworks else None
+
+    @property
+    def _frameworks(self) -> tuple[str | None, ...]:
+        found: tuple[str | None, ...] = getattr(self._here, "frameworks", ())
         return found
 
-    @framework.setter
-    def framework(self, name: str | None) -> None:
-        self._here.framework = name
+    @contextmanager
+    def opened(self, framework: str | None) -> Iterator[None]:
+        token, before = object(), self._frameworks
+        # An interrupt may come between any two statements, so the end undoes a half of the begin, too.
+        try:
+            with self._lock:
+                self._tokens.add(token)
+                self.anywhere = len(self._tokens)
+            self._here.frameworks = (*before, framework)
+            yield
+        finally:
+            self._here.frameworks = before
+            with self._lock:
+                self._tokens.discard(token)
+                self.anywhere = len(self._tokens)
 
     def knows(self, item: Any) -> bool:
         """Return True if the container ``item`` is in the snapshot of this thread's innermost recording."""
@@ -128,11 +139,6 @@ active = _Active()
 @contextmanager
 def recording(framework: str | None = None) -> Iterator[None]:
     """Mark this thread as recording a function of ``framework`` inside the block, without taking the lock."""
-    active.change(+1)
     # A function of one framework may be recorded inside a recording of another one.
-    before, active.framework = active.framework, framework
-    try:
+    with active.opened(framework):
         yield
-    finally:
-        active.framework = before
-        active.change(-1)

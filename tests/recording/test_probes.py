@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 
 from graph_compiler.errors import TracingError
+from graph_compiler.recording.lock import active, recording
 from graph_compiler.recording.patches import (
     Patch,
     PatchSet,
     Session,
     assume_result,
     note_call,
+    patch,
     patching,
     refuse_call,
     replace_call,
@@ -107,6 +109,38 @@ def test_nothing_stays_behind_an_exception(library: ModuleType) -> None:
         assert space == {"len": max} and library.other == 1
         raise KeyError
     assert space == {} and not hasattr(library, "other")
+
+
+@pytest.mark.parametrize("point", ["set_all", "_resumed"])
+def test_nothing_stays_behind_an_interrupt_of_the_installation(
+    library: ModuleType, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, probes, original = dict(vars(library)), _probes(library), getattr(patch, point)
+
+    def interrupted(*args: Any) -> Any:
+        monkeypatch.setattr(patch, point, original)
+        original(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(patch, point, interrupted)
+    with pytest.raises(KeyboardInterrupt), patching(probes, Session()):
+        pass
+    assert dict(vars(library)) == before
+    with patching(probes, Session()):
+        assert dict(vars(library)) != before
+    assert dict(vars(library)) == before
+
+
+def test_an_interrupted_recording_is_not_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(set[object]):
+        def add(self, item: object) -> None:
+            super().add(item)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(active, "_tokens", Interrupted())
+    with pytest.raises(KeyboardInterrupt), recording("torch"):
+        pass
+    assert not active.anywhere and not active.recording
 
 
 def test_of_nested_sessions_all_are_told_and_the_innermost_answers(library: ModuleType) -> None:

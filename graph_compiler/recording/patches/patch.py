@@ -224,6 +224,7 @@ class PatchSet:
         self._here = threading.local()
         self._lock = threading.Lock()
         self._open: tuple[Session, ...] = _NO_SESSIONS
+        self._are_installed = False
 
     def here(self) -> tuple[Session, ...]:
         sessions: tuple[Session, ...] = getattr(self._here, "sessions", _NO_SESSIONS)
@@ -238,14 +239,18 @@ class PatchSet:
 
         The first open session of all threads installs the shims, and the last one to end removes them.
         """
-        with self._lock:
-            if not self._open:
-                self._make_shims()
-                set_all(self._shims)
-            self._open = (*self._open, session)
         before = getattr(self._here, "sessions", _NO_SESSIONS)
-        self._here.sessions = (*self.here(), session)
+        # An interrupt may come between any two statements, so the end undoes a half of the begin, too.
         try:
+            with self._lock:
+                if not self._open:
+                    # The end of an earlier session may have been interrupted.
+                    self._remove_shims()
+                    self._make_shims()
+                    self._are_installed = True
+                    set_all(self._shims)
+                self._open = (*self._open, session)
+            self._here.sessions = (*self.here(), session)
             with _resumed(session):
                 yield
         finally:
@@ -253,7 +258,12 @@ class PatchSet:
             with self._lock:
                 self._open = tuple(one for one in self._open if one is not session)
                 if not self._open:
-                    set_all(self._before)
+                    self._remove_shims()
+
+    def _remove_shims(self) -> None:
+        if self._are_installed:
+            set_all(self._before)
+            self._are_installed = False
 
     def _make_shims(self) -> None:
         """Make the shims, unless the originals are those for which shims were made before."""
@@ -267,11 +277,10 @@ class PatchSet:
             for row, item in zip(self._rows, found)
         )
         shims = [row.kind(row, self, item) for row, item in zip(self._rows, inherited)]
-        self._originals, self._by_original = (
-            found,
-            {id(item): shim for item, shim in zip(found, shims) if item is not NOTHING},
-        )
         self._shims, self._before = self._held(shims), self._held(found)
+        self._by_original = {id(item): shim for item, shim in zip(found, shims) if item is not NOTHING}
+        # Set last, so that an interrupt before leaves nothing that is taken for made.
+        self._originals = found
 
     def _held(self, items: Iterable[Any]) -> ItemsByOwner:
         return group_by_owner((row.owner, row.name, item) for row, item in zip(self._rows, items))
