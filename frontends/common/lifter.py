@@ -169,6 +169,10 @@ def _of_signature(function: Callable[..., Any]) -> tuple[tuple[str, ...], str]:
     return named, next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
 
 
+def _viewed(node: Node, view: Value) -> Value:
+    return node.views[node.outputs.index(view)]
+
+
 _KNOWN = frozenset({*DTYPES, "generator"})
 
 
@@ -358,7 +362,13 @@ class Lifter:
     def _derive(self, view: Value) -> None:
         node = self._maker(view)
         assert node is not None
-        self._bind(node, self._call(node), only=view)
+        if node.regions:
+            self._hold(view, self._with_gradient_of(self.held[view], self.read(_viewed(node, view))))
+        else:
+            self._bind(node, self._call(node), only=view)
+
+    def _with_gradient_of(self, source: Any, elements: Any) -> Any:
+        return self.b.with_gradient(elements, source, self.b.ones(shape=source.shape, dtype=source.dtype))
 
     def write(self, value: Value, new: Any, aside: bool = False) -> None:
         """Set the canonical value of ``value`` to ``new``, and update the owner of its memory.
@@ -369,9 +379,7 @@ class Lifter:
         before = self.read(base)
         self.held[base] = new if base is value else write_through(self.b, before, self._chain(value), new)
         if aside:
-            self.held[base] = self.b.with_gradient(
-                self.held[base], before, self.b.ones(shape=before.shape, dtype=before.dtype)
-            )
+            self.held[base] = self._with_gradient_of(before, self.held[base])
             new = self.held[base] if base is value else new
         self.written[base] = self.written.get(base, 0) + 1
         self.held[value] = new
@@ -386,8 +394,10 @@ class Lifter:
         while self.aliases.base_of(view) is not view:
             node = self._maker(view)
             assert node is not None
-            viewed = node.views[node.outputs.index(view)]
-            chain.append(self._replay(node, view, viewed))
+            viewed = _viewed(node, view)
+            # A derivative rule with a view as its result leaves the elements as they are.
+            if not node.regions:
+                chain.append(self._replay(node, view, viewed))
             view = viewed
         return chain[::-1]
 

@@ -10,9 +10,10 @@ import functools
 import re
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -42,19 +43,38 @@ from .trace import Trace
 REFUSE_GRADIENT = "torch.ops.graph_compiler.refuse_gradient"
 
 
+class Memory(Enum):
+    """Memory of the result of ``refuse_gradient``.
+
+    OWN: a copy of the first argument.
+    VIEW: a view of the first argument.
+    ARGUMENT: the first argument itself.
+    """
+
+    OWN = "own"
+    VIEW = "view"
+    ARGUMENT = "argument"
+
+
 class _RefuseGradient(torch.autograd.Function):
-    """Copy of the first argument. Raises ``GradientRefused`` if a backward pass has a gradient for it."""
+    """The first argument. Raises ``GradientRefused`` if a backward pass has a gradient for it.
+
+    The third argument is the ``Memory`` of the result.
+    """
 
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(value: Any, message: str, *sources: Any) -> Any:
-        return value.clone()
+    def forward(value: Any, message: str, memory: Memory, *sources: Any) -> Any:
+        # torch makes a view of an argument that is returned, unless it is marked as dirty.
+        return value.clone() if memory is Memory.OWN else value
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.set_materialize_grads(False)
         ctx.message, ctx.count = inputs[1], len(inputs)
+        if inputs[2] is Memory.ARGUMENT:
+            ctx.mark_dirty(inputs[0])
 
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> Any:
@@ -63,15 +83,15 @@ class _RefuseGradient(torch.autograd.Function):
         return (None,) * ctx.count
 
 
-def _refuse_gradient(value: Any, sources: Sequence[Any], message: str) -> Any:
+def _refuse_gradient(value: Any, sources: Sequence[Any], message: str, memory: str = "own") -> Any:
     if not (torch.is_grad_enabled() and any(source.requires_grad for source in (value, *sources))):
         return value.detach()
-    return _RefuseGradient.apply(value, message, *sources)
+    return _RefuseGradient.apply(value, message, Memory(memory), *sources)
 
 
 # The operator exists as long as this object.
 _library = torch.library.Library("graph_compiler", "DEF")
-_library.define("refuse_gradient(Tensor value, Tensor[] sources, str message) -> Tensor")
+_library.define("refuse_gradient(Tensor value, Tensor[] sources, str message, str memory='own') -> Tensor")
 _library.impl("refuse_gradient", _refuse_gradient, "CompositeImplicitAutograd")
 
 
@@ -144,17 +164,26 @@ class RecordedRule:
         if not self.sources:
             raise TracingError("a rule that gives no gradient")
 
-    def add(self, capture: Trace, name: str, forward: set[Value]) -> tuple[Value, ...]:
+    def add(self, capture: GradientTrace, name: str, forward: Sequence[Node]) -> tuple[Value, ...]:
         """Add a ``custom_derivative`` node and return its outputs, which equal the results.
 
-        ``forward`` are the values that the function's ``forward`` computed. The rule reads them detached,
-        as in torch.
+        ``forward`` are the calls of the function's ``forward``. The rule reads what they computed detached,
+        as in torch. The output for a result that is a view shares the memory of that result.
         """
         recorder, origin = capture.recorder, capture.here()
-        kept = [value for value in self._read() if value in forward and value not in self.results]
+        made = {value for node in forward for value in node.outputs}
+        written = {recorder.base_of(value) for node in forward for value in node.writes}
+        kept = [value for value in self._read() if value in made and value not in self.results]
+        # The memory of a source without a gradient now has what the function wrote, which has one.
+        sources = [
+            _detached(capture, value, origin)
+            if recorder.base_of(value) in written and not capture.history.is_differentiable(value)
+            else value
+            for value in self.sources
+        ]
         operands = [
             *(_detached(capture, value, origin) for value in self.results),
-            *self.sources,
+            *sources,
             *(_detached(capture, value, origin) for value in kept),
         ]
         given = [Value(value.name, value.spec) for value in self.results]
@@ -170,7 +199,12 @@ class RecordedRule:
         places = tuple(range(len(given), len(given) + len(self.sources)))
         outputs = tuple(Value(value.name, value.spec) for value in self.results)
         params = {"kind": "vjp", "differentiated": places, "residuals": 0}
-        record = CallRecord("custom_derivative", result=outputs)
+        views = {
+            place: operands[place]
+            for place, value in enumerate(self.results)
+            if recorder.base_of(value) is not value
+        }
+        record = CallRecord("custom_derivative", result=outputs, views=views)
         recorder.add_call(
             "custom_derivative", (*operands, *captured), params, origin, outputs, record, regions
         )
@@ -211,7 +245,12 @@ def _reduce_gradient(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
 def _detached(capture: Trace, value: Value, origin: Any) -> Value:
     made = Value(value.name, value.spec)
     capture.recorder.add_call(
-        "torch.Tensor.detach", (value,), {}, origin, (made,), CallRecord("detach", result=made)
+        "torch.Tensor.detach",
+        (value,),
+        {},
+        origin,
+        (made,),
+        CallRecord("detach", result=made, views={0: value}),
     )
     return made
 
@@ -244,8 +283,6 @@ class GradientRules:
         self.is_following = False
         # Number of rules that are being recorded inside of each other.
         self._depth = 0
-        # Values that share storage with a value that is not known to be their base.
-        self._untouchable: set[Value] = set()
 
     @contextmanager
     def seen(self) -> Iterator[None]:
@@ -424,7 +461,6 @@ class GradientRules:
         )
         if why:
             self.refuse(ruled, sources, f"the rule of {cls.__name__}", why=why)
-        self._untouchable.update(self.capture.recorder.base_of(self.capture.value(item)) for item in written)
 
     # ------------------------------------------------------------------------------ rules of any kind
     def follow(
@@ -468,9 +504,8 @@ class GradientRules:
         if recorded is None:
             recorder.give_up(assumed)
             return why
-        made = {value for node in forward for value in node.outputs}
-        for new, tensor in zip(recorded.add(self.capture, name, made), results):
-            self._now(tensor, new)
+        for new, tensor in zip(recorded.add(self.capture, name, forward), results):
+            self.capture.history.add(self.capture.recorder.track(tensor, new))
         return ""
 
     def refuse(
@@ -489,50 +524,34 @@ class GradientRules:
         message = _message(what, self.capture.here(), why)
         for result in iterate_structure((results,)):
             if isinstance(result, torch.Tensor) and result.is_floating_point():
-                value, given = self.capture.value(result), [*map(self.capture.value, sources), *values]
-                self._note(REFUSE_GRADIENT, "refuse_gradient", value, result, (given, message))
-
-    def refuse_writes(self, written: Iterable[Value], origin: Any) -> None:
-        """Raise ``TracingError`` for a write to the result of an ``autograd.Function`` that is a view.
-
-        Writes to arguments that such a function has written to are refused as well. ``written`` may share
-        storage with any of these.
-        """
-        if self._untouchable and not self._untouchable.isdisjoint(
-            map(self.capture.recorder.base_of, written)
-        ):
-            raise TracingError(
-                f"{origin}: what a torch.autograd.Function returned is a view or was written to by it, and "
-                "is written to again, of which no gradient is known; write to a copy (clone)"
-            )
+                self._note(result, message, sources, values)
 
     def _detach(self, tensor: torch.Tensor) -> None:
         value = self.capture.value(tensor)
         made = (value.name, tensor, value.spec)
         self.capture.recorder.add_value(
-            "torch.Tensor.detach", (value,), self.capture.here(), made, CallRecord("detach")
+            "torch.Tensor.detach", (value,), self.capture.here(), made, CallRecord("detach", views={0: value})
         )
 
-    def _note(self, name: str, key: str, value: Value, tensor: torch.Tensor, more: tuple[Any, ...]) -> None:
-        """Record a call on ``value``. ``tensor`` represents its differentiable result from now on."""
-        capture = self.capture
-        result = (value.name, tensor, value.spec)
-        base = capture.recorder.base_of(value)
+    def _note(
+        self, tensor: torch.Tensor, message: str, sources: Sequence[torch.Tensor], more: Sequence[Value]
+    ) -> None:
+        """Record a refusal, whose result ``tensor`` represents from now on.
+
+        A result that shares the memory of another array still shares it.
+        """
+        capture, is_argument = self.capture, any(tensor is source for source in sources)
+        value = capture.value(tensor)
+        shares = is_argument or capture.recorder.base_of(value) is not value
+        memory = Memory.ARGUMENT if is_argument else Memory.VIEW if shares else Memory.OWN
         made: Value = capture.recorder.add_value(
-            name, (value, *more), capture.here(), result, CallRecord(key)
+            REFUSE_GRADIENT,
+            (value, [*map(capture.value, sources), *more], message, memory.value),
+            capture.here(),
+            (value.name, tensor, value.spec),
+            CallRecord("refuse_gradient", views={0: value} if shares else {}),
         )
-        self._noted(made, value, base)
-
-    def _now(self, tensor: torch.Tensor, made: Value) -> None:
-        recorder = self.capture.recorder
-        value = self.capture.value(tensor)
-        self._noted(made, value, recorder.base_of(value))
-        recorder.track(tensor, made)
-
-    def _noted(self, made: Value, value: Value, base: Value) -> None:
-        self.capture.history.add(made)
-        if base is not value:
-            self._untouchable.update((made, base))
+        capture.history.add(made)
 
 
 class _RuleContext:

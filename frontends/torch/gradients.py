@@ -57,6 +57,9 @@ class AutogradHistory:
             if is_inexact(value.dtype):
                 self._differentiable.add(value)
 
+    def is_differentiable(self, value: Value) -> bool:
+        return value in self._differentiable
+
     def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
         enabled = self.enabled
         aside = bool(written) and any(self._is_aside(value, enabled) for value in written)

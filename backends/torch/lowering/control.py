@@ -7,7 +7,7 @@ compiler unrolls ``for`` loops, since their trip counts are known.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ....ir.node import Node, Region, Value
@@ -160,39 +160,44 @@ _MAY_RETURN_OPERAND = frozenset({"astype", "broadcast_to", "conj", "real", "resh
 def _custom_derivative(scope: Scope, node: Node) -> None:
     derivative = Derivative.of(node)
     wanted = "".join(f"{part[:1].upper()}{part[1:]}" for part in derivative.function.name.split("_"))
-    name = scope.define(wanted, lambda scope, name: _write_definition(scope, name, derivative))
+    name = scope.define(wanted, lambda scope, name: _write_definition(scope, name, derivative, node.views))
     called(scope, node, f"{name}.apply", len(node.outputs) + len(derivative.residuals))
 
 
-def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
+def _write_definition(scope: Scope, name: str, derivative: Derivative, views: Collection[int]) -> None:
     rule = derivative.written_rule(scope)
     with scope.indented(f"class {name}(torch.autograd.Function):"):
         scope.line("generate_vmap_rule = True")
-        _method_forward(scope, derivative)
+        _method_forward(scope, derivative, views)
         _method_setup(scope, derivative, rule)
         _method_backward(scope, name, derivative, rule)
 
 
-def _method_forward(scope: Scope, derivative: Derivative) -> None:
+def _method_forward(scope: Scope, derivative: Derivative, views: Collection[int]) -> None:
     operands = arguments(scope, derivative.operands)
     _begin_method(scope)
     with scope.indented(f"def forward({bare(operands)}):"):
         region = derivative.forward or derivative.function
         outputs = lines_of(scope, region, operands)
-        scope.line(f"return {bare(_distinct_results(region, operands, outputs))}")
+        scope.line(f"return {bare(_distinct_results(region, operands, outputs, views))}")
     scope.free(operands)
 
 
-def _distinct_results(region: Region, operands: list[str], outputs: list[str]) -> list[str]:
+def _distinct_results(
+    region: Region, operands: list[str], outputs: list[str], views: Collection[int]
+) -> list[str]:
     """Return the texts of results, with copies of those that are, or may be, an operand or an earlier result.
 
-    torch could not save such a result for the backward pass.
+    torch could not save such a result for the backward pass. The results at the indices ``views`` share
+    memory with an operand, and are not copied.
     """
     makers = {value: node for node in region.block.nodes for value in node.outputs}
     before, texts = list(operands), []
-    for text, value in zip(outputs, region.block.outputs):
+    for place, (text, value) in enumerate(zip(outputs, region.block.outputs)):
         maker = makers.get(value) if isinstance(value, Value) else None
-        if text in before:
+        if place in views:
+            texts.append(text)
+        elif text in before:
             texts.append(f"{text}.clone()")
         elif maker is not None and (maker.regions or maker.op in _MAY_RETURN_OPERAND):
             texts.append(f"{text}.clone() if any({text} is given for given in ({bare(before)},)) else {text}")

@@ -86,7 +86,6 @@ def add_node(
     origin = capture.locator.locate(call.name, 5)
     strided = key.startswith("as_strided") and not fills_memory(operands[0])
     if written:
-        capture.rules.refuse_writes(written, origin)
         capture.outer_writes.refuse(written, origin)
         guard_requires_grad(capture, written)
     wide = capture.quietly(

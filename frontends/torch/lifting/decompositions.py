@@ -32,7 +32,7 @@ def _zeros(b: TorchBuilder, gradient: Any, sizes: Any) -> Any:
 # The call returns ``value``. Taking a gradient of it raises ``message``.
 rows.table(
     {
-        "refuse_gradient": lambda b, value, sources, message: b.refuse_gradient(
+        "refuse_gradient": lambda b, value, sources, message, memory="own": b.refuse_gradient(
             value, *sources, message=message
         )
     }

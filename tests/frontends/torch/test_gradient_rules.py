@@ -214,6 +214,54 @@ class Doubled(Function):
         return gradient * 7
 
 
+class Assigned(Function):
+    """A write that autograd does not see, with the argument itself as the result."""
+
+    @staticmethod
+    def forward(ctx: Any, scratch: Any, value: Any, place: int) -> Any:
+        ctx.place = place
+        scratch.data[..., place] = value
+        return scratch
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient, gradient[..., ctx.place] * 2, None
+
+
+class CountingView(Function):
+    """A rule that cannot be recorded, of a view."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x[:1]
+
+    backward = Counting.backward
+
+
+def assigned_again(x: Any) -> Any:
+    stages, total = torch.empty(*x.shape, 3), x.sum()
+    for place, function in enumerate((torch.sin, torch.cos, torch.exp)):
+        stages = Assigned.apply(stages, function(x) * total.detach(), place)
+        total = total + (stages[..., : place + 1].sum(-1) * x).sum()
+    return total
+
+
+def older_results(x: Any) -> Any:
+    """Results of a rule share memory: each keeps its gradient, and all have the latest elements."""
+    scratch = x.detach().clone()
+    first = Assigned.apply(scratch, x[..., 0].sin(), 0)
+    row = first[0]
+    second = Assigned.apply(first, x[..., 1].cos(), 1)
+    return (first * x).sum() + (second * second.detach() * x).sum() + (row * x[0]).sum()
+
+
+def a_view_written_to(x: Any) -> Any:
+    y = x * 2
+    row = CountingView.apply(y)
+    row.data[0] = 5
+    return (y * x).sum() + (row * x).sum()
+
+
 def parts(x: Any) -> Any:
     first, second = Parts.apply(x)
     return (first * second).sum()
@@ -310,6 +358,8 @@ RIGHT: dict[str, Callable[[Any], Any]] = {
     "two results": both_of_new_style,
     "written to afterwards": lambda x: Rectified.apply(x).add_(1).mul(x).sum(),
     "one in the other": lambda x: Unchanged.apply(Rectified.apply(x) * x).sum(),
+    "assigned unseen": assigned_again,
+    "older results": older_results,
     "by detach": lambda x: ((x + (x.round() - x).detach()) * x).sum(),
     "tensor hook": hooked,
     "under vmap": lambda x: (torch.vmap(Cube.apply)(x) * x).sum(),
@@ -344,6 +394,11 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         r"the rule of Branching at test_gradient_rules.py:\d+, .*elements.* decide in Python",
     ),
     "written to by its rule": (lambda x: (Doubled.apply(x * 1) * x).sum(), "the rule of Doubled"),
+    "written to again": (
+        lambda x: (Doubled.apply(x * 1).add_(x).mul_(2) * x).sum(),
+        "the rule of Doubled",
+    ),
+    "a view written to": (a_view_written_to, "the rule of CountingView"),
     "a subclass and back": (lambda x: x.as_subclass(Plain).sin().as_subclass(torch.Tensor).sum(), "made a"),
     "a subclass": (lambda x: x.as_subclass(Plain).sin().sum(), "made a Plain"),
 }
