@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..errors import GuardFailed, NotCompilable, NotTraced
+from ..errors import NotCompilable, NotTraced
 from ..ir.graph import call_signature
 from ..recording import active
 from ..recording.lock import recording_lock
 from ..recording.request import AbandonedWay
 from .boundary import leave, public
-from .calling.binding import AlternativeCalls, signature_of, unpack_container
+from .calling.binding import signature_of, unpack_container
 from .calling.matcher import CallMiss
 from .calling.nested import call_nested, run_any_traced, tracer_of
 from .calling.pure import call_purely
@@ -32,139 +30,13 @@ from .verify import Tolerance
 from .views import DisplayMethods, forwarded_attribute
 
 if TYPE_CHECKING:
-    from ..ir.graph import Graph as IRGraph
     from ..passes import GraphPass
-    from .calling.static_arguments import StaticArguments
     from .containers import LazyMethod
-    from .over_limit import VariantLimit
     from .pipeline import Pipeline
     from .verify import VerificationSummary
 
 
-class InspectionMethods:
-    """Mixin of :class:`Graph` with properties and methods that do not change it."""
-
-    name: str
-    _variants: list[Variant]
-    _refused: deque[str]
-    _gave_up: deque[AbandonedWay]
-    _limit: VariantLimit
-
-    @property
-    def variants(self) -> Sequence[Variant]:
-        return tuple(self._variants)
-
-    @property
-    def program(self) -> IRGraph:
-        """Program of the first variant. Printed, it shows each operation with dtypes, shapes and your line.
-
-        Traverse its ``nodes`` and their ``regions``, count them by ``count_operations()``, export them by
-        ``to_networkx()``, run the program with :class:`graph_compiler.passes.Interpreter`, or rewrite it by
-        a pass of your own (option ``passes`` of ``compile``). Programs of other variants are
-        ``variants[i].graph``.
-        """
-        return self._variants[0].graph
-
-    @property
-    def source(self) -> str:
-        return self._variants[0].source
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """Weights and buffers by name (in torch, that of ``state_dict``), as arrays of the graph's framework.
-
-        A variant whose weights no longer have their recorded shapes contributes none. Raises
-        ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
-        """
-        require_weights(self._variants)
-        found: dict[str, Any] = {}
-        for variant in self._variants:
-            # Weights that were replaced by others of another shape are left out.
-            with suppress(GuardFailed):
-                found.update(variant.parameters())
-        return found
-
-    @property
-    def state(self) -> Mapping[str, Any]:
-        """Buffers that a call writes, and other state that calls keep, by name, with current values."""
-        written = {name for variant in self._variants for name in variant.written_buffers()}
-        return {
-            **{name: array for name, array in self.parameters.items() if name in written},
-            **state_of(self._variants),
-        }
-
-    @property
-    def trained(self) -> frozenset[str]:
-        """Names of the parameters that the original trains; frozen parameters and buffers are left out.
-
-        In a framework that does not distinguish buffers (NumPy), arrays that calls write to are left out.
-        """
-        return self._differentiable - self.frozen
-
-    @property
-    def _differentiable(self) -> frozenset[str]:
-        """Names of the parameters that have derivatives: :attr:`trained` and :attr:`frozen` together."""
-        owners, written = (
-            {name: recording.weights for name, recording in self._recordings().items() if recording},
-            set(self.state),
-        )
-        known = {
-            name
-            for name, weights in owners.items()
-            if weights.is_trained(name) and (weights.tells_buffers or name not in written)
-        }
-        return frozenset(known | (set(self.parameters) - owners.keys() - written))
-
-    @property
-    def frozen(self) -> frozenset[str]:
-        """Names of the parameters that the original excludes from training now (``requires_grad=False``)."""
-        owners = self._recordings()
-        return frozenset(
-            name
-            for name in self._differentiable
-            if (owner := owners.get(name)) is not None and owner.weights.is_frozen(name)
-        )
-
-    def _recordings(self) -> Mapping[str, Any]:
-        return {
-            name: variant.recording
-            # In reverse order, so that the first variant that has a parameter overwrites the others.
-            for variant in reversed(self._variants)
-            for name in variant.graph.parameters
-        }
-
-    @property
-    def guards(self) -> Sequence[str]:
-        return tuple(str(guard) for guard in self._variants[0].graph.guards)
-
-    @property
-    def gave_up(self) -> Sequence[AbandonedWay]:
-        """More general or faster ways to record that were tried and abandoned, each with the reason.
-
-        Of those that belong to no variant only the latest 16 are kept. Results are not affected.
-        """
-        return tuple(
-            dict.fromkeys([*(each for variant in self._variants for each in variant.gave_up), *self._gave_up])
-        )
-
-    def explain(self) -> str:
-        """Describe each variant: what it was recorded with, why, and what it assumes.
-
-        The reasons of the latest 16 refused calls are listed too.
-
-        >>> import torch, graph_compiler
-        >>> print(graph_compiler.compile(torch.relu, args=(torch.ones(2),)).explain())
-        relu: 1 variant
-        variant 0, recorded because: args= given
-          inputs: arg_0 float32[2]
-          1 operation, 0 parameters, 0 constants
-        """
-        from .calling.mismatch import explain
-
-        return explain(self.name, self._variants, self._refused, self._limit.explain(), self._gave_up)
-
-
-class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
+class Graph(RecordingMethods, DisplayMethods):
     """Function or model that was recorded and written for one framework. It is called like the original.
 
     A graph holds *variants*: flat functions, each with the signature (structure, dtypes, ranks, Python
@@ -186,8 +58,6 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
     _from_bytes: ClassVar[Callable[[bytes], Graph]]
     # Descriptor that binds a graph of a function as a method.
     _method: LazyMethod | None = None
-    # Static arguments of a ``StaticGraph``.
-    _statics: StaticArguments | None = None
 
     def __init__(
         self,
@@ -212,10 +82,6 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         self.__name__, self.__doc__ = name, getattr(pipeline.function, "__doc__", None)
         # ``tf.function`` and others inspect the signature.
         self.__signature__ = signature_of(pipeline.function)
-
-    @functools.cached_property
-    def _alternative_calls(self) -> AlternativeCalls:
-        return AlternativeCalls(self)
 
     def __getattr__(self, name: str) -> Any:
         # TensorFlow's AutoGraph does not rewrite the code of an object that has this attribute.
@@ -243,6 +109,22 @@ class Graph(RecordingMethods, InspectionMethods, DisplayMethods):
         except Exception as problem:
             leave(problem, self.name)
             raise
+
+    def explain(self) -> str:
+        """Describe each variant: what it was recorded with, why, and what it assumes.
+
+        The reasons of the latest 16 refused calls are listed too.
+
+        >>> import torch, graph_compiler
+        >>> print(graph_compiler.compile(torch.relu, args=(torch.ones(2),)).explain())
+        relu: 1 variant
+        variant 0, recorded because: args= given
+          inputs: arg_0 float32[2]
+          1 operation, 0 parameters, 0 constants
+        """
+        from .calling.mismatch import explain
+
+        return explain(self.name, self._variants, self._refused, self._limit.explain(), self._gave_up)
 
     @public
     def verify(

@@ -6,18 +6,24 @@ For example, a classifier sets ``config.problem_type`` in its first call, and la
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ..recording.state.container_updates import NewObject, OutsideObject
 from ..recording.state.places import StatePlace
 from ..trees import Branch, Static, same_static
 from .variant import Variant
 
-if TYPE_CHECKING:
-    from .graph import Graph
-
 # An attribute may be set by a call that reads what the one before it has set.
 _MOST_CALLS = 3
+
+
+class Recordable(Protocol):
+    """Part of a graph that :func:`settle` uses."""
+
+    @property
+    def variants(self) -> Sequence[Variant]: ...
+
+    def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = ...) -> Any: ...
 
 
 def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
@@ -38,7 +44,7 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
     }
 
 
-def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+def settle(graph: Recordable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     """Write the Python values that a call sets into the original, and record a variant for them.
 
     Do this at most three times, because the new variant may set further values. If it does not leave all

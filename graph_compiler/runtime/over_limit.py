@@ -15,8 +15,8 @@ from .calling.mismatch import why_missed
 from .recorded_types import recorded_types
 
 if TYPE_CHECKING:
-    from .graph import Graph
     from .pipeline import Pipeline
+    from .recorded_graph import RecordedGraph
 
 _REMEDY = "Raise max_variants, or pass what differs as an array"
 
@@ -31,17 +31,17 @@ class VariantLimit:
     def __init__(self, variants: int = 16, on_limit: str = "original") -> None:
         self.options, self.calls = (variants, on_limit), 0
 
-    def is_reached(self, graph: Graph) -> bool:
+    def is_reached(self, graph: RecordedGraph) -> bool:
         return len(graph.variants) >= self.options[0]
 
-    def lets_original_run(self, graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def lets_original_run(self, graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         return (
             self.is_reached(graph)
             and self.options[1] != "raise"
             and _why_original_cannot_run(graph._pipeline, args, kwargs) is None
         )
 
-    def run_original(self, graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def run_original(self, graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the original and convert its result to arrays of the target.
 
         Count the call in ``calls``; the first one warns.
@@ -54,7 +54,7 @@ class VariantLimit:
         )
 
     def raise_too_many_variants(
-        self, graph: Graph, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, graph: RecordedGraph, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> NoReturn:
         because = (
             None if self.options[1] == "raise" else _why_original_cannot_run(graph._pipeline, args, kwargs)
@@ -86,7 +86,7 @@ def _why_original_cannot_run(pipeline: Pipeline, args: tuple[Any, ...], kwargs: 
     )
 
 
-def _warn(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _warn(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     reason = _most_frequent_reason(graph, args, kwargs)
     warnings.warn(
         f"{graph.name} was recorded {len(graph.variants)} times, which is max_variants, and this call fits "
@@ -97,7 +97,7 @@ def _warn(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     )
 
 
-def _most_frequent_reason(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+def _most_frequent_reason(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     names = positional(graph._pipeline.function)
     reasons = [why_missed(variant, args, kwargs, names=names) for variant in graph.variants]
     # Sizes differ between variants, so reasons that differ in digits only count as one.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 from .boundary import public
-from .calling.binding import AlternativeCalls
 from .calling.static_arguments import StaticArguments
 from .graph import Graph
 from .lazy import LazyGraph
@@ -22,10 +20,6 @@ class StaticGraph(LazyGraph):
     """
 
     _statics: StaticArguments
-
-    @functools.cached_property
-    def _alternative_calls(self) -> AlternativeCalls:
-        return AlternativeCalls(self, self._statics.names)
 
     @public
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:

@@ -11,13 +11,13 @@ from ..ops.dtypes import NARROWED, dtype_name
 from .foreign_state import numpy_values
 
 if TYPE_CHECKING:
-    from .graph import Graph
+    from .recorded_graph import RecordedGraph
 
 # Prefix of the dtypes of random keys.
 _KEY = "key<"
 
 
-def to_source(graph: Graph, values: Any) -> None:
+def to_source(graph: RecordedGraph, values: Any) -> None:
     owners, target = _owners(graph), graph._pipeline.target.target
     held = {name: weights.live([name])()[name] for name, weights in owners.items()}
     given = _to_target(_by_name(graph, values), target)
@@ -38,7 +38,7 @@ def to_source(graph: Graph, values: Any) -> None:
         owners[name].set_elements(name, elements[name], False)
 
 
-def _owners(graph: Graph) -> dict[str, Any]:
+def _owners(graph: RecordedGraph) -> dict[str, Any]:
     if not graph.variants:
         raise NotTraced(
             f"{graph.name}: nothing is recorded yet; call the graph once, or pass args=, before to_source"
@@ -56,7 +56,7 @@ def _owners(graph: Graph) -> dict[str, Any]:
     }
 
 
-def _by_name(graph: Graph, values: Any) -> dict[str, Any]:
+def _by_name(graph: RecordedGraph, values: Any) -> dict[str, Any]:
     if isinstance(values, Mapping):
         return dict(values)
     if hasattr(values, "arrays_by_name"):

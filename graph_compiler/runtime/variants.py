@@ -6,12 +6,12 @@ import ast
 import logging
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch, GraphCompilerError, GuardFailed, NotCompilable, TargetRefused
 from ..ir.magnitudes import outgrows
@@ -23,7 +23,6 @@ from ..recording.control_flow.conversion import is_converted
 from ..recording.faults import is_fault
 from ..recording.lock import is_mine, recording_lock
 from ..recording.patches.host_random import host_state_kept
-from ..recording.request import AbandonedWay, log_abandoned_way
 from ..registration import backends
 from ..trees import Branch, Static, Tree, TypedLeaf, iterate_structure, leaves_at, leaves_of, unflatten
 from .boundary import public, raise_refused
@@ -35,13 +34,13 @@ from .missing_weights import hold_back, missing_weights, require_weights
 from .options import check_options
 from .pipeline import Pipeline
 from .progress import recording_message, show_conversion
+from .recorded_graph import RecordedGraph
 from .recorded_types import with_recorded_types
 from .variant import Variant
 from .verify import Tolerance, Verification, synthetic_leaves
 
 if TYPE_CHECKING:
     from .calling.binding import Call
-    from .graph import Graph
     from .over_limit import VariantLimit
     from .pipeline import Pipeline
 
@@ -66,7 +65,7 @@ _NUMBERS = (bool, int, float, complex)
 class TracedStatementVariants:
     """Variants of one graph recorded with traced statements, and the number of attempts that are left."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: RecordedGraph) -> None:
         self._graph, self._added, self._left = graph, list[Variant](), _MOST
 
     def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
@@ -238,27 +237,17 @@ def _is_as_general(new: Tree, old: Tree) -> bool:
 log = logging.getLogger("graph_compiler")
 
 
-class RecordingMethods:
-    """Mixin of :class:`Graph` with the methods that record.
+class RecordingMethods(RecordedGraph):
+    """Base class of :class:`Graph` with the methods that record.
 
     Calls that fit a variant do not wait for a recording, unless they share state with the code that is
     being recorded.
     """
 
-    name: str
-    _pipeline: Pipeline
-    _variants: list[Variant]
-    _refused: deque[str]
-    _gave_up: deque[AbandonedWay]
     _limit: VariantLimit
-    _on_miss: str
     _statements_traced: TracedStatementVariants | None
     # Held by the thread that records and runs for the first time.
     _lock: threading.RLock
-
-    @property
-    def _graph(self) -> Graph:
-        return cast("Graph", self)
 
     def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call that fits none of the first ``known`` variants.
@@ -268,8 +257,8 @@ class RecordingMethods:
         variant if that is permitted. While the target's compiler traces bytecode, force a graph break first.
         """
         # Nothing can be recorded while the compiler traces.
-        if (tracer := tracer_of(self._graph)) is not None and tracer.is_tracing():
-            leave_graph(self._graph, tracer)
+        if (tracer := tracer_of(self)) is not None and tracer.is_tracing():
+            leave_graph(self, tracer)
         for variant, call in self._other_calls(args, kwargs):
             result = variant.attempt(*call)
             if not isinstance(result, CallMiss):
@@ -277,14 +266,14 @@ class RecordingMethods:
         # The original runs without the lock of the recording, so such calls do not wait for one.
         if self._lets_original_run(args, kwargs):
             return self._run_original(args, kwargs)
-        args, kwargs = self._graph._alternative_calls.with_recorded_form(self._variants, args, kwargs)
+        args, kwargs = self._alternative_calls.with_recorded_form(self._variants, args, kwargs)
         with self._recording_guard():
             result = self._retry(known, args, kwargs)
             return self._record_or_run(args, kwargs) if isinstance(result, CallMiss) else result
 
     def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
         """Yield variants recorded in another form or key order, each with the call rebound to it."""
-        yield from self._graph._alternative_calls.others(self._variants, args, kwargs)
+        yield from self._alternative_calls.others(self._variants, args, kwargs)
         if self._variants and not self._pipeline.same_framework:
             yield from calls_in_recorded_order(self._variants, args, kwargs)
 
@@ -314,12 +303,12 @@ class RecordingMethods:
         return self._record_and_run(args, kwargs) if traced is None else traced[0]
 
     def _lets_original_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        return self._on_miss != "error" and self._limit.lets_original_run(self._graph, args, kwargs)
+        return self._on_miss != "error" and self._limit.lets_original_run(self, args, kwargs)
 
     def _run_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with ExitStack() as locks:
             self._enter_state_locks(locks)
-            return self._limit.run_original(self._graph, args, kwargs)
+            return self._limit.run_original(self, args, kwargs)
 
     def _run_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
         """Return ``(result,)`` of a call that the target traces; None if the caller should record the call.
@@ -332,9 +321,7 @@ class RecordingMethods:
         if not any(map(target.is_traced, iterate_structure((args, kwargs)))):
             return None
         try:
-            result, state = call_purely(
-                self._graph, self._graph.parameters, args, kwargs, None, None, in_place=True
-            )
+            result, state = call_purely(self, self.parameters, args, kwargs, None, None, in_place=True)
         except GuardFailed:
             # The caller records a variant that fits, or raises the reason why it cannot.
             return None
@@ -407,8 +394,8 @@ class RecordingMethods:
                 f"{self.name}: this call fits no recorded variant: {why}. Record one for it with "
                 "add_variant(args, kwargs), or allow on_miss='retrace'"
             )
-        if self._limit.is_reached(self._graph):
-            self._limit.raise_too_many_variants(self._graph, why, args, kwargs)
+        if self._limit.is_reached(self):
+            self._limit.raise_too_many_variants(self, why, args, kwargs)
 
     def _first_result(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves = variant.match(args, kwargs)
@@ -497,7 +484,7 @@ class RecordingMethods:
                 require_weights([variant])
                 from .verify import verify_variant
 
-                verify_variant(self._graph, variant, args, kwargs)
+                verify_variant(self, variant, args, kwargs)
         if log.isEnabledFor(logging.INFO):
             known, taken = len(self._variants), time.perf_counter() - started
             log.info(
@@ -510,11 +497,8 @@ class RecordingMethods:
     def _with_statements_traced(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str
     ) -> Variant | None:
-        self._statements_traced = self._statements_traced or TracedStatementVariants(self._graph)
+        self._statements_traced = self._statements_traced or TracedStatementVariants(self)
         return self._statements_traced.variant(args, kwargs, why)
-
-    def _note_given_up(self, way: str, problem: Exception) -> None:
-        self._gave_up.append(log_abandoned_way(self.name, way, problem))
 
     def _adopt(self, variant: Variant) -> Variant:
         """Add ``variant`` to the graph, drop variants that it covers, and return it.
@@ -528,17 +512,3 @@ class RecordingMethods:
             self._variants[:] = self._statements_traced.without_covered(variant, self._variants)
         self._variants.append(variant)
         return variant
-
-    def _why_missed(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None
-    ) -> str:
-        from .calling.mismatch import why_missed
-
-        names = positional(self._pipeline.function)
-        return (
-            "; ".join(
-                f"variant {i}: {why_missed(variant, args, kwargs, given, names)}"
-                for i, variant in enumerate(self._variants)
-            )
-            or "first call"
-        )

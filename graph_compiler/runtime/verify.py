@@ -37,7 +37,7 @@ from .recorded_types import with_recorded_types
 from .variant import Variant, VariantRecording
 
 if TYPE_CHECKING:
-    from .graph import Graph
+    from .recorded_graph import RecordedGraph
 
 
 # ------------------------------------------------------------------------------------------- synthetic inputs
@@ -612,7 +612,7 @@ class Verification:
 
 
 def verify_graph(
-    graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any
+    graph: RecordedGraph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any
 ) -> VerificationSummary:
     if args is not None or kwargs is not None:
         args, kwargs = tuple(args or ()), dict(kwargs or {})
@@ -637,7 +637,7 @@ def verify_graph(
 
 
 def _verify_variants(
-    graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any
+    graph: RecordedGraph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any
 ) -> list[VerificationSummary]:
     done: list[VerificationSummary] = []
     for variant in graph.variants:
@@ -652,7 +652,9 @@ def _verify_variants(
     return done
 
 
-def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def verify_variant(
+    graph: RecordedGraph, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     """Verify a new variant with its own arguments, then with random ones.
 
     Raise ``VerificationFailed`` if a result differs or only the graph raises.

@@ -28,10 +28,6 @@ SAME_NAMES: dict[str, str] = {
     "Graph": "the graph of nodes, and the object that users call",
     "GraphModule": "what users get as a module, in JAX and in NumPy",
 }
-# Modules whose import, within functions or for type checkers alone, closes a cycle.
-CYCLES: dict[str, str] = {
-    "graph_compiler.runtime.graph": "methods of graphs, in files of their own, take the graph itself",
-}
 
 
 @pytest.fixture(scope="module")
@@ -113,14 +109,11 @@ def test_classes_have_names_of_their_own(sources: list[Source]) -> None:
 
 
 def test_modules_import_each_other_in_no_cycle(sources: list[Source]) -> None:
-    """Imports for type checkers and within functions count, too, unless the module is in `CYCLES`."""
+    """Imports for type checkers and within functions count, too."""
     modules = {source.module for source in sources}
     graph = networkx.DiGraph()
     for source in sources:
-        at_once = {found.module for found in imports_of(source, modules) if not found.in_function}
         for found in imports_of(source, modules, types=True):
-            if found.module in modules - {source.module} and (
-                found.module in at_once or found.module not in CYCLES
-            ):
+            if found.module in modules - {source.module}:
                 graph.add_edge(source.module, found.module)
     assert [sorted(each) for each in networkx.strongly_connected_components(graph) if len(each) > 1] == []

@@ -28,7 +28,6 @@ from ...trees import (
 )
 
 if TYPE_CHECKING:
-    from ..graph import Graph
     from ..variant import Variant
 
 
@@ -260,14 +259,18 @@ class MissingOriginal:
 
 
 class AlternativeCalls:
-    """Search for variants of a graph that were recorded with their arguments passed in another form."""
+    """Search for variants of a graph that were recorded with their arguments passed in another form.
 
-    def __init__(self, graph: Graph, static: frozenset[str] = frozenset()) -> None:
-        self._graph, self._static = graph, static
+    original(): returns the original function, whose pipeline may be replaced when it is first called.
+    static: names of static parameters.
+    """
+
+    def __init__(self, original: Callable[[], Any], static: frozenset[str]) -> None:
+        self._original, self._static = original, static
 
     @functools.cached_property
     def binding(self) -> ArgumentBinding | None:
-        return ArgumentBinding.of(self._graph._pipeline.function, self._static)
+        return ArgumentBinding.of(self._original(), self._static)
 
     def others(
         self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -277,7 +280,7 @@ class AlternativeCalls:
         Variants to which the call cannot be rebound are skipped. Yield nothing if the parameters of the
         original are unknown, or if it has hooks, which see the arguments as they are passed.
         """
-        binding = None if not variants or has_hooks(self._graph._pipeline.function) else self.binding
+        binding = None if not variants or has_hooks(self._original()) else self.binding
         if binding is None:
             return
         given, rebound = (len(args), set(kwargs)), dict[ArgumentForm, Union[Call, None]]()

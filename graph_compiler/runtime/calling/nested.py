@@ -22,11 +22,11 @@ from ..variant import run_traced
 
 if TYPE_CHECKING:
     from ...contracts import Tracer
-    from ..graph import Graph
     from ..pipeline import Pipeline
+    from ..recorded_graph import RecordedGraph
 
 
-def call_nested(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_nested(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call ``graph`` while another function is recorded, as part of that recording.
 
     Raise ``TracingError`` if the call changes state that the recording does not track, and
@@ -73,13 +73,13 @@ def _stands_for_array(item: Any) -> bool:
 
 
 def _graph_for(
-    graph: Graph, pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Graph:
+    graph: RecordedGraph, pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> RecordedGraph:
     if pipeline.target.target.name == framework:
         return graph
     if not graph.variants:
         _add_variant(graph, args, kwargs)
-    known: dict[str, Graph] = graph.__dict__.setdefault("_written_for", {})
+    known: dict[str, RecordedGraph] = graph.__dict__.setdefault("_written_for", {})
     made = known.get(framework)
     # Variants that were recorded since are written for the framework, too.
     if made is None or len(made.variants) < len(graph.variants):
@@ -88,7 +88,7 @@ def _graph_for(
     return made
 
 
-def _add_variant(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _add_variant(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     concrete = sessions_here()[-1].concrete if sessions_here() else lambda leaf: leaf
     with _unrecorded():
         # The arrays have made-up values, so what decides on values becomes a guard.
@@ -98,7 +98,7 @@ def _add_variant(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         graph.add_variant(args, kwargs, "called by a function that is recorded")
 
 
-def _run(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _run(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     try:
         return _purely(graph, args, kwargs)
     except GuardFailed:
@@ -108,7 +108,9 @@ def _run(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[A
         return _purely(graph, args, kwargs)
 
 
-def _purely(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _purely(
+    graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
     if not graph.variants:
         raise GuardFailed(f"{graph.name} has no variant yet")
     with _unrecorded():
@@ -128,7 +130,7 @@ def _purely(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
     return graph._purely(held if given is None else given, args, kwargs, None, in_place=False)
 
 
-def _assume_parameters(graph: Graph, held: Mapping[str, Any]) -> None:
+def _assume_parameters(graph: RecordedGraph, held: Mapping[str, Any]) -> None:
     def are_the_same() -> bool:
         now = graph.parameters
         return now.keys() == held.keys() and all(array is held[name] for name, array in now.items())
@@ -152,7 +154,7 @@ def _unrecorded() -> Iterator[None]:
 
 
 def run_any_traced(
-    graph: Graph,
+    graph: RecordedGraph,
     weights: Mapping[str, Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
@@ -166,12 +168,12 @@ def run_any_traced(
     return None
 
 
-def tracer_of(graph: Graph) -> Tracer | None:
+def tracer_of(graph: RecordedGraph) -> Tracer | None:
     target = getattr(graph._pipeline, "target", None)
     return None if target is None else target.target.tracer
 
 
-def leave_graph(graph: Graph, tracer: Any) -> None:
+def leave_graph(graph: RecordedGraph, tracer: Any) -> None:
     """Force a graph break, so that the call runs uncompiled.
 
     The compiler raises instead if it permits no graph break.

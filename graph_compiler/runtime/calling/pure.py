@@ -19,7 +19,7 @@ from .binding import calls_in_recorded_order
 
 if TYPE_CHECKING:
     from ...contracts import Target
-    from ..graph import Graph
+    from ..recorded_graph import RecordedGraph
     from ..variant import Variant
     from .binding import Call
 
@@ -145,7 +145,7 @@ def _either(
 
 
 def call_purely(
-    graph: Graph,
+    graph: RecordedGraph,
     parameters: Mapping[str, Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -198,7 +198,7 @@ def call_purely(
 
 
 def _candidate_calls(
-    graph: Graph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
+    graph: RecordedGraph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[Variant, Call]]:
     yield from ((variant, (args, kwargs)) for variant in variants)
     yield from graph._alternative_calls.others(variants, args, kwargs)
@@ -234,7 +234,7 @@ def _pure_number(target: Target, tree: Tree, item: Any) -> Any:
 
 
 def call_as_module(
-    graph: Graph,
+    graph: RecordedGraph,
     held: Callable[[], Mapping[str, Any]],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -263,7 +263,7 @@ def call_as_module(
         return run()
 
 
-def _variant_like(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
+def _variant_like(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
     """Return the first variant that matches the arguments, whether its environment holds or not.
 
     If none matches, return the graph's first variant.
@@ -277,7 +277,7 @@ def _variant_like(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return next(filter(fits, graph.variants), graph.variants[0])
 
 
-def _record_like(graph: Graph, variant: Variant) -> None:
+def _record_like(graph: RecordedGraph, variant: Variant) -> None:
     if variant.recording is not None and graph._pipeline.has_original:
         # Arrays that a recording stores outlive the trace, so they must not be tracers.
         with variant.target.untraced():
@@ -288,7 +288,7 @@ def _record_like(graph: Graph, variant: Variant) -> None:
 
 
 @contextmanager
-def in_mode(graph: Graph, training: bool | None) -> Iterator[None]:
+def in_mode(graph: RecordedGraph, training: bool | None) -> Iterator[None]:
     """Set the training mode of the original's modules inside the context; do nothing if it is None."""
     with ExitStack() as stack:
         for variant in graph.variants if training is not None else ():

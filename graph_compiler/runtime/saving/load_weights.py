@@ -14,12 +14,12 @@ from .pieces import ENCODED
 from .stored_arrays import HashedFile, StoredArray, shaped_arrays
 
 if TYPE_CHECKING:
-    from ..graph import Graph
+    from ..recorded_graph import RecordedGraph
 
 _DTYPES = {code: dtype for dtype, code in ENCODED.items() if not dtype.startswith("complex")}
 
 
-def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
+def load_weights(graph: RecordedGraph, source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
     if not isinstance(source, (str, os.PathLike, Mapping)):
         raise InvalidOption(
             f"source is {short_repr(source)}, and has to be a safetensors file, a folder of them, or a dict "
@@ -43,7 +43,7 @@ def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any
         expected[name].fill(name, array)
 
 
-def _owners(graph: Graph) -> list[Any]:
+def _owners(graph: RecordedGraph) -> list[Any]:
     found = [
         variant.recording.weights.fillable for variant in graph.variants if variant.recording is not None
     ]

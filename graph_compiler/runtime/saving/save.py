@@ -22,11 +22,11 @@ from .decode import FORMAT, VERSION, binding_to_json, require_readable
 from .pieces import FILES, require_encoding, safetensors_of, write, write_zip
 
 if TYPE_CHECKING:
-    from ..graph import Graph
+    from ..recorded_graph import RecordedGraph
     from ..variant import Variant
 
 
-def save(graph: Graph, path: str | os.PathLike[str]) -> None:
+def save(graph: RecordedGraph, path: str | os.PathLike[str]) -> None:
     """Write all variants of ``graph`` to the zip file or folder ``path``.
 
     It is a folder if ``path`` has no suffix or is an existing folder. Raise ``InvalidFile``, with nothing
@@ -35,7 +35,7 @@ def save(graph: Graph, path: str | os.PathLike[str]) -> None:
     write(path_of("path", path), _files_of(graph))
 
 
-def to_bytes(graph: Graph) -> bytes:
+def to_bytes(graph: RecordedGraph) -> bytes:
     """Return the graph as the bytes of a zip file.
 
     Raise ``NotSerialisable`` if a file cannot hold the graph.
@@ -48,7 +48,7 @@ def to_bytes(graph: Graph) -> bytes:
     return held.getvalue()
 
 
-def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
+def _files_of(graph: RecordedGraph) -> dict[str, Iterable[bytes]]:
     parameters = graph.parameters
     arrays = {f"parameters/{name}": array for name, array in parameters.items()}
     bodies = []
@@ -110,7 +110,7 @@ def _mode_of(variant: Variant) -> bool | None:
     return weights.is_training() if weights is not None and weights.has_modes else None
 
 
-def _read_back(graph: Graph, text: bytes, arrays: Mapping[str, Any]) -> None:
+def _read_back(graph: RecordedGraph, text: bytes, arrays: Mapping[str, Any]) -> None:
     dtypes = {name: dtype_name(array) for name, array in arrays.items()}
     for name, dtype in dtypes.items():
         require_encoding(name, dtype)
