@@ -7,103 +7,17 @@ the array that the key selects.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
-from operator import mul
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ...assumptions import share_memory
 from ...ir import Value
 from ...ir.node import Node
 from ...ops.rules import at_most, nonnegative
 from ...sizes import Size, apply, hint_of, product
 from .builder import RaisingBuilder
-
-
-class ViewRecipe(NamedTuple):
-    """Operations that take a view of a contiguous array: indexing, transposition, and reshape.
-
-    key: index, or None for the whole array.
-    order: permutation of the axes, or None.
-    shape: final shape, or None if the result already has it.
-    """
-
-    key: tuple[Any, ...] | None
-    order: tuple[int, ...] | None
-    shape: tuple[int, ...] | None
-
-
-def view_recipe(
-    shape: Sequence[int], steps: Sequence[int], offset: int, whole: Sequence[int]
-) -> ViewRecipe | None:
-    """Return the operations that take a view from a contiguous array of shape ``whole``.
-
-    ``steps`` are the strides of the view and ``offset`` is the index of its first element, all counted in
-    elements. Return None if no such operations are found, as with repeated elements or negative strides.
-
-    >>> view_recipe((3,), (6,), 8, (4, 6))
-    ViewRecipe(key=(slice(1, 4, 1), 2), order=None, shape=None)
-    >>> view_recipe((6, 4), (1, 6), 0, (4, 6))
-    ViewRecipe(key=None, order=(1, 0), shape=None)
-    """
-    jumps = [*accumulate(reversed(whole[1:]), mul, initial=1)][::-1] if whole else []
-    start = _start(offset, jumps)
-    # An axis of size 1 may have any stride.
-    axes = [axis for axis, size in enumerate(shape) if size != 1]
-    found = {
-        axis: of
-        for axis in axes
-        if (of := _axis_of(shape[axis], steps[axis], whole, jumps, start)) is not None
-    }
-    if len(set(found.values())) != len(axes):
-        return None
-    index: list[Any] = list(start)
-    for axis, of in found.items():
-        step = steps[axis] // jumps[of]
-        index[of] = slice(start[of], start[of] + (shape[axis] - 1) * step + 1, step)
-    kept = sorted(found.values())
-    order = tuple(kept.index(found[axis]) for axis in axes)
-    all_kept = len(kept) == len(whole) and all(shape[axis] == whole[of] for axis, of in found.items())
-    return ViewRecipe(
-        None if all_kept else tuple(index),
-        order if order != tuple(range(len(order))) else None,
-        tuple(shape) if len(axes) != len(shape) else None,
-    )
-
-
-def views_among(
-    arrays: Sequence[Any], is_view: Callable[[Any, Any], bool], rank: Callable[[Any], Any]
-) -> dict[int, tuple[Any, Any]]:
-    """Map the ``id`` of each array that is a view to the pair of this array and its owner.
-
-    An array is an owner if ``is_view(item, array)`` for every other ``item`` that overlaps it, and no
-    owner of higher ``rank`` owns it. So if two arrays contain each other, the array with the higher
-    ``rank`` is the owner.
-    """
-    found: dict[int, tuple[Any, Any]] = {}
-    for owner in sorted(arrays, key=rank, reverse=True):
-        if id(owner) not in found:
-            around = [item for item in arrays if item is not owner and share_memory(item, owner)]
-            if all(is_view(item, owner) for item in around):
-                found.update({id(item): (item, owner) for item in around if id(item) not in found})
-    return found
-
-
-def _start(offset: int, jumps: list[int]) -> list[int]:
-    start = []
-    for jump in jumps:
-        start.append(offset // jump)
-        offset %= jump
-    return start
-
-
-def _axis_of(size: int, step: int, whole: Sequence[int], jumps: list[int], start: list[int]) -> int | None:
-    fitting = (of for of, jump in enumerate(jumps) if step > 0 and step % jump == 0 and whole[of] != 1)
-    return next((of for of in fitting if start[of] + (size - 1) * (step // jumps[of]) < whole[of]), None)
-
 
 WHOLE = (None, None, 1)
 # The element-wise operation of each reduction of a scatter.

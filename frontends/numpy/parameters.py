@@ -22,7 +22,6 @@ from ...recording.state.places import ExternalState, ReplacedPlace, StatePlace, 
 from ...sizes import is_symbolic
 from ...trees import AppendOnly, Branch, Fixed, Tree, flatten, unflatten
 from ..common import views as kept_views
-from ..common.indexing import ViewRecipe, view_recipe
 from ..common.read_numbers import DTYPES, holds_numbers
 from .array_access import ElementWatch, own, write
 from .calls import Inputs, is_array, with_leaf_types
@@ -119,7 +118,7 @@ class _ViewPosition(NamedTuple):
     """
 
     shape: tuple[int, ...]
-    taken: ViewRecipe | None
+    taken: kept_views.ViewRecipe | None
 
 
 class StoredArrayViews(kept_views.StoredViews[Array]):
@@ -144,7 +143,9 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
         inside = 0 <= start - first < owner.nbytes and (start - first) % size == 0
         return _ViewPosition(
             owner.shape,
-            view_recipe(array.shape, steps, (start - first) // size, owner.shape) if inside else None,
+            kept_views.view_recipe(array.shape, steps, (start - first) // size, owner.shape)
+            if inside
+            else None,
         )
 
     def rank(self, array: Array) -> int:

@@ -18,7 +18,6 @@ from ....recording.caches import cached_results
 from ....recording.environment_guards import EnvironmentGuard
 from ....trees import iterate_structure
 from ...common import views as kept_views
-from ...common.indexing import view_recipe
 from ...common.views import Reader
 from ..basics.names import is_in_place, other_written_tensors, written_arguments
 from ..basics.tensors import restore_elements, spec_of, storage, version, without_repeats
@@ -298,7 +297,7 @@ def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
     plain = owner.detach()
     calls: list[Call] = [("detach", (), plain)] if owner.requires_grad else []
     offset = (tensor.data_ptr() - owner.data_ptr()) // owner.itemsize
-    found = view_recipe(tensor.shape, tensor.stride(), offset, owner.shape)
+    found = kept_views.view_recipe(tensor.shape, tensor.stride(), offset, owner.shape)
     if found is None and tensor.is_contiguous() and tensor.numel() == owner.numel():
         return [*calls, ("view", (tuple(tensor.shape),), tensor)]
     if found is None:

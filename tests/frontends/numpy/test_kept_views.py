@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import graph_compiler
 from graph_compiler.errors import TracingError
-from graph_compiler.frontends.common.indexing import view_recipe
+from graph_compiler.frontends.common.views import view_recipe
 from tests.support.compare import assert_same
 
 _SIZES = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
