@@ -1,4 +1,4 @@
-"""Graphs that are recorded later: ``LazyGraph`` at its first call, ``UnifiedGraph`` for each framework."""
+"""Graphs recorded by calls: ``LazyGraph``, ``UnifiedGraph`` (several frameworks), ``StaticGraph``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import GuardFailed, InvalidFile, NotSerialisable, NotTraced
 from ..passes import GraphPass
@@ -15,8 +15,12 @@ from ..recording.code.ownership import package_of
 from ..registration import backends, frontends
 from ..trees import flatten
 from .boundary import public
+from .calling.static_arguments import StaticArguments
 from .graph import Graph
 from .pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from .verify import VerificationSummary
 
 # --------------------------------------------------------------------------------------------------- deferred
 # Pipeline of a callable whose framework is unknown until its first call.
@@ -183,3 +187,40 @@ _NEED_A_VARIANT = frozenset({
     "program", "source", "parameters", "guards", "functional", "verify", "save", "to", "list_missing",
     "state", "trained", "_differentiable", "frozen", "as_module", "train", "eval", "show", "summary",
 })  # fmt: skip
+
+
+# ----------------------------------------------------------------------------------------------------- static
+class StaticGraph(LazyGraph):
+    """Lazy graph with static arguments.
+
+    _statics: the static arguments. The creator sets the attribute after construction.
+    """
+
+    _statics: StaticArguments
+
+    @public
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = self._statics.marked(args, kwargs)
+        return Graph.__call__(self, *args, **kwargs)
+
+    def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Any:
+        args, kwargs = self._statics.marked(args, kwargs)
+        return super().add_variant(args, kwargs, why)
+
+    def verify(
+        self,
+        runs: int = 2,
+        rtol: float | None = None,
+        atol: float | None = None,
+        seed: int = 0,
+        args: Any = None,
+        kwargs: Any = None,
+    ) -> VerificationSummary:
+        if args is not None or kwargs is not None:
+            args, kwargs = self._statics.marked(tuple(args or ()), dict(kwargs or {}))
+        return super().verify(runs, rtol, atol, seed, args, kwargs)
+
+    def _purely(
+        self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any, **options: Any
+    ) -> Any:
+        return super()._purely(parameters, *self._statics.marked(args, kwargs), *rest, **options)

@@ -24,9 +24,9 @@ from ...recording.environment_guards import EnvironmentGuard
 from ..calling.binding import MissingOriginal
 from ..frameworks import MissingFrontend
 from ..graph import Graph
+from ..lazy import StaticGraph
 from ..options import path_of
 from ..pipeline import Options, Pipeline
-from ..static_graph import StaticGraph
 from ..variant import Variant, VariantRecording
 from .decode import (
     binding_from_json,
