@@ -10,7 +10,7 @@ import numpy as np
 from ...forwarding import passes_on
 
 
-class GraphModule:
+class ParameterizedGraph:
     """Callable that runs a graph with its own arrays instead of those of the graph.
 
     ``module[name] = array`` replaces an array of ``parameters``. The new array is cast to the dtype of the
@@ -64,5 +64,5 @@ class GraphModule:
             self[name] = array
 
 
-def as_module(graph: Any) -> GraphModule:
-    return GraphModule(graph)
+def as_module(graph: Any) -> ParameterizedGraph:
+    return ParameterizedGraph(graph)

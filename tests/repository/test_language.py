@@ -25,8 +25,8 @@ CLIPPED = frozenset(
 )
 # Classes of one name: each is the word of its package.
 SAME_NAMES: dict[str, str] = {
-    "Graph": "the graph of nodes, and the object that users call",
-    "GraphModule": "what users get as a module, in JAX and in NumPy",
+    "Graph": "the graph of nodes, for authors of passes, and the object that users call; what uses both imports "
+    "the former as IRGraph",
 }
 
 
