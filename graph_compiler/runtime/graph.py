@@ -110,6 +110,7 @@ class Graph(RecordingMethods, DisplayMethods):
             leave(problem, self.name)
             raise
 
+    @public
     def explain(self) -> str:
         """Describe each variant: what it was recorded with, why, and what it assumes.
 
@@ -315,6 +316,7 @@ class Graph(RecordingMethods, DisplayMethods):
             require_function("with_passes", each)
         return self._written_by(self._pipeline.with_passes(passes))
 
+    @public
     def list_missing(self, framework: str) -> list[str]:
         """Return one string for each recorded call that cannot be written for ``framework``.
 
@@ -383,6 +385,7 @@ class Graph(RecordingMethods, DisplayMethods):
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return unpack_container(self._variants, self._call_signature(), args, kwargs)
 
+    @public
     def train(self, mode: bool = True) -> Graph:
         """Set the training mode of the original's modules, and return the graph.
 
@@ -517,6 +520,7 @@ class Graph(RecordingMethods, DisplayMethods):
     # torch.compile runs it while it follows a call, and does not follow it itself.
     _hide_calls._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
+    @public
     def seed(self, number: int) -> None:
         """Seed the random numbers of all graphs for this framework; in torch, those of torch itself.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..contracts import Training
 from ..errors import CallMismatch, InvalidOption
+from ..forwarding import forwards, passes_on
 from ..ops.dtypes import dtype_name
 from ..recording.faults import is_fault
 from ..registration import backends
@@ -69,6 +70,7 @@ class DeviceIterator:
         """Start a new loop over the loader."""
         return _LoaderLoop(self._loader, self._engine, self._where, self._prefetch)
 
+    @passes_on
     def __next__(self) -> Any:
         """Return the next batch of the iterator's own loop, which the first call starts.
 
@@ -104,13 +106,21 @@ class _LoaderLoop:
     def __iter__(self) -> Iterator[Any]:
         return self
 
+    @passes_on
     def __next__(self) -> Any:
-        if self._stopped.is_set():
+        batch = _END if self._stopped.is_set() else self._next_batch()
+        if batch is _END:
             raise StopIteration
+        return batch
+
+    @public
+    def _next_batch(self) -> Any:
+        """Return the next batch, or ``_END`` after the last one. Raise what the loader raises."""
         batch, problem = self._batches.get()
         if problem is not None or batch is _END:
             self.close()
-            raise StopIteration if problem is None else problem
+        if problem is not None:
+            raise problem
         return map_structure(lambda item: self._engine.synchronized(item) if _is_array(item) else item, batch)
 
     def close(self) -> None:
@@ -118,11 +128,17 @@ class _LoaderLoop:
         self._thread.join()
 
 
+@forwards
+def _iterated(loader: Iterable[Any]) -> Iterator[Any]:
+    # Loaders of C code have no frame of their own: they raise in this one.
+    yield from loader
+
+
 def _read(
     loader: Iterable[Any], engine: Training, where: Any, batches: queue.Queue[Any], stopped: threading.Event
 ) -> None:
     try:
-        for batch in loader:
+        for batch in _iterated(loader):
             placed = map_structure(
                 lambda item: _place_array(engine, item, where) if _is_array(item) else item, batch
             )

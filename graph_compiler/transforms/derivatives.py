@@ -259,6 +259,7 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool =
     call = DifferentiatedCall(found, "vjp", primals, {}, (range(len(primals)), ()), has_aux)
     results, extras, pull = call.vjp()
 
+    @public
     def pulled(cotangent: Any) -> Any:
         arrays = pull(call.cotangents(cotangent, results))
         return tuple(found.hand_back(call.unflatten_like_arguments(arrays)))
@@ -379,6 +380,7 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
     call = DifferentiatedCall(found, "linearize", primals, {}, (range(len(primals)), ()), False)
     results, extras, push = call.linearize()
 
+    @public
     def pushed(*tangents: Any) -> Any:
         return found.hand_back(call.unflatten_like_result(push(call.tangents(tangents)), extras))
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import graph_compiler
-from graph_compiler import errors, parallel, transforms
+from graph_compiler import errors, parallel, training, transforms
 from graph_compiler.codegen import source
 from graph_compiler.errors import (
     InternalError,
@@ -243,13 +243,31 @@ CALLS = {
     "to": lambda graph: graph.to("numpy"),
     "save": lambda graph: graph.save("never.zip"),
     "verify": lambda graph: graph.verify(),
+    "pulling cotangents": lambda graph: transforms.vjp(lambda x: x * 2, graph.example)[1](graph.example),
+    "pushing tangents": lambda graph: transforms.linearize(lambda x: x * 2, graph.example)[1](graph.example),
+    "explain": lambda graph: graph.explain(),
+    "list_missing": lambda graph: graph.list_missing("numpy"),
+    "load": lambda graph: graph_compiler.load("missing.zip"),
+    "load_weights": lambda graph: graph.load_weights({}),
+    "training": lambda graph: training.TrainState.create(graph, "sgd", lambda out, wanted: out.sum()),
+    "a batch": lambda graph: next(iter(training.DeviceIterator([graph.example], "torch"))),
+    "parallel": lambda graph: parallel.replicate(graph.parameters, 2),
 }
 BROKEN = {
-    "transforms": ("graph_compiler.transforms.transformed", "resolve_function"),
-    "a call": ("graph_compiler.runtime.graph", "CallMiss"),
-    "to": ("graph_compiler.runtime.pipeline", "write"),
-    "save": ("graph_compiler.runtime.saving.save", "save"),
-    "verify": ("graph_compiler.runtime.verify", "verify_graph"),
+    "transforms": "transforms.transformed.resolve_function",
+    "a call": "runtime.graph.CallMiss",
+    "to": "runtime.pipeline.write",
+    "save": "runtime.saving.save.save",
+    "verify": "runtime.verify.verify_graph",
+    "pulling cotangents": "transforms.functions.DifferentiatedCall.cotangents",
+    "pushing tangents": "transforms.functions.DifferentiatedCall.tangents",
+    "explain": "runtime.calling.mismatch.explain",
+    "list_missing": "runtime.pipeline.Pipeline.missing",
+    "load": "runtime.saving.load.load",
+    "load_weights": "runtime.saving.load_weights.load_weights",
+    "training": "training.state._engine_of",
+    "a batch": "training.fitting._is_array",
+    "parallel": "parallel.sharding.engine_of_arrays",
 }
 
 
@@ -258,9 +276,8 @@ def test_no_raw_error_leaves(monkeypatch: pytest.MonkeyPatch, name: str) -> None
     torch = pytest.importorskip("torch")
     graph = graph_compiler.compile(lambda x: torch.relu(x) * 2, args=(torch.ones(3),))
     graph.example = torch.ones(3)  # type: ignore[attr-defined]
-    module, attribute = BROKEN[name]
     problem = KeyError("axis")
-    monkeypatch.setattr(importlib.import_module(module), attribute, raising(problem))
+    monkeypatch.setattr(f"graph_compiler.{BROKEN[name]}", raising(problem))
     if name == "a call":
         monkeypatch.setattr(type(graph), "_miss", raising(problem))
         monkeypatch.setattr(graph.variants[0], "attempt", raising(problem))
@@ -341,6 +358,13 @@ def test_errors_of_frameworks_come_out_as_they_are() -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(RuntimeError, match="mat1 and mat2"):
         graph_compiler.compile(lambda x: x @ x, args=(torch.ones(2, 3),))
+
+
+def test_an_error_of_a_loader_comes_out_as_it_is() -> None:
+    pytest.importorskip("torch")
+    # ``map`` is C code, so that no frame of the loader is in the traceback.
+    with pytest.raises(ValueError, match="invalid literal"):
+        next(iter(training.DeviceIterator(map(int, ["no number"]), "torch")))
 
 
 def test_a_wrong_call_of_a_public_function_is_a_type_error() -> None:
