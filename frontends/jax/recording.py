@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax._src import config
 from jax._src.traceback_util import api_boundary
 
 from ...assumptions import NO_ARRAY, SameArray, assume_fact
@@ -138,14 +139,26 @@ def _model_guards(model: Any) -> Iterator[EnvironmentGuard]:
 
 @contextmanager
 def restored_config() -> Iterator[None]:
+    """Restore the settings of JAX after the block: those of the process and those of this thread."""
     before = dict(jax.config.values)
+    of_thread = [(state, state.get_local()) for state in config.config_states.values()]
     try:
         yield
     finally:
+        # The function may have entered a context such as ``jax.disable_jit()`` and not left it.
+        for state, item in of_thread:
+            if state.get_local() is not item:
+                _set_in_thread(state, item)
         now = jax.config.values
         for name, item in before.items():
             if now[name] != item:
                 jax.config.update(name, item)
+
+
+def _set_in_thread(state: Any, item: Any) -> None:
+    state.set_local(item)
+    if state._update_thread_local_hook is not None:
+        state._update_thread_local_hook(None if item is config.config_ext.unset else item)
 
 
 _MOST_ATTEMPTS = 8

@@ -287,8 +287,8 @@ def _run(
     before = capture.states.host
     try:
         regions = NumpyRegions(capture)
-        # ``np.errstate()`` restores at its end what the function sets by ``np.seterr``.
-        with np.errstate(), shims, capture.isolated(), open_regions(regions):
+        # These restore at their end what the function sets by ``np.seterr`` and ``np.set_printoptions``.
+        with np.errstate(), np.printoptions(), shims, capture.isolated(), open_regions(regions):
             result = forward(replacement_of(function) or function, *args, **kwargs)
             result = finish_lists(result, args, kwargs) if regions.lists else result
         capture.states.check(capture)

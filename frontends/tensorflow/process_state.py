@@ -199,30 +199,28 @@ def _seeds() -> PutBack:
     return put_back
 
 
+# Functions that read and set a setting.
+_SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
+    (keras.config.floatx, keras.config.set_floatx),
+    (keras.config.epsilon, keras.config.set_epsilon),
+    (keras.config.image_data_format, keras.config.set_image_data_format),
+    (tf.config.functions_run_eagerly, tf.config.run_functions_eagerly),
+    (tf.config.get_soft_device_placement, tf.config.set_soft_device_placement),
+    (tf.config.optimizer.get_jit, lambda before: tf.config.optimizer.set_jit(before or False)),
+    (
+        tf.config.experimental.tensor_float_32_execution_enabled,
+        tf.config.experimental.enable_tensor_float_32_execution,
+    ),
+)
+
+
 def _settings() -> PutBack:
-    found = (
-        keras.config.floatx(),
-        keras.config.epsilon(),
-        keras.config.image_data_format(),
-        tf.config.functions_run_eagerly(),
-    )
-    setters = (
-        keras.config.set_floatx,
-        keras.config.set_epsilon,
-        keras.config.set_image_data_format,
-        tf.config.run_functions_eagerly,
-    )
-    getters = (
-        keras.config.floatx,
-        keras.config.epsilon,
-        keras.config.image_data_format,
-        tf.config.functions_run_eagerly,
-    )
+    found = [read() for read, _ in _SETTINGS]
 
     def put_back() -> None:
-        for item, now, put in zip(found, getters, setters):
-            if now() != item:
-                put(item)
+        for item, (read, write) in zip(found, _SETTINGS):
+            if read() != item:
+                write(item)
 
     return put_back
 

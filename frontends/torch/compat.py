@@ -40,6 +40,7 @@ disabled_torch_function: Any = torch._C._disabled_torch_function_impl
 disabled_torch_dispatch: Any = torch._C._disabled_torch_dispatch_impl
 is_any_autocast_enabled: Callable[[], bool] = torch._C._is_any_autocast_enabled
 is_deterministic: Callable[[], bool] = torch._C._get_deterministic_algorithms
+print_options: Callable[[], dict[str, Any]] = torch._tensor_str.get_printoptions
 deterministic_warns: Callable[[], bool] = torch._C._get_deterministic_algorithms_warn_only
 # Its attribute ``device_context`` is thread-local.
 default_device: Any = torch._GLOBAL_DEVICE_CONTEXT

@@ -40,6 +40,7 @@ from .compat import (
     is_deterministic,
     pop_dispatch_mode,
     pop_function_mode,
+    print_options,
     push_dispatch_mode,
     push_function_mode,
 )
@@ -299,14 +300,28 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 }
 
 
+def _set_print_options(before: dict[str, Any]) -> None:
+    torch.set_printoptions(**before)
+
+
+# Functions that read and set what affects no result. Changes are undone without an error.
+_SILENT: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
+    (print_options, _set_print_options),
+    (torch.get_num_threads, torch.set_num_threads),
+    (torch.is_warn_always_enabled, torch.set_warn_always),
+    (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+)
+
+
 @contextmanager
 def restore_settings(name: str) -> Iterator[None]:
     """Restore the settings after the block.
 
-    Raise ``TracingError`` if the block changed a setting and did not raise itself, because calls of the
-    graph would not change it. ``name`` is the function in the message.
+    Raise ``TracingError`` if the block changed a setting that affects results and did not raise itself,
+    because calls of the graph would not change it. ``name`` is the function in the message.
     """
     before = {what: read() for what, (read, _) in _SETTINGS.items()}
+    silent = [read() for read, _ in _SILENT]
     changed: list[str] = []
     try:
         yield
@@ -315,6 +330,9 @@ def restore_settings(name: str) -> Iterator[None]:
             if read() != before[what]:
                 changed.append(what)
                 write(before[what])
+        for item, (read, write) in zip(silent, _SILENT):
+            if read() != item:
+                write(item)
     if changed:
         raise TracingError(
             f"{name} changes {' and '.join(changed)} of torch and leaves it so, which calls of a graph would "
