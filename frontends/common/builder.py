@@ -144,7 +144,7 @@ class RaisingBuilder(Builder):
         """Replace sizes that were negative while recording by their numbers, which are guarded."""
         return tuple(self.fix(size) if hint_of(size) < 0 else size for size in sizes)
 
-    def expands(self, x: Value, shape: tuple[Any, ...]) -> None:
+    def guard_expansion(self, x: Value, shape: tuple[Any, ...]) -> None:
         for size, wanted in zip(x.shape[::-1], shape[::-1]):
             self.guard(apply("eq", size, wanted if hint_of(size) == hint_of(wanted) else 1))
 
@@ -194,7 +194,7 @@ class RaisingBuilder(Builder):
         The default adds no guard.
         """
 
-    def left(self, index: Any, size: Any) -> None:
+    def index_out_of_bounds(self, index: Any, size: Any) -> None:
         """Handle a scalar index that was out of bounds while recording.
 
         The default does nothing, which leaves the error to the target.

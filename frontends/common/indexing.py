@@ -24,7 +24,7 @@ WHOLE = (None, None, 1)
 ELEMENTWISE = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"}
 
 
-def holds(b: RaisingBuilder, small: Any, large: Any) -> bool:
+def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
     """Return True if ``small <= large`` held while recording, and add a guard on it unless it always holds.
 
     Return False, without a guard, otherwise.
@@ -40,13 +40,13 @@ def holds(b: RaisingBuilder, small: Any, large: Any) -> bool:
 def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
     """Return ``index`` of one element as an item of a ``getitem`` key, guarded to be in bounds.
 
-    A negative int stays negative; ``size`` is added to a negative symbolic index. Call ``b.left`` instead
-    of guarding if the index was out of bounds while recording.
+    A negative int stays negative; ``size`` is added to a negative symbolic index. Call
+    ``b.index_out_of_bounds`` instead of guarding if the index was out of bounds while recording.
     """
-    if isinstance(index, Size) and _negative(b, index):
+    if isinstance(index, Size) and _is_negative_with_guard(b, index):
         index = index + size
-    if not holds(b, -index if isinstance(index, int) and index < 0 else index + 1, size):
-        b.left(index, size)
+    if not holds_with_guard(b, -index if isinstance(index, int) and index < 0 else index + 1, size):
+        b.index_out_of_bounds(index, size)
     return index
 
 
@@ -59,7 +59,7 @@ def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any)
     """
     first, last = _clamped(b, start, size, 0), _clamped(b, stop, size, size)
     # A slice whose stop is before its start is empty.
-    if not holds(b, first, last):
+    if not holds_with_guard(b, first, last):
         last = apply("max", first, last)
     step = 1 if step is None else step
     return (
@@ -72,13 +72,13 @@ def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any)
 def _clamped(b: RaisingBuilder, given: Any, size: Any, absent: Any) -> Any:
     if given is None:
         return absent
-    bound = given + size if _negative(b, given) else given
-    if not holds(b, 0, bound):
+    bound = given + size if _is_negative_with_guard(b, given) else given
+    if not holds_with_guard(b, 0, bound):
         return 0 if isinstance(bound, int) else apply("max", bound, 0)
-    return bound if holds(b, bound, size) else apply("min", bound, size)
+    return bound if holds_with_guard(b, bound, size) else apply("min", bound, size)
 
 
-def _negative(b: RaisingBuilder, bound: Any) -> bool:
+def _is_negative_with_guard(b: RaisingBuilder, bound: Any) -> bool:
     if isinstance(bound, int) or nonnegative(bound):
         return isinstance(bound, int) and bound < 0
     b.guard(apply("lt" if bound.hint < 0 else "ge", bound, 0))
@@ -657,7 +657,7 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
     behind = x.ndim - axis - mask.ndim
     aligned = b.reshape(mask, shape=(*mask.shape, *(1,) * behind))
     value = without_leading_ones(b, value, x.ndim - mask.ndim + 1)
-    spread = _spread(b, x, axis, mask, value, behind)
+    spread = _broadcastable_value(b, x, axis, mask, value, behind)
     if spread is not None:
         return b.where(aligned, spread if reduce is None else getattr(b, ELEMENTWISE[reduce])(x, spread), x)
     if reduce is not None:
@@ -666,7 +666,7 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
     return _write_in_order(b, x, axis, mask, value, behind)
 
 
-def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
+def _broadcastable_value(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
     """Return ``value`` in a shape that broadcasts against ``x``, for a write where ``mask`` is true, or None.
 
     If ``value`` is ``y[mask]`` for an array ``y`` of the shape of ``x``, the result is ``y``. None means
@@ -687,14 +687,14 @@ def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, beh
             # x[mask] = y[mask]
             return source
     # If the mask selected one element while recording, a value of size 1 may still be one element for each.
-    if hint_of(value.shape[place]) != 1 or _counts(b, value.shape[place], mask, axis):
+    if hint_of(value.shape[place]) != 1 or _is_count_of_mask(b, value.shape[place], mask, axis):
         return None
     # A value with several elements is assigned one by one, which needs another recording.
     b.fix(value.shape[place])
     return b.reshape(value, shape=(*value.shape[:place], *(1,) * mask.ndim, *value.shape[place + 1 :]))
 
 
-def _counts(b: RaisingBuilder, size: Any, mask: Value, axis: int) -> bool:
+def _is_count_of_mask(b: RaisingBuilder, size: Any, mask: Value, axis: int) -> bool:
     symbol = next(size.symbols(), None) if isinstance(size, Size) else None
     made = b.maker(symbol.source) if symbol is not None and size == Size.of(symbol) else None
     if symbol is None or made is None or made.op != "boolean_mask":

@@ -109,8 +109,8 @@ class RegionLifter(Protocol):
     framework: str
     b: Any
     result: Graph
-    held: dict[Value, Any]
-    counted: set[Value]
+    current_values: dict[Value, Any]
+    loop_indices: set[Value]
     problems: list[str]
     regions: LiftedRegions
 
@@ -158,12 +158,12 @@ class LiftedDerivative:
         """
         lifter, function = self.lifter, self.node.regions[0]
         problems = len(lifter.problems)
-        lifter.held.update(zip(function.block.inputs, self.operands))
+        lifter.current_values.update(zip(function.block.inputs, self.operands))
         lifter.follow(function.block.nodes)
         lifter.b.origin = self.node.origin
         if len(lifter.problems) > problems:
             for value in self.node.outputs:
-                lifter.held[value] = Value(value.name, value.spec)
+                lifter.current_values[value] = Value(value.name, value.spec)
             return None
         message = (
             f"a gradient is taken through {function.name}, whose derivative rule has no translation "
@@ -209,7 +209,7 @@ class LiftedDerivative:
     def _body(self, region: Region, like: Sequence[Value]) -> Body:
         lifter, b = self.lifter, self.lifter.b
         inputs = [Value(old.name, value.spec) for old, value in zip(region.block.inputs, like, strict=True)]
-        lifter.held.update(zip(region.block.inputs, inputs))
+        lifter.current_values.update(zip(region.block.inputs, inputs))
         guards = len(lifter.result.guards)
         with b.block() as nodes:
             lifter.follow(region.block.nodes)
@@ -228,7 +228,7 @@ class LiftedDerivative:
 
     def _keep(self, made: Sequence[Any], wanted: Sequence[Value]) -> None:
         for new, old in zip(made, wanted):
-            self.lifter.regions.keep_sizes(new, old)
+            self.lifter.regions.guard_same_sizes(new, old)
 
     def _needed(self, bodies: Sequence[Body]) -> list[int]:
         """Return the indices of the operands that are differentiated or that a body reads.
@@ -311,18 +311,18 @@ class LiftedRegions:
         first = 1 if node.op == "branch" else 0
         own = len(node.inputs) if node.op == "call" else first + own_operands(node.op, node.params)
         operands = [lifter.read(item) for item in node.inputs]
-        is_numbered = self._draws(node)
-        write = self._numbered if is_numbered else self._of_call if number else self._body
+        needs_loop_index = self._draws(node)
+        write = self._with_loop_index if needs_loop_index else self._of_call if number else self._body
         bodies = [write(node, region, operands[first:own], operands[own:]) for region in node.regions]
         if node.op == "branch":
             self._keep_branches(bodies)
         if len(lifter.problems) > problems:
             for value in node.outputs:
-                lifter.held[value] = Value(value.name, value.spec)
+                lifter.current_values[value] = Value(value.name, value.spec)
             return None
         lifter.b.origin = node.origin
-        if is_numbered:
-            return self._run_numbered(node, operands[:own], bodies)
+        if needs_loop_index:
+            return self._run_with_loop_index(node, operands[:own], bodies)
         made: tuple[Value, ...] = lifter.b.run(
             node.op, [*number, *operands[:own]], bodies, **lifter.mapped(node.params)
         )
@@ -332,19 +332,19 @@ class LiftedRegions:
         lifter, b = self.lifter, self.lifter.b
         inputs = self._inputs(node, region, operands)
         b.enter(node, operands, inputs)
-        lifter.held.update(zip(region.block.inputs, (*inputs, *captured)))
+        lifter.current_values.update(zip(region.block.inputs, (*inputs, *captured)))
         guards, fixed, numbers = (
             len(lifter.result.guards),
             set(b.fixed),
             self._numbers(node, operands, inputs),
         )
-        lifter.counted.update(numbers)
+        lifter.loop_indices.update(numbers)
         with b.block() as nodes:
             lifter.follow(region.block.nodes)
             b.origin = node.origin
             outputs = [lifter.mapped(item) for item in region.block.outputs]
             for new, old in zip(outputs, inputs[: _kept(node, region)]):
-                self.keep_sizes(new, old)
+                self.guard_same_sizes(new, old)
             self.lift_checks(guards, numbers)
             self.keep_checks(guards, inputs, nodes, is_branch=node.op == "branch")
         # Guards of the block hold only where it runs, not in the enclosing scope.
@@ -378,7 +378,7 @@ class LiftedRegions:
         first, *others = ([item for item in body.outputs if isinstance(item, Value)] for body in bodies)
         for other in others:
             for new, old in zip(other, first):
-                self.keep_sizes(new, old)
+                self.guard_same_sizes(new, old)
 
     def _draws(self, node: Node) -> bool:
         """Return True if ``node`` is a loop whose iterations draw random numbers.
@@ -401,7 +401,9 @@ class LiftedRegions:
             body = self._body(node, region, operands, captured)
         return Body(body.name, (number, *body.inputs), body.nodes, body.outputs)
 
-    def _numbered(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
+    def _with_loop_index(
+        self, node: Node, region: Region, operands: list[Value], captured: list[Value]
+    ) -> Body:
         """Lift a region of a loop with the loop index as another carry, from which random keys derive."""
         b, number, carried = self.lifter.b, Value("step", _NUMBER), node.params["carried"]
         with b.step(number):
@@ -416,7 +418,9 @@ class LiftedRegions:
             (*body.outputs[:carried], *following, *body.outputs[carried:]),
         )
 
-    def _run_numbered(self, node: Node, operands: list[Value], bodies: list[Body]) -> tuple[Value, ...]:
+    def _run_with_loop_index(
+        self, node: Node, operands: list[Value], bodies: list[Body]
+    ) -> tuple[Value, ...]:
         b, carried = self.lifter.b, node.params["carried"]
         first = b.full(shape=(), fill_value=0, dtype=_NUMBER.dtype)
         params = {**self.lifter.mapped(node.params), "carried": carried + 1}
@@ -426,7 +430,7 @@ class LiftedRegions:
         # The loop index is no result of the recorded loop.
         return (*made[:carried], *made[carried + 1 :])
 
-    def keep_sizes(self, new: Value, old: Value) -> None:
+    def guard_same_sizes(self, new: Value, old: Value) -> None:
         for size, wanted in zip(new.shape, old.shape):
             if size != wanted:
                 self.lifter.b.guard(apply("eq", size, wanted))

@@ -181,12 +181,12 @@ class Lifter:
 
     recorded: graph of the framework's calls.
     result: canonical graph under construction, written by the builder ``b``.
-    held: current canonical value of each recorded array.
+    current_values: current canonical value of each recorded array.
     written: how often the memory of each owner was written to.
-    stamp: the count in ``written`` at which the value of an array in ``held`` was derived.
+    stamp: the count in ``written`` at which the value of an array in ``current_values`` was derived.
     made: canonical nodes of the current call.
     lifted: canonical value of each recorded value right after its call.
-    counted: loop indices of the loops lifted so far, also of those being lifted.
+    loop_indices: loop indices of the loops lifted so far, also of those being lifted.
     problems: a message for each call that cannot be translated.
     """
 
@@ -198,14 +198,14 @@ class Lifter:
             graph.name, "canonical", input_tree=graph.input_tree, output_tree=graph.output_tree
         )
         self.b: Any = self.builder(self.result)
-        self.held: dict[Value, Any] = {}
+        self.current_values: dict[Value, Any] = {}
         self.stamp: dict[Value, int] = {}
         self.written: dict[Value, int] = {}
         self.made: set[Node] = set()
         self.lifted: dict[Value, Value] = {}
         self.problems: list[str] = []
         self.regions = LiftedRegions(self)
-        self.counted: set[Value] = set()
+        self.loop_indices: set[Value] = set()
         # Numbers of the sizes that the row of the current call has needed.
         self.fixed: dict[Size, Any] = {}
 
@@ -241,11 +241,11 @@ class Lifter:
         if reason := graph.demands.source_only:
             raise UnsupportedOperation(reason)
         for value in graph.inputs:
-            self.held[value] = b.input(value.name, value.spec)
+            self.current_values[value] = b.input(value.name, value.spec)
         for name, value in graph.parameters.items():
-            self.held[value] = b.parameter(name, value.spec)
+            self.current_values[value] = b.parameter(name, value.spec)
         for name, (value, array) in graph.constants.items():
-            self.held[value] = b.constant(name, value.spec, array)
+            self.current_values[value] = b.constant(name, value.spec, array)
         self.follow(graph.nodes)
         if self.problems:
             # A call in a region or in an unrolled loop may be lifted several times.
@@ -357,7 +357,7 @@ class Lifter:
         base = self.aliases.base_of(value)
         if base is not value and self.stamp.get(value, 0) != self.written.get(base, 0):
             self._derive(value)
-        return self.held[value]
+        return self.current_values[value]
 
     def _derive(self, view: Value) -> None:
         node = self._maker(view)
@@ -377,12 +377,14 @@ class Lifter:
         """
         base = self.aliases.base_of(value)
         before = self.read(base)
-        self.held[base] = new if base is value else write_through(self.b, before, self._chain(value), new)
+        self.current_values[base] = (
+            new if base is value else write_through(self.b, before, self._chain(value), new)
+        )
         if aside:
-            self.held[base] = self._with_gradient_of(before, self.held[base])
-            new = self.held[base] if base is value else new
+            self.current_values[base] = self._with_gradient_of(before, self.current_values[base])
+            new = self.current_values[base] if base is value else new
         self.written[base] = self.written.get(base, 0) + 1
-        self.held[value] = new
+        self.current_values[value] = new
         self.stamp[value] = self.written[base]
 
     def _maker(self, value: Value) -> Node | None:
@@ -428,14 +430,14 @@ class Lifter:
         return self.fixed.get(size, size)
 
     def _symbol(self, symbol: Symbol) -> Any:
-        held = self.read(symbol.source)
+        array = self.read(symbol.source)
         if symbol.kind in ("item", "number"):
-            return Size.of(Symbol(held, 0, symbol.hint, symbol.kind))
+            return Size.of(Symbol(array, 0, symbol.hint, symbol.kind))
         if symbol.kind == "size":
-            return held.shape[symbol.axis]
+            return array.shape[symbol.axis]
         if symbol.kind == "stride":
             # Canonical arrays have no strides, but those of a contiguous array follow from its shape.
-            step = product(held.shape[symbol.axis + 1 :])
+            step = product(array.shape[symbol.axis + 1 :])
             if hint_of(step) == symbol.hint:
                 return step
             raise UnsupportedOperation(
@@ -448,7 +450,7 @@ class Lifter:
     def arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
         args, kwargs = list(self.mapped(node.inputs)), self.mapped(node.params) if node.params else {}
         kwargs.pop("out", None)
-        return (self._with_floats(node, args) if self.counted else args), kwargs
+        return (self._with_floats(node, args) if self.loop_indices else args), kwargs
 
     def _with_floats(self, node: Node, args: list[Any]) -> list[Any]:
         """Return ``args`` with floats that depend on loop indices cast to the dtype of a floating array.
@@ -466,7 +468,7 @@ class Lifter:
             is_float = (
                 isinstance(item, Size)
                 and item.type is float
-                and any(symbol.source in self.counted for symbol in item.symbols())
+                and any(symbol.source in self.loop_indices for symbol in item.symbols())
             )
             return self.b.cast(number_of(self.b, item), beside[0]) if is_float and beside else item
 
@@ -491,8 +493,8 @@ class Lifter:
                     self.write(value, self._as_target(self.read(value), new), node.record.is_detached_write)
                     base = self.aliases.base_of(value)
                     # The new array is that of the variable whose elements were written to.
-                    if self.b.maker(self.held[base]) in self.result.nodes[before:]:
-                        self.held[base].name = base.name
+                    if self.b.maker(self.current_values[base]) in self.result.nodes[before:]:
+                        self.current_values[base].name = base.name
         except NotImplementedError as problem:
             self._problem(node, str(problem) or "not implemented")
         except GraphCompilerError as problem:
@@ -568,7 +570,7 @@ class Lifter:
         # are reported at once.
         self.problems.append(f"{node.op}: {why}\n    {node.origin}")
         for value in node.outputs:
-            self.held[value] = Value(value.name, value.spec)
+            self.current_values[value] = Value(value.name, value.spec)
 
     def _bind(self, node: Node, result: Any, only: Value | None = None) -> None:
         """Set the outputs of ``node`` to ``result``, what its row returned, or only the output ``only``.
@@ -590,7 +592,7 @@ class Lifter:
                 self._hold(value, new)
 
     def _hold(self, value: Value, new: Value) -> None:
-        self.held[value] = new
+        self.current_values[value] = new
         self.lifted.setdefault(value, new)
         self.stamp[value] = self.written.get(self.aliases.base_of(value), 0)
         # A row may return a value that exists already and has a name of its own.

@@ -72,7 +72,7 @@ class _JaxLifter(Lifter):
         nodes: list[Node] = []
         operands = [_formal(item) for item in program.operands]
         for formal, item in zip(operands, program.operands):
-            self.held[formal] = (
+            self.current_values[formal] = (
                 self.mapped(item)
                 if isinstance(item, Value)
                 else self.b.array(item.item() if hasattr(item, "item") else item, formal.dtype)
@@ -100,7 +100,7 @@ class _JaxLifter(Lifter):
         array = jax.random.key_data(array) if is_key(array) else array
         spec = ArraySpec(tuple(np.shape(array)), dtype_name(array.dtype))
         value = Value("constant", spec)
-        self.held[value] = self.b.constant("constant", spec, array)
+        self.current_values[value] = self.b.constant("constant", spec, array)
         return value
 
 

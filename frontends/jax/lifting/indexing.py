@@ -8,7 +8,7 @@ from typing import Any
 from ....ir import Value
 from ....ops.dtypes import UNSIGNED, is_complex, is_inexact, is_integer
 from ....sizes import apply, hint_of, product
-from ...common.indexing import ELEMENTWISE, cut, holds
+from ...common.indexing import ELEMENTWISE, cut, holds_with_guard
 from .elementwise import known_number
 from .reductions import ordering
 from .table import JaxBuilder, clamp_index, int_tuple, is_inside, rows
@@ -172,7 +172,7 @@ class SliceIndices:
         return b.clip(start, 0, top)
 
     def _known(self, number: int, axis: int) -> Any:
-        if number < 0 or not holds(self.b, number + self.sizes[axis], self.x.shape[axis]):
+        if number < 0 or not holds_with_guard(self.b, number + self.sizes[axis], self.x.shape[axis]):
             return None
         return self.b.full(shape=self.batch, fill_value=number, dtype=self.starts[axis].dtype)
 

@@ -19,7 +19,7 @@ from ....ops.registry import ArraySpec
 from ....ops.rules import at_most
 from ....sizes import Size, apply
 from ...common.builder import RaisingBuilder
-from ...common.indexing import holds
+from ...common.indexing import holds_with_guard
 from ...common.lifter import LiftingTable
 from ..dtypes import dtype_name
 
@@ -38,7 +38,7 @@ def clamp_index(b: JaxBuilder, index: Value, size: Any) -> Value:
     A range that is inside only for the recorded sizes is guarded. A clamped index has at least 32 bits.
     """
     found = range_of(b, index)
-    if found is not None and holds(b, -size, found[0]) and holds(b, found[1] + 1, size):
+    if found is not None and holds_with_guard(b, -size, found[0]) and holds_with_guard(b, found[1] + 1, size):
         return index
     # A narrow dtype may not represent the size.
     index = index if index.dtype in _WIDE else b.astype(index, dtype="int64")
@@ -47,7 +47,9 @@ def clamp_index(b: JaxBuilder, index: Value, size: Any) -> Value:
 
 def is_inside(b: JaxBuilder, index: Value, least: Any, greatest: Any) -> bool:
     found = range_of(b, index)
-    return found is not None and holds(b, least, found[0]) and holds(b, found[1], greatest)
+    return (
+        found is not None and holds_with_guard(b, least, found[0]) and holds_with_guard(b, found[1], greatest)
+    )
 
 
 def range_of(b: JaxBuilder, item: Any) -> Range | None:
@@ -277,7 +279,7 @@ class JaxBuilder(RaisingBuilder):
         found = [item.dtype for item in operands if isinstance(item, Value)]
         return found[0] if found else dtype_name(type(operands[0]))
 
-    def left(self, index: Any, size: Any) -> None:
+    def index_out_of_bounds(self, index: Any, size: Any) -> None:
         raise NotImplementedError(f"index {index} of an axis of size {size}")
 
     @property

@@ -12,7 +12,7 @@ from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import is_complex, is_inexact
 from ....sizes import Size, apply, hint_of, product
-from ...common.indexing import cut, holds
+from ...common.indexing import cut, holds_with_guard
 from .manipulation import diff
 from .table import NumpyBuilder, axes_of, axis_of, rows
 
@@ -299,7 +299,7 @@ def _sliding(flipped: bool) -> Callable[..., Any]:
         if not flipped and is_complex(y.dtype):
             y = b.conj(y)
         # NumPy slides the shorter array over the longer one. Swapping the arguments reverses a correlation.
-        swapped = not holds(b, y.shape[0], x.shape[0])
+        swapped = not holds_with_guard(b, y.shape[0], x.shape[0])
         if swapped:
             b.guard(apply("lt", x.shape[0], y.shape[0]))
             x, y = y, x
@@ -507,7 +507,11 @@ def _sum_of_two(name: str) -> Callable[..., Any]:
     def row(b: NumpyBuilder, a1: Any, a2: Any) -> Any:
         # The shorter polynomial has zeros as its leading coefficients.
         x, y = (item if item.ndim else b.reshape(item, shape=(1,)) for item in b.promote(a1, a2))
-        length = x.shape[0] if holds(b, y.shape[0], x.shape[0]) else apply("max", x.shape[0], y.shape[0])
+        length = (
+            x.shape[0]
+            if holds_with_guard(b, y.shape[0], x.shape[0])
+            else apply("max", x.shape[0], y.shape[0])
+        )
         return getattr(b, name)(
             *(
                 b.pad(item, padding=((length - item.shape[0], 0),), value=b.operand(0, item.dtype))

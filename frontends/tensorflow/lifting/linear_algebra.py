@@ -11,7 +11,7 @@ import numpy as np
 from ....ir import Value
 from ....ops.dtypes import is_complex
 from ....sizes import Size, apply, hint_of
-from ...common.indexing import along, cut, holds
+from ...common.indexing import along, cut, holds_with_guard
 from .manipulation import size_of
 from .table import ComputedOperand, TensorFlowBuilder, numbers, rows
 
@@ -513,7 +513,7 @@ def audio_spectrogram(
     With ``magnitude_squared`` they are squared. Windows are padded to a power of two. Raise
     ``NotImplementedError`` for fewer samples than a window has.
     """
-    if not holds(b, window_size, input.shape[0]):
+    if not holds_with_guard(b, window_size, input.shape[0]):
         raise NotImplementedError("a spectrogram of fewer samples than a window has")
     length, count = 1 << (window_size - 1).bit_length(), (input.shape[0] - window_size) // stride + 1
     starts = b.reshape(b.multiply(b.arange(stop=count, dtype="int32"), stride), shape=(count, 1))

@@ -18,7 +18,7 @@ import numpy as np
 from ....ir import Value
 from ....ops.dtypes import is_floating
 from ....sizes import product
-from ...common.indexing import along, cut, holds
+from ...common.indexing import along, cut, holds_with_guard
 from .manipulation import size_of
 from .table import TensorFlowBuilder, known, numbers, rows
 
@@ -372,7 +372,7 @@ def _truncated(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dt
     """
     count = product(shape)
     groups = (count + 3) // 4
-    if not holds(b, groups, _MOST_GROUPS):
+    if not holds_with_guard(b, groups, _MOST_GROUPS):
         raise NotImplementedError(
             f"more than {4 * _MOST_GROUPS} numbers of a truncated normal distribution of a seed"
         )

@@ -9,7 +9,15 @@ from typing import Any
 from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....sizes import hint_of, product
-from ...common.indexing import fitted, holds, read_index, select, slice_inside, write_arrays, write_index
+from ...common.indexing import (
+    fitted,
+    holds_with_guard,
+    read_index,
+    select,
+    slice_inside,
+    write_arrays,
+    write_index,
+)
 from .manipulation import broadcast_all, ravel, reshaped
 from .reductions import along
 from .table import TorchBuilder, assume, axis, rows
@@ -235,7 +243,7 @@ def fill_diagonal(b: TorchBuilder, input: Any, fill_value: Any, wrap: bool = Fal
     """Lift ``Tensor.fill_diagonal_``. With ``wrap``, the diagonal restarts below the end of a tall matrix."""
     step = sum(product(input.shape[i + 1 :]) for i in range(input.ndim))
     # Elements at a regular distance of the flattened matrix continue below the diagonal of a tall matrix.
-    tall = input.ndim == 2 and not wrap and not holds(b, input.shape[0], input.shape[1])
+    tall = input.ndim == 2 and not wrap and not holds_with_guard(b, input.shape[0], input.shape[1])
     flat = ravel(b, input)
     item = slice_inside(b, None, input.shape[1] * input.shape[1] if tall else None, step, flat.shape[0])
     return b.reshape(b.setitem(flat, b.operand(fill_value, input.dtype), key=(item,)), shape=input.shape)

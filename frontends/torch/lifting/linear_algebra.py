@@ -79,7 +79,7 @@ def _added(b: TorchBuilder, input: Any, product: Any, beta: Any, alpha: Any) -> 
         one = b.logical_and(product, bool(alpha))
         return b.logical_or(b.broadcast_to(input, shape=product.shape), one) if beta else one
     result = _scaled(b, product, alpha)
-    b.expands(input, product.shape)
+    b.guard_expansion(input, product.shape)
     return (
         result
         if not hasattr(beta, "spec") and beta == 0

@@ -247,7 +247,7 @@ def binary_cross_entropy_with_logits(
     positive = b.log_sigmoid(input)
     for given in (weight, pos_weight):
         if given is not None:
-            b.expands(given, input.shape)
+            b.guard_expansion(given, input.shape)
     if pos_weight is not None:
         positive = b.multiply(b.add(b.multiply(b.subtract(pos_weight, 1.0), target), 1.0), positive)
     losses = b.subtract(b.multiply(b.subtract(1.0, target), input), positive)
