@@ -322,11 +322,11 @@ def _as_array(item: Any) -> Any:
 
 
 def _step_as_array(item: Any) -> Any:
-    return item.__jax_array__() if current().loops.reads_step(item) else item
+    return item.__jax_array__() if current().loops.reads_loop_index(item) else item
 
 
 def _decided_step(item: Any) -> Any:
-    return decided(expression_of(item)) if current().loops.reads_step(item) else item
+    return decided(expression_of(item)) if current().loops.reads_loop_index(item) else item
 
 
 def _recording_wrapper(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -359,7 +359,7 @@ def _bind_call(name: str, original: Callable[..., Any], args: Any, kwargs: Any) 
     if (
         not name.endswith(INDEXED)
         and current().loops.steps
-        and any(map(current().loops.reads_step, iterate_structure((args, kwargs))))
+        and any(map(current().loops.reads_loop_index, iterate_structure((args, kwargs))))
     ):
         try:
             return _bind_call(name, original, *map_structure(_step_as_array, (args, kwargs)))
@@ -423,7 +423,7 @@ def _abstract_results(
         return None
     for condition in found[1]:
         # A condition on a loop index becomes a check in the body of the loop.
-        if not recording.loops.reads_step(condition):
+        if not recording.loops.reads_loop_index(condition):
             recording.decide(condition)
     shapes = (tuple(map(symbolic, spec.shape)) for spec in found[0])
     return tuple(

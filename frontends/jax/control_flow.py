@@ -76,19 +76,23 @@ def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> lis
     """
     params = equation.params
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
-    asked, stepped, state = operands[:first], operands[first:second], operands[second:]
+    condition_operands, body_operands, state = operands[:first], operands[first:second], operands[second:]
     condition, body = params["cond_jaxpr"], params["body_jaxpr"]
-    if (length := _trip_count(reader, condition, body, [*asked, *state], first)) is not None:
-        return _counting_scan(reader, equation, length, stepped, state)
-    step = _RegionWriter(reader, equation, body.in_avals[len(stepped) :])
+    if (length := _trip_count(reader, condition, body, [*condition_operands, *state], first)) is not None:
+        return _counting_scan(reader, equation, length, body_operands, state)
+    step = _RegionWriter(reader, equation, body.in_avals[len(body_operands) :])
     many = condition.out_avals[0]
     some = [] if not many.shape else [partial(_any_continues, many)]
-    goes_on = step.body("condition", condition, asked, some)
-    kept = [] if not many.shape else [partial(_frozen_if_done, many, body.out_avals, condition, asked)]
+    goes_on = step.body("condition", condition, condition_operands, some)
+    masking = (
+        []
+        if not many.shape
+        else [partial(_frozen_if_done, many, body.out_avals, condition, condition_operands)]
+    )
     return step.node(
         "while_loop",
         step.arrays(state),
-        [goes_on, step.body("body", body, stepped, kept)],
+        [goes_on, step.body("body", body, body_operands, masking)],
         carried=len(state),
         most=None,
     )
@@ -299,26 +303,30 @@ def _frozen_if_done(
     many: Any,
     avals: Sequence[Any],
     condition: ClosedJaxpr,
-    asked: Sequence[Any],
+    condition_operands: Sequence[Any],
     step: _RegionWriter,
     inputs: list[Value],
     found: list[Any],
 ) -> list[Any]:
     """Return the new state of a batched loop: the old state for elements whose condition is false."""
-    (goes_on,) = step.reader.read(condition, [*asked, *inputs])
+    (goes_on,) = step.reader.read(condition, [*condition_operands, *inputs])
 
-    def kept(goes_on: Any, new: Any, old: Any) -> Any:
+    def masked(goes_on: Any, new: Any, old: Any) -> Any:
         return jax.lax.select(jax.lax.broadcast_in_dim(goes_on, new.shape, range(goes_on.ndim)), new, old)
 
     return [
-        old if new is old else step.small(kept, [many, aval, aval], goes_on, new, old)
+        old if new is old else step.small(masked, [many, aval, aval], goes_on, new, old)
         for aval, new, old in zip(avals, found, inputs)
     ]
 
 
 # --------------------------------------------------------------------------------------- counting loops
 def _trip_count(
-    reader: ProgramReader, condition: ClosedJaxpr, body: ClosedJaxpr, operands: list[Any], asked: int
+    reader: ProgramReader,
+    condition: ClosedJaxpr,
+    body: ClosedJaxpr,
+    operands: list[Any],
+    condition_count: int,
 ) -> Any:
     """Return the trip count of a ``lax.fori_loop``, or None for other loops and unknown trip counts.
 
@@ -327,7 +335,7 @@ def _trip_count(
     """
     program, step = condition.jaxpr, body.jaxpr
     if (
-        asked
+        condition_count
         or len(program.eqns) != 1
         or program.eqns[0].primitive.name != "lt"
         or program.eqns[0].invars != program.invars[:2]
@@ -380,23 +388,23 @@ def _known_number(reader: ProgramReader, item: Any) -> Any:
 
 
 def _counting_scan(
-    reader: ProgramReader, equation: Any, length: Any, stepped: list[Any], state: list[Any]
+    reader: ProgramReader, equation: Any, length: Any, body_operands: list[Any], state: list[Any]
 ) -> list[Any]:
     """Read a counting ``while`` as a ``scan`` without sequences, and return the state after it.
 
     The counter is in the carry. The end of the range is captured instead, because it does not change.
     """
     body = equation.params["body_jaxpr"]
-    avals = body.in_avals[len(stepped) :]
+    avals = body.in_avals[len(body_operands) :]
     step = _RegionWriter(reader, equation, [avals[0], *avals[2:]])
     end = state[1]
 
-    jaxpr, first = body.jaxpr, len(stepped)
+    jaxpr, first = body.jaxpr, len(body_operands)
     counter, last, *rest = jaxpr.invars[first:]
     straight = _with_variables(
         body, [*jaxpr.invars[:first], last, counter, *rest], [jaxpr.outvars[0], *jaxpr.outvars[2:]]
     )
-    block = step.body("body", straight, [*stepped, end])
+    block = step.body("body", straight, [*body_operands, end])
     given = step.arrays([state[0], *state[2:]])
     outputs = [equation.outvars[0], *equation.outvars[2:]]
     counter, *rest = step.node(
@@ -436,7 +444,7 @@ def call_with_rule(
         return call.inlined()
     call.refuse_closed_over()
     if reader.orders == 0:
-        return call.refused(f"the derivative of order {ORDERS + 1} is asked for")
+        return call.write_without_derivative(f"the derivative of order {ORDERS + 1} is asked for")
     # Only JAX has both modes, and a custom_vjp has reverse mode only.
     is_forward = not reader.as_words and not equation.primitive.name.startswith("custom_vjp_call")
     try:
@@ -448,7 +456,7 @@ def call_with_rule(
         if is_fault(problem):
             raise
         reason = f"{type(problem).__name__}: {problem}".strip().splitlines()[0]
-        return call.refused(f"it cannot be traced ({reason})")
+        return call.write_without_derivative(f"it cannot be traced ({reason})")
     if not rule.results or not rule.sources:
         return call.inlined()
     return call.forward_mode(rule, rule.tangents) if rule.tangents is not None else call.reverse_mode(rule)
@@ -494,7 +502,7 @@ class CallWriter:
     def inlined(self) -> list[Any]:
         return self.reader.inlined(self.equation, self.inner, self.operands)
 
-    def kept(self) -> list[Any]:
+    def write_call(self) -> list[Any]:
         """Write a ``call`` node whose region is the function, and return its outputs."""
         body = self._function(self.reader.orders)
         # Sizes of the enclosing scope that the function reads are sizes of its own arguments.
@@ -506,7 +514,7 @@ class CallWriter:
             value.spec = ArraySpec(value.spec.hints, value.dtype)
         return made
 
-    def refused(self, why: str) -> list[Any]:
+    def write_without_derivative(self, why: str) -> list[Any]:
         """Inline the function, with results marked so that taking a derivative raises."""
         values, sources = self.inlined(), [self.operands[place] for place in self.arrays]
         message = self._message(why)

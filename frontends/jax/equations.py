@@ -38,11 +38,11 @@ from .programs import (
     CALLBACKS,
     PURE,
     SOLVES,
+    BoundPrimitive,
     Callback,
     CallProgram,
     Leaves,
     OnWords,
-    Whole,
     branch_of_cpu,
     called_program,
     holds_checks,
@@ -118,7 +118,7 @@ def repeated_programs(program: ClosedJaxpr) -> frozenset[int]:
 def shared_call(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
     if not any(isinstance(item, Value) for item in operands):
         return reader.inlined(equation, inner, operands)
-    return CallWriter(reader, equation, inner, operands).kept()
+    return CallWriter(reader, equation, inner, operands).write_call()
 
 
 log = logging.getLogger("graph_compiler")
@@ -200,18 +200,20 @@ class Reader:
         constants = dict(zip(program.jaxpr.constvars, program.consts))
         # A number may depend on elements that an equation reads, so it is made where it is used first.
         numbers = {var: item for var, item in constants.items() if is_symbolic(item)}
-        held.update((var, self._kept_aside(item)) for var, item in constants.items() if var not in numbers)
+        held.update(
+            (var, self._value_of_constant(item)) for var, item in constants.items() if var not in numbers
+        )
 
         def operands(atoms: Iterable[Any]) -> list[Any]:
             used = [atom for atom in atoms if not isinstance(atom, Literal) and atom in numbers]
-            held.update((var, self._kept_aside(numbers.pop(var))) for var in dict.fromkeys(used))
+            held.update((var, self._value_of_constant(numbers.pop(var))) for var in dict.fromkeys(used))
             return [_operand(held, atom) for atom in atoms]
 
         for equation in program.jaxpr.eqns:
             held.update(zip(equation.outvars, self._equation(equation, operands(equation.invars))))
         return operands(program.jaxpr.outvars)
 
-    def _kept_aside(self, item: Any) -> Any:
+    def _value_of_constant(self, item: Any) -> Any:
         """Return the value of a constant of a jaxpr: an array, or a symbolic number in a closure."""
         if is_symbolic(item):
             return self.read(jax.make_jaxpr(partial(as_array, item.expression))(), [])[0]
@@ -250,21 +252,21 @@ class Reader:
         return None
 
     def _primitive(self, equation: Any, operands: list[Any]) -> list[Any]:
-        name, params, whole = _name_of(equation), equation.params, equation.primitive
+        name, params, primitive = _name_of(equation), equation.params, equation.primitive
         if name.startswith("random_"):
             # The implementation of a key is an object of a private class of JAX, which has a public name.
             kept = {key: item.name if key == "impl" else item for key, item in params.items()}
             if self.as_words:
-                whole = OnWords(whole, params, tuple(is_key(atom.aval) for atom in equation.invars))
+                primitive = OnWords(primitive, params, tuple(is_key(atom.aval) for atom in equation.invars))
         elif _applies_function(equation) or any(map(_is_private_tuple, params.values())):
-            kept, whole = {}, Whole(whole, params)
+            kept, primitive = {}, BoundPrimitive(primitive, params)
         else:
             # The name of the primitive implies the function that combines elements.
             implied = ("update_jaxpr", "update_consts") if name.startswith("scatter") else ()
             kept = {key: item for key, item in params.items() if key not in implied}
         # Some names have a hyphen (`scatter-add`), but the variables of these primitives do not.
         op, origin = f"{PRIMITIVE}{name.replace('-', '_')}_p", self.origin(equation, f"lax.{name}")
-        return self._node(op, tuple(operands), kept, origin, equation, CallProgram(whole))
+        return self._node(op, tuple(operands), kept, origin, equation, CallProgram(primitive))
 
     def _ruled(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
         public = public_of(equation)

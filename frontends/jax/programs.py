@@ -59,7 +59,7 @@ class CallProgram:
     operands: arguments of ``body``.
     """
 
-    primitive: Primitive | Whole | None = None
+    primitive: Primitive | BoundPrimitive | None = None
     body: ClosedJaxpr | None = None
     operands: tuple[Any, ...] = ()
 
@@ -73,7 +73,7 @@ def jax_record(node: Node) -> CallProgram:
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class BoundPrimitive:
     """Callable that binds a primitive with parameters that have no source text. It is hashed by identity.
 
     primitive: the primitive.
@@ -88,7 +88,7 @@ class Whole:
 
 
 @dataclass(frozen=True, eq=False)
-class OnWords(Whole):
+class OnWords(BoundPrimitive):
     """Callable that binds a primitive of ``jax.random``, with keys as arrays of their words.
 
     A result that is an array of keys is returned as its words, too.
@@ -215,7 +215,7 @@ _CALL = "an error check (a branch whose results come from jax.pure_callback alon
 
 
 @dataclass(frozen=True, eq=False)
-class Callback(Whole):
+class Callback(BoundPrimitive):
     """Callable that calls back into Python. Its first argument is the shapes of the results."""
 
     def __call__(self, shapes: tuple[tuple[int, ...], ...], *operands: Any) -> Any:

@@ -69,7 +69,7 @@ def compares(frame: FrameType) -> bool:
     return frame.f_code.co_code[frame.f_lasti] in _COMPARES
 
 
-def wants_answer(frame: FrameType) -> bool:
+def is_user_comparison(frame: FrameType) -> bool:
     """Return True if code outside of JAX is comparing sizes in ``frame``, rather than calling JAX.
 
     Return False in modules of JAX and of the libraries in ``_INTERNAL``. A call counts as a comparison if it
@@ -266,7 +266,7 @@ def _leaves_open(condition: Any, frame: FrameType) -> bool:
     ``condition`` compares two sizes for equality. It may do so if no recording is running or if it has
     symbols of another recording. In code of JAX, it may do so in a cache lookup (then the current instruction
     is no comparison), in broadcasting, and if the recording leaves it open. In other code, it may do so
-    unless that code needs the answer (:func:`wants_answer`).
+    unless that code needs the answer (:func:`is_user_comparison`).
     """
     recording = getattr(_recording, "now", None)
     if recording is None or not recording.knows(condition):
@@ -274,12 +274,12 @@ def _leaves_open(condition: Any, frame: FrameType) -> bool:
     asking = asking_frame(frame)
     if is_jax(asking):
         return not compares(asking) or _is_broadcast(condition, frame) or recording.leaves_open(condition)
-    return not wants_answer(asking)
+    return not is_user_comparison(asking)
 
 
 def _key(size: Size, frame: FrameType) -> int:
     recording = getattr(_recording, "now", None)
-    wanted = recording is not None and recording.knows(size) and wants_answer(asking_frame(frame))
+    wanted = recording is not None and recording.knows(size) and is_user_comparison(asking_frame(frame))
     return hash(decided(size) if wanted else size)
 
 

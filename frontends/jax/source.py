@@ -16,7 +16,7 @@ from ..common.indexing import index_text
 from ..common.lifter import RecordedCalls
 from .equations import AxisNumbers, EnumMember
 from .names import CUSTOM, METHOD, OWN, is_primitive, place_of, readable_source, row_key, short_scalar
-from .programs import Whole, jax_record
+from .programs import BoundPrimitive, jax_record
 
 # Primitives written as the public function of the same name, which implies the program of the update.
 _PUBLIC = frozenset(f"scatter{kind}_p" for kind in ("", "_add", "_sub", "_mul", "_min", "_max"))
@@ -57,8 +57,8 @@ class JaxCalls(RecordedCalls):
             return found
         if key == "neg_p":
             return f"-{factor(repr(inputs[0]))}"
-        if isinstance(whole := jax_record(node).primitive, Whole):
-            return f"{text(whole)!r}({', '.join(map(repr, inputs))})"
+        if isinstance(bound := jax_record(node).primitive, BoundPrimitive):
+            return f"{text(bound)!r}({', '.join(map(repr, inputs))})"
         if key in _PUBLIC:
             return f"lax.{key.removesuffix('_p')}({', '.join([*map(repr, inputs), *params])})"
         written = _primitive(key) or repr(text(jax_record(node).primitive))
@@ -92,7 +92,7 @@ def _primitive(name: str) -> str:
 
 
 def _shortened(name: str) -> str:
-    for whole, short in _SHORT:
-        if name.startswith(whole):
-            return short + name.removeprefix(whole)
+    for bound, short in _SHORT:
+        if name.startswith(bound):
+            return short + name.removeprefix(bound)
     return name

@@ -156,7 +156,7 @@ class TracedLoops(LoopMarker):
     def shims(self, functions: Iterable[FunctionType]) -> list[Replacement]:
         return loop_shims(functions, lambda: self if self._is_open() else None)
 
-    def reads_step(self, item: Any) -> bool:
+    def reads_loop_index(self, item: Any) -> bool:
         size = expression_of(item)
         return isinstance(size, Size) and any(symbol.source in self.steps for symbol in size.symbols())
 

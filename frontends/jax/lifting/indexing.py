@@ -91,7 +91,7 @@ class SliceIndices:
 
     axes: indexed axes of ``x``.
     windows: those of ``axes`` that are in the slices, not collapsed or batched.
-    whole: axes of ``x`` that are not indexed.
+    unindexed: axes of ``x`` that are not indexed.
     inside: bool arrays that tell which slices are in bounds, set by :meth:`arrays`; empty if all are, or if
         they are clipped.
     """
@@ -103,7 +103,7 @@ class SliceIndices:
         indices: Value,
         sizes: tuple[Any, ...],
         started: Any,
-        gone: Any,
+        collapsed: Any,
         batched: Any,
         batch_of: Any,
         as_given: bool = False,
@@ -112,14 +112,18 @@ class SliceIndices:
         indices = b.astype(indices, dtype="int64") if indices.dtype in UNSIGNED else indices
         self.b, self.x, self.sizes = b, x, sizes
         self.batch = indices.shape[:-1]
-        self.started, self.gone, self.batched = int_tuple(started), int_tuple(gone), int_tuple(batched)
+        self.started, self.collapsed, self.batched = (
+            int_tuple(started),
+            int_tuple(collapsed),
+            int_tuple(batched),
+        )
         self.axes = [
             axis
             for axis in range(x.ndim)
-            if axis in self.batched or axis in self.gone or not self._is_whole(axis)
+            if axis in self.batched or axis in self.collapsed or not self._is_whole(axis)
         ]
-        self.windows = [axis for axis in self.axes if axis not in self.gone and axis not in self.batched]
-        self.whole = [axis for axis in range(x.ndim) if axis not in self.axes]
+        self.windows = [axis for axis in self.axes if axis not in self.collapsed and axis not in self.batched]
+        self.unindexed = [axis for axis in range(x.ndim) if axis not in self.axes]
         self.rank = len(self.batch) + len(self.windows)
         # If True, negative indices of the user are passed on, because every target counts them from the end.
         self.as_given = as_given
@@ -155,7 +159,7 @@ class SliceIndices:
         If ``clip`` is False and indices may be out of bounds, append to ``inside`` which of them were not.
         """
         start = self.starts.get(axis)
-        if start is None or self._is_whole(axis) and self.sizes[axis] != 1 and axis not in self.gone:
+        if start is None or self._is_whole(axis) and self.sizes[axis] != 1 and axis not in self.collapsed:
             return None
         number = known_start(self.b, start)
         if isinstance(number, int) and (known := self._known(number, axis)) is not None:
@@ -181,12 +185,12 @@ class SliceIndices:
             vector, shape=tuple(vector.shape[0] if i == place else 1 for i in range(self.rank))
         )
 
-    def placed(self) -> list[tuple[str, int]]:
+    def result_axes(self) -> list[tuple[str, int]]:
         """Return the axes of the ``gather_nd`` result, as ``("batch", i)`` or ``("axis", axis of x)``."""
         found: list[tuple[str, int]] = [("batch", i) for i in range(len(self.batch))] + [
             ("axis", axis) for axis in self.windows
         ]
-        rest: list[tuple[str, int]] = [("axis", axis) for axis in self.whole]
+        rest: list[tuple[str, int]] = [("axis", axis) for axis in self.unindexed]
         # As in NumPy, the batch axes are in the place of adjacent index arrays, and in front of separate
         # ones.
         together = self.axes[-1] - self.axes[0] + 1 == len(self.axes)
@@ -275,14 +279,14 @@ def gather(
 ) -> Any:
     """Lift XLA's Gather. Slices out of bounds are clamped, or filled if ``mode`` is ``FILL_OR_DROP``."""
     d, as_given = dimension_numbers, mode_name(mode) == "PROMISE_IN_BOUNDS"
-    gone, batched = d.collapsed_slice_dims, d.operand_batching_dims
+    collapsed, batched = d.collapsed_slice_dims, d.operand_batching_dims
     places = SliceIndices(
         b,
         x,
         indices,
         tuple(slice_sizes),
         d.start_index_map,
-        gone,
+        collapsed,
         batched,
         d.start_indices_batching_dims,
         as_given,
@@ -303,8 +307,10 @@ def gather(
 
 
 def _order(places: SliceIndices, offset_dims: tuple[int, ...], rank: int) -> tuple[int, ...]:
-    have = places.placed()
-    kept = [axis for axis in range(places.x.ndim) if axis not in places.gone and axis not in places.batched]
+    have = places.result_axes()
+    kept = [
+        axis for axis in range(places.x.ndim) if axis not in places.collapsed and axis not in places.batched
+    ]
     windows = dict(zip(offset_dims, kept))
     batch = iter(range(len(places.batch)))
     wanted = [("axis", windows[i]) if i in windows else ("batch", next(batch)) for i in range(rank)]
@@ -408,9 +414,9 @@ def _scattered(
     # There is only one element, which needs no index.
     if x.ndim == updates.ndim == 0:
         return getattr(b, ELEMENTWISE[reduce])(x, updates) if reduce else updates
-    gone, batched = int_tuple(d.inserted_window_dims), int_tuple(d.operand_batching_dims)
+    collapsed, batched = int_tuple(d.inserted_window_dims), int_tuple(d.operand_batching_dims)
     windows = int_tuple(d.update_window_dims)
-    kept = [axis for axis in range(x.ndim) if axis not in gone and axis not in batched]
+    kept = [axis for axis in range(x.ndim) if axis not in collapsed and axis not in batched]
     sizes = [1] * x.ndim
     for place, axis in zip(windows, kept):
         sizes[axis] = updates.shape[place]
@@ -420,14 +426,14 @@ def _scattered(
         indices,
         tuple(sizes),
         d.scatter_dims_to_operand_dims,
-        gone,
+        collapsed,
         batched,
         d.scatter_indices_batching_dims,
     )
     if not places.axes:
         # `scatter_nd` needs an index array, so the first axis is indexed by its own positions.
         places.axes = places.windows = [0]
-        places.whole, places.rank = places.whole[1:], len(places.batch) + 1
+        places.unindexed, places.rank = places.unindexed[1:], len(places.batch) + 1
     # XLA drops updates out of bounds even if the mode promises that there are none.
     arrays = places.arrays(clip=mode == "CLIP")
     batch = iter(range(len(places.batch)))
@@ -435,7 +441,7 @@ def _scattered(
         ("axis", kept[windows.index(i)]) if i in windows else ("batch", next(batch))
         for i in range(updates.ndim)
     ]
-    values = b.permute_dims(updates, axes=tuple(named.index(item) for item in places.placed()))
+    values = b.permute_dims(updates, axes=tuple(named.index(item) for item in places.result_axes()))
     if places.inside:
         return _scatter_inside(b, x, values, arrays, places, reduce)
     return b.scatter_nd(x, values, *arrays, axes=tuple(places.axes), reduce=reduce)
@@ -454,8 +460,8 @@ def _scatter_inside(
         inside = b.logical_and(inside, more)
     inside = b.reshape(inside, shape=(*inside.shape, *(1,) * len(places.windows)))
     if reduce in ("sum", "prod"):
-        shape = [1] * len(places.placed())
-        for i, (kind, number) in enumerate(places.placed()):
+        shape = [1] * len(places.result_axes())
+        for i, (kind, number) in enumerate(places.result_axes()):
             shape[i] = places.batch[number] if kind == "batch" else 1
         nothing = b.operand(0 if reduce == "sum" else 1, values.dtype)
         values = b.where(b.reshape(inside, shape=tuple(shape)), values, nothing)
