@@ -47,7 +47,7 @@ class JaxRegions(Regions):
         return ArrayKind(dtype_name(item.dtype), shape, not shape and bool(getattr(item, "weak_type", False)))
 
     # ------------------------------------------------------------------------------ single operations
-    def made(self, item: Any, kind: ArrayKind) -> Any:
+    def converted(self, item: Any, kind: ArrayKind) -> Any:
         array = as_array(item.expression) if is_symbolic(item) else jax.numpy.asarray(item)
         dtype = _dtype(kind, array)
         if (array.dtype, bool(getattr(array, "weak_type", False))) == (dtype, kind.number) and isinstance(

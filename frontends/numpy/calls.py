@@ -129,7 +129,7 @@ def resolve(op: str) -> Any:
 
 
 # Attributes that follow from the shape and dtype, or are computed from the traced array.
-FACTS: dict[str, Callable[[Any], Any]] = {
+ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "size": lambda x: functools.reduce(operator.mul, x.shape, 1),
     "itemsize": lambda x: int(x.dtype.itemsize),
     "nbytes": lambda x: x.size * int(x.dtype.itemsize),

@@ -242,8 +242,8 @@ class NumpyCapture:
         seen = object.__getattribute__(array, "_seen")
         if name.startswith("__") and name not in METHODS or not hasattr(seen, name):
             raise AttributeError(f"{type(seen).__name__!r} object has no attribute {name!r}")
-        if name in kinds.FACTS:
-            return kinds.FACTS[name](array)
+        if name in kinds.ATTRIBUTES:
+            return kinds.ATTRIBUTES[name](array)
         if name in kinds.GETTERS:
             return self.record(f"{METHOD}{name}.__get__", operator.attrgetter(name), (array,), {})
         if name in METHODS:

@@ -101,7 +101,7 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
         return ArrayKind(seen.dtype.name, seen.shape, not isinstance(item, _ARRAYS))
 
     # ------------------------------------------------------------------------------ array helpers
-    def made(self, item: Any, kind: ArrayKind) -> Any:
+    def converted(self, item: Any, kind: ArrayKind) -> Any:
         if is_traced(item) and self.kind(item) == kind:
             return item
         dtype = np.dtype(kind.dtype)
@@ -147,13 +147,13 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
         # The stacked results have the axes of one iteration, which is unknown if there was none.
         return any(kind.shape for kind in kinds)
 
-    def own(self, array: Any) -> Any:
+    def owned(self, array: Any) -> Any:
         return array.copy()
 
     def collective(self, name: str, x: Any, **params: Any) -> Any:
         if name == "sharding_hint":
             return x
-        operands = () if x is None else (x if is_traced(x) else self.made(x, self.kind(x)),)
+        operands = () if x is None else (x if is_traced(x) else self.converted(x, self.kind(x)),)
         return self.capture.record(
             CALLS + name, functools.partial(_of_one_device, name), (*operands, *params.values()), {}
         )
@@ -172,10 +172,10 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
     def value_of(self, item: Any) -> Value:
         return item._value if is_traced(item) else self.capture.met(item)
 
-    def now(self, truth: Any) -> bool:
+    def concrete_truth(self, truth: Any) -> bool:
         return forward(bool, truth._seen)
 
-    def begun(self, given: Inputs) -> Arrays:
+    def initial_carry(self, given: Inputs) -> Arrays:
         return self._stand_ins(given)[1]
 
     # ------------------------------------------------------------------------------ one block

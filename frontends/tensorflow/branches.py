@@ -344,7 +344,7 @@ class TensorFlowRegions(Regions):
         )
 
     # ------------------------------------------------------------------------------ array helpers
-    def made(self, item: Any, kind: ArrayKind) -> Any:
+    def converted(self, item: Any, kind: ArrayKind) -> Any:
         if isinstance(item, tf.Tensor):
             return item if item.dtype.name == kind.dtype else tf.cast(item, kind.dtype)
         return tf.convert_to_tensor(item, tf.as_dtype(kind.dtype))

@@ -224,7 +224,7 @@ def union1d(b: NumpyBuilder, ar1: Any, ar2: Any) -> Any:
     return unique(b, b.concat(_flat(b, x), _flat(b, y), axis=0))
 
 
-def _kept(invert: bool) -> Any:
+def _membership_row(invert: bool) -> Any:
     def row(b: NumpyBuilder, ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
         x, y = b.promote(ar1, ar2)
         flat = _flat(b, x)
@@ -234,8 +234,8 @@ def _kept(invert: bool) -> Any:
     return row
 
 
-rows.row("intersect1d")(_kept(invert=False))
-rows.row("setdiff1d")(_kept(invert=True))
+rows.row("intersect1d")(_membership_row(invert=False))
+rows.row("setdiff1d")(_membership_row(invert=True))
 
 
 @rows.row("setxor1d")

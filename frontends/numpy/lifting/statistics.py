@@ -372,7 +372,7 @@ def trapezoid(b: NumpyBuilder, y: Any, x: Any = None, dx: Any = 1.0, axis: int =
     if x is not None:
         points = b.array(x)
         step = diff(b, points, axis=0 if points.ndim == 1 else place)
-        step = _along(b, step, place, values.ndim)
+        step = _broadcast_along(b, step, place, values.ndim)
     heights = _of("add")(b, cut(b, values, place, 1, None), cut(b, values, place, None, -1))
     area = _of("divide")(b, _of("multiply")(b, step, heights), 2.0)
     return b.sum(b.cast(area, b.recorded_dtype()), axis=(place,), dtype=b.recorded_dtype())
@@ -384,7 +384,7 @@ def _of(ufunc: str) -> Callable[..., Any]:
     return row
 
 
-def _along(b: NumpyBuilder, line: Value, axis: int, rank: int) -> Value:
+def _broadcast_along(b: NumpyBuilder, line: Value, axis: int, rank: int) -> Value:
     if line.ndim != 1:
         return line
     return b.reshape(line, shape=tuple(line.shape[0] if i == axis else 1 for i in range(rank)))
@@ -403,7 +403,7 @@ def gradient(b: NumpyBuilder, f: Any, *varargs: Any, axis: Any = None, edge_orde
 def _slope(b: NumpyBuilder, x: Value, axis: int, step: Any, edge_order: int) -> Value:
     if isinstance(step, (list, tuple)) or getattr(step, "ndim", False):
         distances = b.cast(diff(b, b.floating(step)), x.dtype)
-        return _slope_between(b, x, axis, _along(b, distances, axis, x.ndim), edge_order)
+        return _slope_between(b, x, axis, _broadcast_along(b, distances, axis, x.ndim), edge_order)
     by = b.array(step, x.dtype)
     inner = b.divide(b.subtract(cut(b, x, axis, 2, None), cut(b, x, axis, None, -2)), b.multiply(by, 2.0))
     if edge_order == 2:

@@ -353,7 +353,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
         return ArrayKind(_name(_DTYPES[type(_now(item))]), (), True)
 
     # ------------------------------------------------------------------------------ array operations
-    def made(self, item: Any, kind: ArrayKind) -> Any:
+    def converted(self, item: Any, kind: ArrayKind) -> Any:
         dtype = getattr(torch, kind.dtype)
         if isinstance(item, torch.Tensor):
             return item if self.kind(item).dtype == kind.dtype else item.to(dtype)
@@ -387,7 +387,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
         default = torch.get_default_dtype() if array.dtype == torch.float64 else array.dtype
         return array.to(default if dtype is None else dtype)
 
-    def own(self, array: Any) -> Any:
+    def owned(self, array: Any) -> Any:
         return array.clone(memory_format=torch.contiguous_format)
 
     def sliced(self, array: Any, rows: slice) -> Any:
@@ -413,7 +413,9 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
         self._handling(lambda: self.tied.freeze(self.capture.value(array)))
 
     def collective(self, name: str, x: Any, **params: Any) -> Any:
-        operands = () if x is None else (x if isinstance(x, torch.Tensor) else self.made(x, self.kind(x)),)
+        operands = (
+            () if x is None else (x if isinstance(x, torch.Tensor) else self.converted(x, self.kind(x)),)
+        )
         if name == "sharding_hint":
             params = {
                 "layout": ",".join(
@@ -502,7 +504,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
         recorded = [block.recorded for block in blocks]
         return list(self._blocks("carried" in params).add(op, operands, recorded, run, names, **params))
 
-    def now(self, truth: Any) -> bool:
+    def concrete_truth(self, truth: Any) -> bool:
         return bool(truth)
 
     def entered(self, arrays: Arrays, given: Inputs) -> Arrays:

@@ -311,7 +311,7 @@ class BranchRecorder:
             return [self._blank(kind) for kind in variable.kinds if kind is not None]
         leaves = describe_contents(self.regions, value).leaves
         made = [
-            self.regions.made(leaf.item, kind)
+            self.regions.converted(leaf.item, kind)
             for leaf, kind in zip(leaves, variable.kinds)
             if kind is not None
         ]

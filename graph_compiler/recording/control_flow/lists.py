@@ -116,7 +116,9 @@ def stacked_item(
     if not own or len(own) < len(item.leaves):
         return None
     found = tuple(kinds or own)
-    made = (regions.made(leaf.item, replace(kind, number=False)) for leaf, kind in zip(item.leaves, found))
+    made = (
+        regions.converted(leaf.item, replace(kind, number=False)) for leaf, kind in zip(item.leaves, found)
+    )
     return StackedItems(item.form, tuple(map(regions.as_row, made)), found, 1)
 
 
@@ -423,7 +425,7 @@ class GrowingList:
         regions = self.regions
         if part.is_item:
             leaves = describe_contents(regions, left.popleft()).leaves
-            return [regions.made(leaf.item, kind) for leaf, kind in zip(leaves, part.kinds)]
+            return [regions.converted(leaf.item, kind) for leaf, kind in zip(leaves, part.kinds)]
         # An inner loop that was recorded has appended ``StackedItems``.
         if left and isinstance(left[0], StackedItems):
             found: StackedItems = left.popleft()
@@ -571,7 +573,7 @@ _FLOAT = ContainerForm(), "float64", ()
 
 
 def _strong(found: Regions, array: Any, kind: ArrayKind) -> Any:
-    return found.made(array, replace(found.kind(array), dtype=kind.dtype, number=False))
+    return found.converted(array, replace(found.kind(array), dtype=kind.dtype, number=False))
 
 
 def _rows_of(found: Regions, form: ContainerForm, arrays: Iterator[Any]) -> Any:
@@ -651,14 +653,14 @@ _BUILTINS: dict[Any, Callable[..., Any]] = {
 
 # ------------------------------------------------------------------------------------- framework functions
 def _array(found: Regions, function: Any, rows: Any, whole: StackedItems, dtype: Any = None) -> Any:
-    return found.cast(found.own(rows), dtype)
+    return found.cast(found.owned(rows), dtype)
 
 
 def _stack(
     found: Regions, function: Any, rows: Any, whole: StackedItems, axis: int = 0, *, dim: int | None = None
 ) -> Any:
     axis = axis if dim is None else dim
-    return found.own(rows if axis == 0 else found.module.moveaxis(rows, 0, axis))
+    return found.owned(rows if axis == 0 else found.module.moveaxis(rows, 0, axis))
 
 
 def _concatenate(
@@ -670,10 +672,10 @@ def _concatenate(
         return NotImplemented
     axis %= rank
     if axis == 0:
-        return found.own(found.merged(rows))
+        return found.owned(found.merged(rows))
     moved = found.module.moveaxis(rows, 0, axis)
     shape = (*moved.shape[:axis], moved.shape[axis] * moved.shape[axis + 1], *moved.shape[axis + 2 :])
-    return found.own(moved.reshape(shape))
+    return found.owned(moved.reshape(shape))
 
 
 def _vstack(found: Regions, function: Any, rows: Any, whole: StackedItems) -> Any:
@@ -681,7 +683,7 @@ def _vstack(found: Regions, function: Any, rows: Any, whole: StackedItems) -> An
     return (
         _concatenate(found, function, rows, whole)
         if rank > 1
-        else found.own(rows)
+        else found.owned(rows)
         if rank
         else NotImplemented
     )

@@ -347,7 +347,7 @@ class LoopRecorder:
         self.regions, self.place, self.goes_on, self.guarded = regions, place, goes_on, guarded
         self.trials = Trials(regions, place, what, functions)
         # A recording may keep the last array that was made alive, so make another one.
-        regions.made(0, ArrayKind("int64", ()))
+        regions.converted(0, ArrayKind("int64", ()))
         self.shared = self.trials.cells.shared()
         self.before = self.trials.cells.read()
         self.values: dict[str, tuple[ContainerForm, list[Any]]] = {
@@ -383,7 +383,7 @@ class LoopRecorder:
             self._enter(carried, arrays)
             answer = self.goes_on()
             is_open = self.regions.is_array(answer) or self.regions.is_open(answer)
-            return [self.regions.truth(answer) if is_open else self.regions.made(bool(answer), _TRUTH)]
+            return [self.regions.truth(answer) if is_open else self.regions.converted(bool(answer), _TRUTH)]
 
         def body(*arrays: Any) -> Sequence[Any]:
             self._enter(carried, arrays)
@@ -481,11 +481,11 @@ class LoopRecorder:
 
     def _left(self, carried: Sequence[_Carried]) -> list[Any]:
         after = {name: flatten_containers(value)[1] for name, value in self._after().items()}
-        return [self.regions.made(after[one.place[0]][one.place[1]], one.kind) for one in carried]
+        return [self.regions.converted(after[one.place[0]][one.place[1]], one.kind) for one in carried]
 
     def _first(self, carried: Sequence[_Carried]) -> list[Any]:
         self.trials.cells.write(self.before)
-        return [self.regions.made(one.first, one.kind) for one in carried]
+        return [self.regions.converted(one.first, one.kind) for one in carried]
 
     def _give(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
         """Set the carried variables to ``arrays``, their values after the loop, and restore all others."""

@@ -182,7 +182,7 @@ class RecordedRegions(Regions, Generic[B]):
         """
 
     @abstractmethod
-    def now(self, truth: Any) -> bool:
+    def concrete_truth(self, truth: Any) -> bool:
         """Return the truth value that ``truth`` has in this recording, without a guard."""
 
     def returned(self, array: Any) -> Any:
@@ -208,7 +208,8 @@ class RecordedRegions(Regions, Generic[B]):
     @abstractmethod
     def copied(self, array: Any) -> Any: ...
 
-    def begun(self, given: Inputs) -> Arrays:
+    def initial_carry(self, given: Inputs) -> Arrays:
+        """Return the arrays that the body is given in the first iteration that Python runs."""
         return [item for item, _ in given]
 
     def entered(self, arrays: Arrays, given: Inputs) -> Arrays:
@@ -220,7 +221,7 @@ class RecordedRegions(Regions, Generic[B]):
         sides = [self.block("otherwise", otherwise, ()), self.block("then", then, ())]
 
         def chosen() -> Arrays:
-            return then() if self.now(truth) else otherwise()
+            return then() if self.concrete_truth(truth) else otherwise()
 
         found = self.node(
             "branch", [self.value_of(truth)], sides, chosen, ["chosen"] * len(sides[0].body.outputs)
@@ -232,8 +233,8 @@ class RecordedRegions(Regions, Generic[B]):
         given = list(zip(carried, kinds))
 
         def steps(block: RecordedBlock) -> Arrays:
-            arrays = self.begun(given)
-            while self.now(test(*self.entered(arrays, given))[0]):
+            arrays = self.initial_carry(given)
+            while self.concrete_truth(test(*self.entered(arrays, given))[0]):
                 arrays = body(*self.entered(arrays, given))
             return arrays
 
@@ -251,7 +252,7 @@ class RecordedRegions(Regions, Generic[B]):
         given, count = list(zip(carried, kinds)), len(carried)
 
         def steps(block: RecordedBlock) -> Arrays:
-            arrays, outputs = self.begun(given), []
+            arrays, outputs = self.initial_carry(given), []
             for place in range(hint_of(length)):
                 found = body(*self.entered(arrays, given), *(row[place] for row in rows))
                 arrays = found[:count]
@@ -295,7 +296,7 @@ class RecordedRegions(Regions, Generic[B]):
 
     # ------------------------------------------------------------------------------ rows of grown lists
     def element(self, row: Any, kind: ArrayKind) -> Any:
-        return self.entered([self.made(row, kind)], [(row, kind)])[0]
+        return self.entered([self.converted(row, kind)], [(row, kind)])[0]
 
     def owners(self, values: Sequence[Value], kinds: Sequence[ArrayKind]) -> list[MemoryOwner]:
         """Return the memory owners of ``values``, outputs of the innermost open block of these ``kinds``."""

@@ -123,7 +123,7 @@ class Regions(ABC):
 
     # ------------------------------------------------------------------------------ elementary operations
     @abstractmethod
-    def made(self, item: Any, kind: ArrayKind) -> Any:
+    def converted(self, item: Any, kind: ArrayKind) -> Any:
         """Return the number or array ``item`` as an array of ``kind``."""
 
     def returned(self, array: Any) -> Any:
@@ -139,9 +139,9 @@ class Regions(ABC):
         the sizes are unknown then.
         """
         if not kind.shape:
-            return self.made(0, kind)
+            return self.converted(0, kind)
         like = next((array for array in arrays if self.kind(array) == kind), None)
-        return None if like is None else self.made(self.module.zeros_like(like), kind)
+        return None if like is None else self.converted(self.module.zeros_like(like), kind)
 
     @abstractmethod
     def truth(self, item: Any) -> Any:
@@ -168,7 +168,7 @@ class Regions(ABC):
         return False
 
     def element(self, row: Any, kind: ArrayKind) -> Any:
-        return self.made(row, kind)
+        return self.converted(row, kind)
 
     def as_row(self, array: Any) -> Any:
         return array[None]
@@ -185,7 +185,8 @@ class Regions(ABC):
     def cast(self, array: Any, dtype: Any) -> Any:
         return array if dtype is None else array.astype(dtype)
 
-    def own(self, array: Any) -> Any:
+    def owned(self, array: Any) -> Any:
+        """Return ``array``, or a copy of it if writes to another array could change it."""
         return array
 
     def joined_on_axis_1(self, arrays: Sequence[Any]) -> Any:

@@ -69,7 +69,7 @@ def _number(dtype: str) -> Callable[..., Any]:
         if dtype == "int64" and known.dtype.startswith(("float", "bfloat")):
             # Python raises an error for NaN, infinity and larger numbers.
             found.expect(found.truth(abs(args[0]) < 2.0**63))
-        return found.made(args[0], kind)
+        return found.converted(args[0], kind)
 
     return number
 
