@@ -186,7 +186,7 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
         self._taken.append((array, place, owner))
         return known.setdefault(id(array), made)
 
-    def facts(self) -> Iterator[EnvironmentGuard]:
+    def guards(self) -> Iterator[EnvironmentGuard]:
         for array, place, owner in self._taken:
             yield self.lies_still(array, owner, place.read, self._placed[id(owner)][1].read)
 

@@ -397,7 +397,7 @@ def _environment(
     def contents(item: Any) -> Any:
         return None if id(item) in read_anew else buffer_bytes(item)
 
-    facts = [
+    guards = [
         *asked.globals.guards(),
         *asked.settings.guards(),
         *facts_outside(code, contents=contents, free=free),
@@ -405,4 +405,4 @@ def _environment(
     held = EnvironmentGuard(
         "{}()", (weights.hold_types(graph),), "the shape or type of an array that the function keeps"
     )
-    return EnvironmentGuards([held, *weights.views.facts(), *facts] if graph.parameters else facts)
+    return EnvironmentGuards([held, *weights.views.guards(), *guards] if graph.parameters else guards)

@@ -116,12 +116,12 @@ def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> l
 
     # Tracing a ``tf.function`` changes these attributes, so a guard on them would fail at once.
     of_calls = FreeParts(lambda holder: _tracing_attributes(holder) or free.keys_of(holder))
-    facts = (
+    guards = (
         fact
         for layer in layers_of(reached, roots)
         for fact in (*_trainable_guards(layer), *_keras_guards(layer, free))
     )
-    return [*facts_outside(reached, of_others, buffer_bytes, of_calls), *facts, *_settings(reached)]
+    return [*facts_outside(reached, of_others, buffer_bytes, of_calls), *guards, *_settings(reached)]
 
 
 def is_bookkeeping(holder: Any, key: Any) -> bool:

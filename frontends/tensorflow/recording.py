@@ -590,11 +590,11 @@ class _TracingAttempt:
     def _environment(self) -> EnvironmentGuards:
         self.reached.extend(self.globals.functions())
         outside = outside_guards(self.reached, self._referred(), self.kept.free(self.containers.holds))
-        facts = [
+        guards = [
             *self.globals.guards(),
             *self.session.guards(),
             self.mode.guard(layers_of(self.reached, self._referred())),
             *outside,
-            *self.weights.facts(self.reached.names),
+            *self.weights.guards(self.reached.names),
         ]
-        return EnvironmentGuards(facts, memory_versions if is_readable else None)
+        return EnvironmentGuards(guards, memory_versions if is_readable else None)

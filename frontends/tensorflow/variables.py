@@ -172,7 +172,7 @@ class VariableWeights(contracts.Weights):
     def is_training(self) -> bool:
         return bool(self.mode.training) if self.has_modes else True
 
-    def facts(self, names: Iterable[str]) -> list[EnvironmentGuard]:
+    def guards(self, names: Iterable[str]) -> list[EnvironmentGuard]:
         """Return guards on the shapes of variables without a static shape.
 
         ``names`` are those that the code reads. If one of them concerns training (``trainable``,

@@ -219,7 +219,7 @@ class Gradients:
             found = known[name] if name in known else getattr(tensor, key)
             self._asked.setdefault((id(tensor), key), _fact_of_captured(tensor, held, key, found))
 
-    def facts(self) -> list[EnvironmentGuard]:
+    def guards(self) -> list[EnvironmentGuard]:
         return list(self._asked.values())
 
     def came_with(self, tensor: torch.Tensor, gradient: torch.Tensor) -> bool:

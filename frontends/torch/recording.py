@@ -193,12 +193,12 @@ class ReadRecorder:
     def _loops(self) -> LoopMarker | None:
         return self.capture.loops if self.session.is_active_here() and is_listening(self.capture) else None
 
-    def facts(self) -> list[EnvironmentGuard]:
+    def guards(self) -> list[EnvironmentGuard]:
         session = self.session
         told = (
             [*member_facts(session), *encoder_facts(session), *session.guards()] if session.was_told() else []
         )
-        return [*self.attributes.facts, *self.globals.guards(), *told]
+        return [*self.attributes.guards, *self.globals.guards(), *told]
 
 
 # Precisions of float32 products, by torch's and JAX's names.
@@ -465,22 +465,22 @@ def _environment(
     reads: ReadRecorder,
 ) -> EnvironmentGuards:
     capture, weights = reads.capture, state.weights
-    facts = environment_guards_of(
+    guards = environment_guards_of(
         weights,
         graph,
         reads.session.noted(TRAINING),
         capture.history.mode_changed and not torch.is_grad_enabled(),
     )
-    facts += [
-        *capture.gradients.facts(),
-        *reads.facts(),
-        *capture.kept_views.facts(graph, weights, state.places),
+    guards += [
+        *capture.gradients.guards(),
+        *reads.guards(),
+        *capture.kept_views.guards(graph, weights, state.places),
     ]
     given = () if has_arrays_alone(tree) else referred(tree)
-    facts += reference_guards(
+    guards += reference_guards(
         (function, *given, *reads.globals.functions()), state.free(containers), weights, containers.holds
     )
-    return EnvironmentGuards(facts, versions_of)
+    return EnvironmentGuards(guards, versions_of)
 
 
 @contextmanager

@@ -382,7 +382,7 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
             value = _call(capture, name, (value, *arguments), made)
         return capture.recorder.keep(tensor, value)
 
-    def facts(
+    def guards(
         self, graph: Graph, weights: ModelWeights, places: Sequence[StatePlace]
     ) -> Iterable[EnvironmentGuard]:
         """Yield guards that each view that was used still has the same position in its owner.

@@ -40,11 +40,11 @@ def environment_guards_of(
     settings are torch's default dtype and autocast and, with ``only_without_grad``, that gradients are
     disabled.
     """
-    facts = [] if weights.are_none and not (asked or graph.constants) else _of_tensors(weights, graph, asked)
+    guards = [] if weights.are_none and not (asked or graph.constants) else _of_tensors(weights, graph, asked)
     for ask, what in _SETTINGS:
-        facts.append(EnvironmentGuard("{}() is {}", (ask, ask()), what, is_thread_mode=True))
+        guards.append(EnvironmentGuard("{}() is {}", (ask, ask()), what, is_thread_mode=True))
     if only_without_grad:
-        facts.append(
+        guards.append(
             EnvironmentGuard(
                 "not {}()",
                 (torch.is_grad_enabled,),
@@ -52,7 +52,7 @@ def environment_guards_of(
                 is_thread_mode=True,
             )
         )
-    return facts
+    return guards
 
 
 def _of_tensors(weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module]) -> list[EnvironmentGuard]:
@@ -60,15 +60,15 @@ def _of_tensors(weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module
     # These are inputs of other calls of the graph, which reads them each time.
     touched = Aliases(graph).touched
     captured = [(name, tensor) for name, (value, tensor) in graph.constants.items() if value not in touched]
-    facts = [_mode(module) for module in flags]
-    facts += [fact for name, tensor in captured for fact in _untouched(name, tensor)]
-    facts += _only_asked(weights, graph)
-    facts += [
+    guards = [_mode(module) for module in flags]
+    guards += [fact for name, tensor in captured for fact in _untouched(name, tensor)]
+    guards += _only_asked(weights, graph)
+    guards += [
         _unreplaced(name, tensor, *weights.holder_of(name))
         for name, tensor in captured
         if weights.knows(name)
     ]
-    return facts + [
+    return guards + [
         EnvironmentGuard("{}[{}] is {}[{}]", (*one, *other), f"the weight {name}, which was tied to another,")
         for name, one, other in weights.ties
     ]
@@ -167,7 +167,7 @@ def reference_guards(
     """
     objects = list(itertools.filterfalse(is_constant, objects))
     if all(map(is_self_contained, objects)):
-        return [*ModuleHooks([]).facts(), *map(code_guard, objects)]
+        return [*ModuleHooks([]).guards(), *map(code_guard, objects)]
     reach = Reached(objects, replace(POLICY, parts=functools.partial(_parts, weights)))
     hooks = ModuleHooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
     classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}
@@ -180,7 +180,7 @@ def reference_guards(
     found = facts_outside(
         reach, lambda owner: _of_module(owner) if isinstance(owner, torch.nn.Module) else (), contents, free
     )
-    return [*hooks.facts(), *forwards, *found]
+    return [*hooks.guards(), *forwards, *found]
 
 
 def _is_torchs(cls: type) -> bool:
@@ -264,7 +264,7 @@ class ModuleHooks:
         self._number[0] = RemovableHandle.next_id
         return True
 
-    def facts(self) -> list[EnvironmentGuard]:
+    def guards(self) -> list[EnvironmentGuard]:
         what = "a hook of a module"
         number = EnvironmentGuard(
             "({}.next_id == {}[0] or {}())", (RemovableHandle, self._number, self.hold), what

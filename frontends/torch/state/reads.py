@@ -148,15 +148,15 @@ class AttributeReads:
     """Record of the attributes of argument tensors and captured tensors that the user's code reads.
 
     An attribute of an argument, read from its ``__dict__`` or missing there, becomes an assumption of the
-    graph. An attribute that a captured tensor lacks becomes one of the ``facts``. A read raises
+    graph. An attribute that a captured tensor lacks becomes one of the ``guards``. A read raises
     ``TracingError`` if the attribute of an argument holds anything but plain data, such as a number or a
     string.
 
-    facts: guards on the attributes of captured tensors.
+    guards: guards on the attributes of captured tensors.
     """
 
     def __init__(self, capture: Trace, session: Session, tensors: list[Any]) -> None:
-        self.facts: list[EnvironmentGuard] = []
+        self.guards: list[EnvironmentGuard] = []
         self._capture, self._session = capture, session
         self._before = [
             (tensor, dict(vars(tensor))) for tensor in tensors if isinstance(tensor, torch.Tensor)
@@ -221,7 +221,7 @@ class AttributeReads:
         if given:
             self._capture.recorder.graph.assume(InputAttribute(given[0], name, attribute_of(tensor, name)))
         elif name not in vars(tensor) and is_captured(self._capture, tensor):
-            self.facts.append(
+            self.guards.append(
                 EnvironmentGuard(
                     "{} not in {}.__dict__", (name, tensor), f"the attribute {name} of a captured tensor"
                 )
