@@ -19,10 +19,10 @@ from ...ir.node import CallRecord, Node, Origin, Value
 from ...passes.lowering.region_checks import TRUTH
 from ...sizes import Size, apply, hint_of
 from .evaluation import ASSIGNS, advance_state, constant_of, handle_number
-from .known_numbers import elements_of, is_few, known, nested
+from .known_numbers import as_known_array, is_few, nested, recorded_elements
+from .lazy_results import constant
 from .lifting.driver import static_places
 from .lists import Arrays
-from .made_later import constant
 from .names import CONVERT, RAW, WITH_GRADIENT, definition, dtype_name, row_key
 from .operations import FACTORS, READS, WRITES, attributes_of, factors
 from .reader import GraphReader, Handler, as_operand
@@ -61,7 +61,7 @@ def lift_assert(reader: GraphReader, operation: Any, operands: Sequence[TensorVa
     """
     condition, *data = operands
     if not reader.is_hypothetical:
-        reader.seen(operation, operands)
+        reader.concrete_results(operation, operands)
     origin = _with_message(reader.origin(operation), data)
     if isinstance(condition.item, Value):
         # An assertion in a branch is checked only if the branch runs, so its guard stays there.
@@ -91,14 +91,16 @@ def _const(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
     if not is_few(dtype_name(proto.dtype), math.prod(shape), len(shape)):
         return [reader.constant(constant_of(operation))]
     return [
-        TensorValue(known(tensor_util.MakeNdarray(proto).tolist()).reshape(shape), constant(operation, shape))
+        TensorValue(
+            as_known_array(tensor_util.MakeNdarray(proto).tolist()).reshape(shape), constant(operation, shape)
+        )
     ]
 
 
 def _shape(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     sizes = [sizes_of(operand, tensor) for operand, tensor in zip(operands, operation.inputs)]
     return [
-        TensorValue(known(shape), tf.shape(operand.seen, operation.get_attr("out_type")))
+        TensorValue(as_known_array(shape), tf.shape(operand.seen, operation.get_attr("out_type")))
         for shape, operand in zip(sizes, operands)
     ]
 
@@ -107,14 +109,14 @@ def _size(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
     sizes = sizes_of(operands[0], operation.inputs[0])
     return [
         TensorValue(
-            known(np.prod(np.array(sizes, object)) if sizes else 1),
+            as_known_array(np.prod(np.array(sizes, object)) if sizes else 1),
             tf.size(operands[0].seen, operation.get_attr("out_type")),
         )
     ]
 
 
 def _rank(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    return [TensorValue(known(int(operands[0].made.shape.rank)), tf.rank(operands[0].seen))]
+    return [TensorValue(as_known_array(int(operands[0].made.shape.rank)), tf.rank(operands[0].seen))]
 
 
 def _read_variable(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
@@ -205,7 +207,7 @@ def _variable_shape(
         sizes_of_variable(reader, operation, operands[0]),
         variable_of(reader, operation, operands[0]),
     )
-    return [TensorValue(known(sizes), tf.shape(held.seen, operation.get_attr("out_type")))]
+    return [TensorValue(as_known_array(sizes), tf.shape(held.seen, operation.get_attr("out_type")))]
 
 
 def _broadcast_axes(
@@ -223,13 +225,13 @@ def _broadcast_axes(
     rank = max(map(len, shapes))
     first, second = ([None] * (rank - len(shape)) + shape for shape in shapes)
     pairs = list(enumerate(zip(first, second)))
-    seen = reader.seen(operation, operands)
+    seen = reader.concrete_results(operation, operands)
     axes = [
         [axis for axis, (one, other) in pairs if _is_broadcast(reader, operation, one, other)],
         [axis for axis, (one, other) in pairs if _is_broadcast(reader, operation, other, one)],
     ]
     return [
-        TensorValue(known(tuple(found)).reshape(len(found)), tf.constant(found, array.dtype))
+        TensorValue(as_known_array(tuple(found)).reshape(len(found)), tf.constant(found, array.dtype))
         for found, array in zip(axes, seen)
     ]
 
@@ -260,7 +262,7 @@ def _ensure_shape(reader: GraphReader, operation: Any, operands: Sequence[Tensor
     Unless the reader is hypothetical, a wrong shape in this call raises TensorFlow's own error.
     """
     if not reader.is_hypothetical:
-        reader.seen(operation, operands)
+        reader.concrete_results(operation, operands)
     wanted = tf.TensorShape(operation.get_attr("shape"))
     pairs = zip(
         sizes_of(operands[0], operation.inputs[0]), wanted.as_list() if wanted.rank is not None else ()
@@ -352,7 +354,7 @@ def _draw(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
     given.update(zip(("minval", "maxval"), (bound.seen for bound in bounds)) if bounds else {"dtype": dtype})
     attributes = {"dtype": dtype_name(dtype), "Tshape": dtype_name(shape.made.dtype)}
     inputs: list[Any] = [shape, key, counter, _PHILOX, *bounds]
-    record = CallRecord(extra=elements_of(reader.recorder, inputs, static_places(name)))
+    record = CallRecord(extra=recorded_elements(reader.recorder, inputs, static_places(name)))
     return [arrays.call(name, inputs, attributes, getattr(tf.raw_ops, name)(**given), record)]
 
 
@@ -360,7 +362,9 @@ def _count_of(arrays: Arrays, shape: TensorValue) -> TensorValue:
     """Return the number of elements of an array with this shape."""
     seen = tf.reduce_prod(shape.seen)
     if isinstance(shape.item, np.ndarray):
-        return TensorValue(known(np.prod(shape.item) if shape.item.size else 1), tf.cast(seen, tf.int64))
+        return TensorValue(
+            as_known_array(np.prod(shape.item) if shape.item.size else 1), tf.cast(seen, tf.int64)
+        )
     attributes = {"T": dtype_name(shape.made.dtype), "Tidx": "int32", "keep_dims": False}
     return arrays.call("Prod", [shape, (0,)], attributes, seen)
 
@@ -489,7 +493,9 @@ def _compute(
         **{first: array.seen}, **{key: held.seen for key, held in operands.items()}, **masks
     )
     inputs = (reader.value(array), *(as_operand(held.item) for held in operands.values()))
-    record = CallRecord(extra=elements_of(reader.recorder, [array, *operands.values()], static_places(name)))
+    record = CallRecord(
+        extra=recorded_elements(reader.recorder, [array, *operands.values()], static_places(name))
+    )
     return reader.call(f"{RAW}{name}", inputs, attributes, [seen], reader.origin(operation), record)[0]
 
 

@@ -177,7 +177,7 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
         for name, body, held in zip(_branch_names(operation, len(graphs)), bodies, arrays)
     ]
     made = iter(
-        node.made(
+        node.add(
             "branch",
             [reader.value(_clamped_index(reader, operation, index, len(graphs)))],
             closed,

@@ -152,7 +152,7 @@ class _CustomGradientCall:
             Body("function_rule", taken, *block.closed(block.results)),
         ]
         params = {"kind": "vjp", "differentiated": tuple(sources), "residuals": 0}
-        made = BlockNode(self.reader, self.operation).made(
+        made = BlockNode(self.reader, self.operation).add(
             "custom_derivative", self.arrays, bodies, results, **params
         )
         return [*made, *self.operands[count:]]

@@ -86,7 +86,7 @@ class RecordedElements:
         return self
 
 
-def elements_of(
+def recorded_elements(
     recorder: Recorder, operands: Sequence[TensorValue], places: Sequence[int]
 ) -> RecordedElements | None:
     """Return the elements that small operands have in this call, for the operands at ``places``.
@@ -140,19 +140,19 @@ DECIDE = "decide"
 _FEW_OF = frozenset({*_INTEGERS, "bool"})
 
 
-def known(rows: Any) -> KnownArray:
+def as_known_array(rows: Any) -> KnownArray:
     """Return nested tuples of numbers and sizes as an array of dtype object.
 
-    >>> known((2, 3)).tolist(), known(4).shape
+    >>> as_known_array((2, 3)).tolist(), as_known_array(4).shape
     ([2, 3], ())
     """
     return np.array(rows, dtype=object)
 
 
 def nested(array: KnownArray) -> Any:
-    """Return the inverse of :func:`known`: a number, or nested tuples.
+    """Return the inverse of :func:`as_known_array`: a number, or nested tuples.
 
-    >>> nested(known(((1, 2), (3, 4)))), nested(known(5))
+    >>> nested(as_known_array(((1, 2), (3, 4)))), nested(as_known_array(5))
     (((1, 2), (3, 4)), 5)
     """
     return (
@@ -196,7 +196,7 @@ def computed(
     except UnknownResult:
         return None
     made = [
-        _of_python(known(item) if not isinstance(item, np.ndarray) else item.astype(object))
+        _of_python(as_known_array(item) if not isinstance(item, np.ndarray) else item.astype(object))
         for item in (found if isinstance(found, list) else [found])
     ]
     return made if all(item.size <= _MOST for item in made) else None
@@ -208,8 +208,10 @@ def in_range(array: KnownArray, dtype: str) -> KnownArray | None:
     Arrays of other dtypes are returned unchanged. Return None if a number is out of range and any element
     is a symbolic size.
 
-    >>> in_range(known((2**31, -1)), "int32").tolist(), in_range(known((2**31, True)), "int64").tolist()
-    ([-2147483648, -1], [2147483648, True])
+    >>> in_range(as_known_array((2**31, -1)), "int32").tolist()
+    [-2147483648, -1]
+    >>> in_range(as_known_array((2**31, True)), "int64").tolist()
+    [2147483648, True]
     """
     if dtype not in _INTEGERS:
         return array
@@ -217,7 +219,7 @@ def in_range(array: KnownArray, dtype: str) -> KnownArray | None:
     if all(least <= hint_of(item) < least + span for item in array.ravel()):
         return array
     return (
-        known(np.frompyfunc(lambda item: (item - least) % span + least, 1, 1)(array))
+        as_known_array(np.frompyfunc(lambda item: (item - least) % span + least, 1, 1)(array))
         if _is_plain(array)
         else None
     )
@@ -303,7 +305,7 @@ def _broadcast_shape(attributes: dict[str, Any], x: KnownArray, y: KnownArray) -
 
     rank = max(len(x), len(y))
     one, two = ([1] * (rank - len(shape)) + shape.tolist() for shape in (x, y))
-    return known(tuple(wider(*pair) for pair in zip(one, two))).reshape(rank)
+    return as_known_array(tuple(wider(*pair) for pair in zip(one, two))).reshape(rank)
 
 
 def _cast(attributes: dict[str, Any], x: KnownArray) -> Any:
@@ -426,7 +428,7 @@ def _scatter_update(
 
 def _difference(attributes: dict[str, Any], x: KnownArray, y: KnownArray) -> list[KnownArray]:
     places = [place for place, item in enumerate(x) if item not in y.tolist()]
-    return [x[places], known(places)]
+    return [x[places], as_known_array(places)]
 
 
 _COMPARED = {
@@ -473,7 +475,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "BroadcastArgs": _broadcast_shape,
     "BroadcastTo": lambda attributes, x, shape: np.broadcast_to(x, tuple(map(int, shape))),
     "Tile": lambda attributes, x, multiples: np.tile(x, tuple(map(int, multiples))),
-    "Pad": lambda attributes, x, paddings: _pad(x, paddings, known(0)),
+    "Pad": lambda attributes, x, paddings: _pad(x, paddings, as_known_array(0)),
     "PadV2": lambda attributes, x, paddings, item: _pad(x, paddings, item),
     "TensorScatterUpdate": _scatter_update,
     "Transpose": lambda attributes, x, perm: np.transpose(x, tuple(map(int, perm))),

@@ -12,7 +12,7 @@ import tensorflow as tf
 from ...errors import UnsupportedOperation
 from ...ir.node import CallRecord, Value
 from ...sizes import Size, Symbol, apply, hint_of
-from .known_numbers import known, nested
+from .known_numbers import as_known_array, nested
 from .names import RAW, dtype_name
 from .reader import GraphReader, Handler, as_operand
 from .variables import TensorValue
@@ -59,7 +59,7 @@ class Arrays:
 
     def zeros(self, shape: Sequence[Any], dtype: str) -> TensorValue:
         seen = tf.zeros([hint_of(size) for size in shape], dtype)
-        zero = self.reader.value(TensorValue(known(_ZEROS.get(dtype, 0.0)), tf.zeros((), dtype)))
+        zero = self.reader.value(TensorValue(as_known_array(_ZEROS.get(dtype, 0.0)), tf.zeros((), dtype)))
         return self.call("Fill", [tuple(shape), zero], {"T": dtype, "index_type": "int32"}, seen)
 
     def stack(self, rows: Sequence[TensorValue]) -> TensorValue:
@@ -224,7 +224,9 @@ def list_to_array(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None
         )
     array = arrays.zeros((item.length, *found), item.dtype)
     for place, row in item.rows.items():
-        array = arrays.write_rows(array, TensorValue(known(place), tf.constant(place)), row, array.seen)
+        array = arrays.write_rows(
+            array, TensorValue(as_known_array(place), tf.constant(place)), row, array.seen
+        )
     return TensorValue(array.item, held.seen)
 
 
@@ -232,7 +234,7 @@ def stack_of(tensors: Any, shape: Sequence[int], dtype: Any) -> Any:
     return tf.raw_ops.TensorListStack(input_handle=tensors, element_shape=list(shape), element_dtype=dtype)
 
 
-def elements_of(held: TensorValue) -> TensorValue:
+def stacked_list(held: TensorValue) -> TensorValue:
     spec = held.item.spec
     return TensorValue(held.item, stack_of(held.seen, spec.hints[1:], tf.as_dtype(spec.dtype)))
 
@@ -242,7 +244,7 @@ def _origin(arrays: Arrays) -> Any:
 
 
 def _array(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None = None) -> TensorValue:
-    return elements_of(list_to_array(arrays, held, shape))
+    return stacked_list(list_to_array(arrays, held, shape))
 
 
 def _shape_in(held: TensorValue) -> tuple[Any, ...] | None:
@@ -285,24 +287,28 @@ def _sizes_in_list(held: TensorValue) -> tuple[Any, ...] | None:
 
 # ------------------------------------------------------------------------------------- new lists
 def from_array(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    return [TensorValue(reader.value(operands[0]), reader.seen(operation, operands)[0])]
+    return [TensorValue(reader.value(operands[0]), reader.concrete_results(operation, operands)[0])]
 
 
 def reserve(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     shape, length = operands
     dtype = dtype_name(operation.get_attr("element_dtype"))
     item = PartialList(_length_in(reader, operation, length), dtype, _shape_in(shape))
-    return [TensorValue(item, reader.seen(operation, operands)[0])]
+    return [TensorValue(item, reader.concrete_results(operation, operands)[0])]
 
 
 def empty(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     dtype = operation.get_attr("element_dtype")
     name = "float32" if dtype == tf.variant else dtype_name(dtype)
-    return [TensorValue(PartialList(0, name, _shape_in(operands[0])), reader.seen(operation, operands)[0])]
+    return [
+        TensorValue(
+            PartialList(0, name, _shape_in(operands[0])), reader.concrete_results(operation, operands)[0]
+        )
+    ]
 
 
 def scatter(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
+    (seen,), arrays = reader.concrete_results(operation, operands), Arrays(reader, operation)
     if operation.type == "TensorListScatterV2":
         rows, places, _, length = operands
         size = _length_in(reader, operation, length)
@@ -346,7 +352,7 @@ def split(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
         rows[place] = arrays.slice_rows(arrays.array(array), first, length)
         first += length
     item = PartialList(len(rows), dtype_name(array.made.dtype), None, rows)
-    return [TensorValue(item, reader.seen(operation, operands)[0])]
+    return [TensorValue(item, reader.concrete_results(operation, operands)[0])]
 
 
 # ------------------------------------------------------------------------------------- reads
@@ -357,12 +363,14 @@ def get_item(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
     if isinstance(held.item, PartialList) and number_in(index) in held.item.rows:
         return [held.item.rows[number_in(index)]]
     arrays = Arrays(reader, operation)
-    return [arrays.row(_array(arrays, held), index, reader.seen(operation, operands)[0])]
+    return [arrays.row(_array(arrays, held), index, reader.concrete_results(operation, operands)[0])]
 
 
 def gather(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     arrays = Arrays(reader, operation)
-    return [arrays.row(_array(arrays, operands[0]), operands[1], reader.seen(operation, operands)[0])]
+    return [
+        arrays.row(_array(arrays, operands[0]), operands[1], reader.concrete_results(operation, operands)[0])
+    ]
 
 
 def pop_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
@@ -373,7 +381,7 @@ def pop_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
     held, shape = operands
     if isinstance(held.item, (InputRow, RepeatedRow)):
         return [held, held.item.row]
-    seen = reader.seen(operation, operands)
+    seen = reader.concrete_results(operation, operands)
     if isinstance(held.item, PartialList) and (last := held.item.length - 1) in held.item.rows:
         rest = {place: row for place, row in held.item.rows.items() if place != last}
         return [
@@ -383,15 +391,15 @@ def pop_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
     arrays = Arrays(reader, operation)
     array = _array(arrays, held, _shape_in(shape))
     last = all_sizes(array.item)[0] - 1
-    row = arrays.row(array, TensorValue(known(last), tf.constant(hint_of(last))), seen[1])
+    row = arrays.row(array, TensorValue(as_known_array(last), tf.constant(hint_of(last))), seen[1])
     return [TensorValue(arrays.slice_rows(array, 0, last).item, seen[0]), row]
 
 
 def stack_list(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     # TensorFlow stacks no rows only if their shape is stated, and a loop knows the shape of what it writes.
     if isinstance(operands[0].item, Value) and not operands[0].item.spec.hints[0]:
-        return [elements_of(operands[0])]
-    (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
+        return [stacked_list(operands[0])]
+    (seen,), arrays = reader.concrete_results(operation, operands), Arrays(reader, operation)
     return [TensorValue(list_to_array(arrays, operands[0], _shape_in(operands[1])).item, seen)]
 
 
@@ -400,37 +408,40 @@ def concat_list(reader: GraphReader, operation: Any, operands: Sequence[TensorVa
 
     The lengths are unknown if the number of rows is a symbolic size.
     """
-    held, arrays, seen = operands[0], Arrays(reader, operation), reader.seen(operation, operands)
+    held, arrays, seen = operands[0], Arrays(reader, operation), reader.concrete_results(operation, operands)
     if (
         isinstance(held.item, PartialList)
         and isinstance(held.item.length, int)
         and held.item.rows.keys() == set(range(held.item.length))
     ):
         rows = [arrays.array(held.item.rows[place]) for place in range(held.item.length)]
-        lengths = known(tuple(all_sizes(row.item)[0] for row in rows))
+        lengths = as_known_array(tuple(all_sizes(row.item)[0] for row in rows))
         return [arrays.concat(rows), TensorValue(lengths, seen[1])]
     array = _array(arrays, held)
     count, length, *rest = all_sizes(array.item)
-    each = known((length,) * count) if isinstance(count, int) else None
+    each = as_known_array((length,) * count) if isinstance(count, int) else None
     return [arrays.reshape(array, (count * length, *rest)), TensorValue(each, seen[1])]
 
 
 def length_of(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    (seen,), held = reader.seen(operation, operands), operands[0]
+    (seen,), held = reader.concrete_results(operation, operands), operands[0]
     length = all_sizes(held.item)[0] if isinstance(held.item, Value) else getattr(held.item, "length", None)
     if length is None:
         raise UnsupportedOperation(
             f"{operation.type}: a list that a loop fills is asked for its length\n    "
             f"{reader.origin(operation)}"
         )
-    return [TensorValue(known(length), seen)]
+    return [TensorValue(as_known_array(length), seen)]
 
 
 def element_shape(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    (seen,), sizes = reader.seen(operation, operands), _sizes_in_list(operands[0])
+    (seen,), sizes = reader.concrete_results(operation, operands), _sizes_in_list(operands[0])
     return [
         TensorValue(
-            known(tuple(seen.numpy().tolist()) if sizes is None or seen.shape.rank == 0 else sizes[1:]), seen
+            as_known_array(
+                tuple(seen.numpy().tolist()) if sizes is None or seen.shape.rank == 0 else sizes[1:]
+            ),
+            seen,
         )
     ]
 
@@ -438,7 +449,7 @@ def element_shape(reader: GraphReader, operation: Any, operands: Sequence[Tensor
 # ------------------------------------------------------------------------------------- writes
 def set_item(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     held, index, row = operands
-    (seen,), place = reader.seen(operation, operands), number_in(index)
+    (seen,), place = reader.concrete_results(operation, operands), number_in(index)
     if isinstance(held.item, OutputList):
         return [TensorValue(WrittenRow(row), seen)]
     if isinstance(held.item, PartialList) and isinstance(place, int):
@@ -466,7 +477,7 @@ def set_item(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
 
 def push_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     held, row = operands
-    (seen,) = reader.seen(operation, operands)
+    (seen,) = reader.concrete_results(operation, operands)
     if isinstance(held.item, OutputList):
         return [TensorValue(WrittenRow(_outer_numbers(reader, operation, row)), seen)]
     # Nothing reads this list.
@@ -498,7 +509,7 @@ def _outer_numbers(reader: GraphReader, operation: Any, row: TensorValue) -> Ten
         )
         return recorder.decide_size(item, origin) if is_inner else item
 
-    return TensorValue(known([*map(outside, row.item.ravel())]).reshape(row.item.shape), row.seen)
+    return TensorValue(as_known_array([*map(outside, row.item.ravel())]).reshape(row.item.shape), row.seen)
 
 
 def resize(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
@@ -520,7 +531,11 @@ def resize(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
         )
 
     rows = {place: row for place, row in held.item.rows.items() if is_inside(place)}
-    return [TensorValue(replace(held.item, length=size, rows=rows), reader.seen(operation, operands)[0])]
+    return [
+        TensorValue(
+            replace(held.item, length=size, rows=rows), reader.concrete_results(operation, operands)[0]
+        )
+    ]
 
 
 def _list_or_array(name: str) -> Handler:
@@ -531,13 +546,13 @@ def _list_or_array(name: str) -> Handler:
     ) -> Sequence[TensorValue]:
         if operation.inputs[0].dtype != tf.variant:
             return reader.compute(operation, operands)
-        (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
+        (seen,), arrays = reader.concrete_results(operation, operands), Arrays(reader, operation)
         if not any(isinstance(operand.item, (Value, PartialList)) for operand in operands):
             return [TensorValue(None, seen)]
         if name == "ZerosLike":
             return [TensorValue(_zeros_like(arrays, operands[0]), seen)]
         lists = [list_to_array(arrays, operand, _common_shape(operands)) for operand in operands]
-        whole = [elements_of(one) for one in lists]
+        whole = [stacked_list(one) for one in lists]
         attributes = {"N": len(lists), "T": whole[0].item.dtype}
         return [
             TensorValue(

@@ -21,7 +21,7 @@ from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...sizes import apply, hint_of
 from .evaluation import BRANCHES, CALLS, LOOPS, branches_of, constant_of, function_of
-from .known_numbers import Count, consumers_of, count_of, input_index, is_invariant, known, source_of
+from .known_numbers import Count, as_known_array, consumers_of, count_of, input_index, is_invariant, source_of
 from .lists import (
     Arrays,
     InputRow,
@@ -30,9 +30,9 @@ from .lists import (
     RepeatedRow,
     WrittenRow,
     all_sizes,
-    elements_of,
     list_to_array,
     stack_of,
+    stacked_list,
 )
 from .reader import BlockNode, GraphReader, Handler, TracedBlock
 from .variables import TensorValue
@@ -336,7 +336,7 @@ class _WhileLoop:
         self.origin, self.arrays = self.reader.origin(self.operation), Arrays(self.reader, self.operation)
         popped = [place for place in self.roles.popped if isinstance(self.operands[place].item, Value)]
         # A loop that pops rows reads them from the last one to the first, so these sequences are reversed.
-        whole = [elements_of(self.operands[place]) for place in (*self.roles.rows, *popped)]
+        whole = [stacked_list(self.operands[place]) for place in (*self.roles.rows, *popped)]
         count = len(self.roles.rows)
         self.sequences = dict(
             zip((*self.roles.rows, *popped), [*whole[:count], *map(self.arrays.reverse, whole[count:])])
@@ -429,7 +429,7 @@ class _WhileLoop:
         inputs = [one.item for one in self.state]
         condition = Body("condition", inputs, *self.goes_on.closed(self.goes_on.results))
         bodies = [condition, Body("body", inputs, *self.step.closed(given))]
-        return BlockNode(self.reader, self.operation).made(
+        return BlockNode(self.reader, self.operation).add(
             "while_loop", self.start, bodies, like, carried=len(self.start), most=None
         )
 
@@ -445,7 +445,7 @@ class _WhileLoop:
         sequences = [sequence.item for sequence in self.sequences.values()]
         params = {"carried": len(self.start), "sequences": len(sequences), "length": self.count.length}
         body = Body("body", inputs, *self.step.closed([*given, *written.values()]))
-        return BlockNode(self.reader, self.operation).made(
+        return BlockNode(self.reader, self.operation).add(
             "scan", [*self.start, *sequences], [body], [*like, *whole], **params
         )
 
@@ -541,7 +541,7 @@ class _WhileLoop:
             return self.arrays.stack([rows[place] for place in range(first, first + count)])
         if not rows:
             return self.arrays.zeros((count, *sizes), before.item.dtype)
-        return self.arrays.slice_rows(elements_of(list_to_array(self.arrays, before, sizes)), first, count)
+        return self.arrays.slice_rows(stacked_list(list_to_array(self.arrays, before, sizes)), first, count)
 
     def _overwritten_list(self, place: int, outputs: TensorValue, made: Sequence[TensorValue]) -> PartialList:
         """Return the list at ``place`` with the row that the last iteration wrote.
@@ -559,7 +559,9 @@ class _WhileLoop:
             assert self.count is not None
             last = self.count.length - 1
             seen = outputs.seen[-1] if outputs.made.shape[0] else written.seen
-            found = self.arrays.row(outputs, TensorValue(known(last), tf.constant(hint_of(last))), seen)
+            found = self.arrays.row(
+                outputs, TensorValue(as_known_array(last), tf.constant(hint_of(last))), seen
+            )
         return PartialList(
             apply("max", before.length, row + 1), before.dtype, before.shape, {**before.rows, row: found}
         )
@@ -571,7 +573,7 @@ class _WhileLoop:
         element is unchanged.
         """
         if self.count is not None and place in self.count.counters:
-            return TensorValue(known(self.count.end(place)), end)
+            return TensorValue(as_known_array(self.count.end(place)), end)
         if place in self.roles.popped:
             item = self.operands[place].item
             return TensorValue(

@@ -1,6 +1,6 @@
 """Reads traced graphs: operations become nodes, and calls, variables and shape arithmetic are resolved.
 
-Results have the shapes of the recording. Some shapes are known beforehand (:mod:`.made_later`). All other
+Results have the shapes of the recording. Some shapes are known beforehand (:mod:`.lazy_results`). All other
 operations are run on the arrays of the call as they are read.
 """
 
@@ -31,9 +31,9 @@ from ...sizes import Size
 from ..common.lifter import CALLS
 from . import known_numbers as of_shapes
 from .evaluation import PASSES_ON, Evaluator, called_graph, handle_number, is_call, is_repeatable
-from .known_numbers import elements_of, known, nested, source_of
+from .known_numbers import as_known_array, nested, recorded_elements, source_of
+from .lazy_results import lazy_result
 from .lifting.driver import static_places
-from .made_later import made_later
 from .names import CONVERT, RAW, dtype_name, is_users, row_key
 from .operations import attributes_of, declaration_of, in_order, layer_path, origin_of
 from .variables import TensorValue, VariableWeights, spec_of
@@ -155,7 +155,7 @@ class LineNotingGraph(FuncGraph):
         self.lines[id(operation)] = line
         return operation
 
-    def place(self) -> tuple[Any, str, Any]:
+    def stack_patch(self) -> tuple[Any, str, Any]:
         """Return a patch of ``extract_stack``: the holder, the name and the replacement.
 
         The replacement returns the shared stack while this graph makes an operation with a known line.
@@ -355,7 +355,8 @@ class GraphReader:
             return TensorValue(None, array)
         if of_shapes.is_few(dtype, int(np.size(elements)), np.ndim(elements)):
             return TensorValue(
-                known(np.asarray(elements).tolist()).reshape(np.shape(elements)), tf.convert_to_tensor(array)
+                as_known_array(np.asarray(elements).tolist()).reshape(np.shape(elements)),
+                tf.convert_to_tensor(array),
             )
         found = self.recorder.find(array) if isinstance(array, tf.Tensor) else None
         return TensorValue(
@@ -437,7 +438,7 @@ class GraphReader:
                 "compute with what the variable holds, "
                 f"and assign the result\n    {self.origin(operation)}"
             )
-        seen = self.seen(operation, operands)
+        seen = self.concrete_results(operation, operands)
         arrays = [operand.item for operand in operands if isinstance(operand.item, np.ndarray)]
         if (
             len(arrays) == len(operands)
@@ -450,7 +451,7 @@ class GraphReader:
             if found and all(array is not None for array in whole):
                 return [TensorValue(*pair) for pair in zip(whole, seen)]
         if (number := self._clamped_number(operation, operands)) is not None:
-            return [TensorValue(known(number), seen[0])]
+            return [TensorValue(as_known_array(number), seen[0])]
         if operation.outputs and not any(is_numeric(tensor.dtype) for tensor in operation.outputs):
             return [TensorValue(None, array) for array in seen]
         for tensor, operand in zip(operation.inputs, operands):
@@ -497,7 +498,8 @@ class GraphReader:
             for place, item in enumerate(operands)
         )
         record = CallRecord(
-            random=declaration_of(operation).is_stateful, extra=elements_of(self.recorder, operands, static)
+            random=declaration_of(operation).is_stateful,
+            extra=recorded_elements(self.recorder, operands, static),
         )
         return self.call(f"{RAW}{operation.type}", inputs, attributes, seen, self.origin(operation), record)
 
@@ -540,7 +542,7 @@ class GraphReader:
         assert isinstance(made[0].item, Value)
         return made[0].item
 
-    def seen(self, operation: Any, operands: Sequence[TensorValue]) -> list[Any]:
+    def concrete_results(self, operation: Any, operands: Sequence[TensorValue]) -> list[Any]:
         """Return the results of an operation on the arrays of the call.
 
         A result whose shape is known beforehand is computed on demand. If a hypothetical operation with
@@ -548,7 +550,7 @@ class GraphReader:
         without rows), empty arrays are replaced by zeros with every size at least 1. If that fails too, the
         results are zeros.
         """
-        if (later := made_later(operation, operands)) is not None:
+        if (later := lazy_result(operation, operands)) is not None:
             return [later]
         arrays = [operand.seen for operand in operands]
         try:
@@ -719,7 +721,7 @@ class BlockNode:
     reader: GraphReader
     operation: Any
 
-    def made(
+    def add(
         self,
         op: str,
         operands: Sequence[Value],

@@ -47,12 +47,12 @@ from ..common.read_numbers import DTYPES, Reading
 from . import bookkeeping, branches, derivatives, lists, loops
 from .branches import TensorFlowRegions
 from .evaluation import run_eagerly
-from .kept import OutsideState
 from .known_numbers import number_shims, symbols_of
 from .lifting import grouped_volumes
 from .names import is_users
 from .outside import is_compiled, layers_of, outside_guards, reach_of
 from .process_state import mode_of, preserve_state
+from .python_state import PythonState
 from .reader import GraphReader, describe, is_numeric
 from .sizes import symbolic
 from .tracing import MissingAttribute, TensorFlowTrace, as_tensor, is_array, opens, restore_unbuilt, unwrap
@@ -331,13 +331,13 @@ class _TracingAttempt:
             Session(outside=tf.init_scope, concrete=_example_of),
         )
         layers = layers_of(reached, self._referred())
-        self.kept = OutsideState(request.function, layers, hypotheses.known, hypotheses.numbers)
-        locks.only(self.kept.may_change)
+        self.python_state = PythonState(request.function, layers, hypotheses.known, hypotheses.numbers)
+        locks.only(self.python_state.may_change)
         # These guards hold before the call. One that fails afterwards tells what the function has changed.
         self.before = EnvironmentGuards(
             [
                 *guards_on_all_globals(reached.functions),
-                *outside_guards(reached, self._referred(), self.kept.free()),
+                *outside_guards(reached, self._referred(), self.python_state.free()),
             ]
         )
         self.mode = mode_of(request.function)
@@ -345,7 +345,7 @@ class _TracingAttempt:
             (request.function, getattr(request.function, "__self__", None), *reached.found()), self.mode
         )
         self.recorder = Recorder(request.name, "tensorflow")
-        self.weights.places = self.kept.places
+        self.weights.places = self.python_state.places
         locator = Locator()
         count, was_unbuilt = self.created.count, not all(layer.built for layer in layers)
         self.reader = GraphReader(self.recorder, self.weights, _HANDLERS, (layer.name for layer in layers))
@@ -363,11 +363,11 @@ class _TracingAttempt:
                         restore_unbuilt(layers),
                     ):
                         result, tree = self._trace(trace, leaves)
-                    found = [] if self.before.holds() else self.kept.found(self.containers)
+                    found = [] if self.before.holds() else self.python_state.found(self.containers)
                 finally:
                     # Variables and built layers stay for later calls, so their changes are not undone.
                     makes_what_stays = self.created.count > count or was_unbuilt
-                    self.kept.restore(everything=not makes_what_stays)
+                    self.python_state.restore(everything=not makes_what_stays)
                 # What changed may be due to the creation of variables, which happens only once.
                 if found and makes_what_stays and self.is_first:
                     return _TracingAttempt(request, hypotheses, is_first=False)._run(locks)
@@ -396,9 +396,11 @@ class _TracingAttempt:
         args, kwargs = call_of(
             self.tree, [array if first == NO_ARRAY else arrays[first] for array, first in zip(arrays, firsts)]
         )
-        self.kept.enter(partial(self._state, trace))
+        self.python_state.enter(partial(self._state, trace))
         self.firsts = (*firsts, *(NO_ARRAY,) * (len(self.recorder.graph.inputs) - count))
-        self.containers = Containers((args, kwargs, self.kept.values), _is_open, self.kept.world.knows)
+        self.containers = Containers(
+            (args, kwargs, self.python_state.values), _is_open, self.python_state.world.knows
+        )
         regions = TensorFlowRegions(trace)
         with trace.graph.as_default(), trace.answering(), self.mode.applied(), open_regions(regions):
             result = forward(self.request.function, *args, **kwargs)
@@ -511,7 +513,7 @@ class _TracingAttempt:
         The first ``count`` inputs of the graph are arguments. Sets ``call_inputs`` of the graph if there
         are more.
         """
-        updates, state = self.containers.updates(), self.kept.recorded(self.containers)
+        updates, state = self.containers.updates(), self.python_state.recorded(self.containers)
         if len(self.recorder.graph.inputs) > count:
             self.recorder.graph.call_inputs = count
         changes = bool(updates or state.replaced)
@@ -549,13 +551,13 @@ class _TracingAttempt:
         graph.input_tree, graph.output_tree = self.tree, tree
         graph.assume(SameArray(self.firsts))
         self.recorder.forget_arrays()
-        is_opened = self.hypotheses.reading.any or bool(self.kept.places and self.hypotheses.numbers)
+        is_opened = self.hypotheses.reading.any or bool(self.python_state.places and self.hypotheses.numbers)
         environment = self._environment()
         return Recording(
             move_checks_out(graph, bookkeeping.record_operation),
             self.weights,
             environment,
-            self.kept.places,
+            self.python_state.places,
             is_opened,
         )
 
@@ -571,7 +573,7 @@ class _TracingAttempt:
         traced = [
             item.python_function for item in (*self._referred(), *self.reached.found()) if is_compiled(item)
         ]
-        if traced and self.kept.is_changed_by(found, traced):
+        if traced and self.python_state.is_changed_by(found, traced):
             what = ", ".join(place.name for place in found)
             raise TracingError(
                 f"{self.recorder.graph.name}: while it was traced, {what} changed: what a tf.function "
@@ -589,7 +591,9 @@ class _TracingAttempt:
 
     def _environment(self) -> EnvironmentGuards:
         self.reached.extend(self.globals.functions())
-        outside = outside_guards(self.reached, self._referred(), self.kept.free(self.containers.holds))
+        outside = outside_guards(
+            self.reached, self._referred(), self.python_state.free(self.containers.holds)
+        )
         guards = [
             *self.globals.guards(),
             *self.session.guards(),

@@ -32,7 +32,7 @@ from ...recording.patches import replaced
 from ...sizes import Size, Symbol, hint_of, is_symbolic
 from ..common.read_numbers import Reading, can_be_symbols, decide, record_read
 from .evaluation import run_eagerly
-from .known_numbers import known
+from .known_numbers import as_known_array
 from .names import BELOW, PACKAGES, READ, dtype_of_array
 from .reader import GraphReader, LineNotingGraph
 from .sizes import RequiredShape, Shape, SizeTensor, accept_partial_shapes, asked_by, symbolic
@@ -260,7 +260,9 @@ class TensorFlowTrace:
         with self.graph.as_default():
             tensor = tf.compat.v1.placeholder(dtype, ())
         with run_eagerly():
-            self.reader.held[id(tensor)] = TensorValue(known(size), tf.constant(hint_of(size), dtype))
+            self.reader.held[id(tensor)] = TensorValue(
+                as_known_array(size), tf.constant(hint_of(size), dtype)
+            )
         return tensor
 
     def elements(self, tensor: Any, call: str) -> Any:
@@ -363,7 +365,7 @@ class TensorFlowTrace:
                 "set_shape",
                 lambda x, shape, said=tf.Tensor.set_shape: said(x, self._stated_shape(x, shape)),
             ),
-            self.graph.place(),
+            self.graph.stack_patch(),
             (OwnedIterator, "__next__", lambda iterator: self._next_element(iterator)),  # noqa: PLW0108
         )
         with replaced(places):

@@ -12,7 +12,7 @@ from ....ops.convolution import CHANNELS_FIRST, CHANNELS_LAST, to_first, to_last
 from ....ops.dtypes import is_floating
 from ....sizes import apply, hint_of, product
 from ...common.indexing import cut
-from .table import TensorFlowBuilder, known, numbers, rows
+from .table import TensorFlowBuilder, numbers, require_static, rows
 
 # ---------------------------------------------------------------------------------------------------- windows
 # Layouts and paddings of window operations, in TensorFlow's terms.
@@ -26,21 +26,21 @@ def layout_of(data_format: str) -> str:
     return CHANNELS_FIRST if is_first(data_format) else CHANNELS_LAST
 
 
-def of_space(data_format: str, given: Any, rank: int) -> tuple[int, ...]:
+def spatial_values(data_format: str, given: Any, rank: int) -> tuple[int, ...]:
     numbers = tuple(int(item) for item in given) or (1,) * rank
     return numbers[2:] if is_first(data_format) else numbers[1:-1]
 
 
-def beside_space(data_format: str, given: Any) -> tuple[int, int]:
+def batch_and_channels(data_format: str, given: Any) -> tuple[int, int]:
     numbers = tuple(int(item) for item in given)
     return (numbers[0], numbers[1] if is_first(data_format) else numbers[-1])
 
 
-def first(b: TensorFlowBuilder, x: Value, data_format: str) -> Value:
+def to_channels_first(b: TensorFlowBuilder, x: Value, data_format: str) -> Value:
     return x if is_first(data_format) else b.permute_dims(x, axes=to_first(x.ndim))
 
 
-def back(b: TensorFlowBuilder, x: Value, data_format: str) -> Value:
+def from_channels_first(b: TensorFlowBuilder, x: Value, data_format: str) -> Value:
     return x if is_first(data_format) else b.permute_dims(x, axes=to_last(x.ndim))
 
 
@@ -97,8 +97,8 @@ def same(size: Any, kernel: Any, stride: int, dilation: int) -> tuple[Any, Any]:
 class _ConvolutionParams:
     def __init__(self, rank: int, attributes: dict[str, Any]) -> None:
         self.data_format = attributes.get("data_format", "NHWC")
-        self.strides = of_space(self.data_format, attributes["strides"], rank)
-        self.dilation = of_space(self.data_format, attributes.get("dilations") or (), rank)
+        self.strides = spatial_values(self.data_format, attributes["strides"], rank)
+        self.dilation = spatial_values(self.data_format, attributes.get("dilations") or (), rank)
         self.layout = layout_of(self.data_format)
         self.padding = Padding(
             attributes["padding"], tuple(attributes.get("explicit_paddings") or ()), self.data_format
@@ -233,7 +233,7 @@ def weight_gradient(
     It is the convolution of the input with the gradient as the kernel: batch and channels are exchanged,
     and so are strides and dilation.
     """
-    x, given = first(b, x, steps.data_format), first(b, given, steps.data_format)
+    x, given = to_channels_first(b, x, steps.data_format), to_channels_first(b, given, steps.data_format)
     rank = x.ndim - 2
     rest = tuple(range(2, rank + 2))
     batch, channels = x.shape[0], b.fix(x.shape[1]) // groups
@@ -316,7 +316,7 @@ def _taps(
 
     Padding elements are -inf. Raise ``NotImplementedError`` for integers.
     """
-    strides, rates = (of_space("NHWC", attributes[name], 4) for name in ("strides", "rates"))
+    strides, rates = (spatial_values("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     pairs = Padding(attributes["padding"], (), "NHWC").pairs(x.shape[1:3], kernel, strides, rates)
     # Padding must never be the maximum of a window.
     padded = b.pad(x, padding=((0, 0), *pairs, (0, 0)), value=_least(b, x.dtype))
@@ -380,7 +380,7 @@ def dilation_of_input(
     b: TensorFlowBuilder, input: Any, filter: Any, out_backprop: Any, **attributes: Any
 ) -> Any:
     parts, pairs = _gradient_by_tap(b, input, filter, out_backprop, attributes)
-    strides, rates = (of_space("NHWC", attributes[name], 4) for name in ("strides", "rates"))
+    strides, rates = (spatial_values("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     width = b.fix(filter.shape[1])
     sizes = tuple(input.shape[i + 1] + pairs[i][0] + pairs[i][1] for i in range(2))
     whole = b.zeros(shape=(input.shape[0], *sizes, input.shape[3]), dtype=input.dtype)
@@ -455,7 +455,7 @@ rows.row("DepthToSpace")(_space_depth_row("depth"))
 @rows.row("SpaceToBatchND", static=("block_shape", "paddings"))
 def space_to_batch_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, paddings: Any, **_: Any) -> Any:
     """Lift ``SpaceToBatchND``, which moves blocks of the axes after the first to the first axis."""
-    blocks, amounts = numbers(block_shape, "the block"), known(paddings, "the padding")
+    blocks, amounts = numbers(block_shape, "the block"), require_static(paddings, "the padding")
     count = len(blocks)
     others = tuple((0, 0) for _ in range(input.ndim - count - 1))
     x = b.pad(input, padding=((0, 0), *amounts, *others), value=False if input.dtype == "bool" else 0)
@@ -478,7 +478,7 @@ def space_to_batch_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, paddin
 @rows.row("BatchToSpaceND", static=("block_shape", "crops"))
 def batch_to_space_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, crops: Any, **_: Any) -> Any:
     """Lift ``BatchToSpaceND``, which inverts ``SpaceToBatchND`` and then crops."""
-    blocks, amounts = numbers(block_shape, "the block"), known(crops, "the crops")
+    blocks, amounts = numbers(block_shape, "the block"), require_static(crops, "the crops")
     count = len(blocks)
     space, rest = input.shape[1 : count + 1], input.shape[count + 1 :]
     batch = input.shape[0] // product(blocks)

@@ -13,7 +13,16 @@ from ....ops.registry import ArraySpec
 from ....sizes import apply, hint_of, product
 from ...common.indexing import cut, read_index, write_index
 from ...common.read_numbers import as_index, fix_numbers, is_read
-from .table import ComputedOperand, TensorFlowBuilder, axes_in, axes_of, axis_in, known, numbers, rows
+from .table import (
+    ComputedOperand,
+    TensorFlowBuilder,
+    axes_in,
+    axes_of,
+    axis_in,
+    numbers,
+    require_static,
+    rows,
+)
 
 
 def size_of(operand: Any, what: str = "a size") -> Any:
@@ -132,7 +141,7 @@ def split_v(
 
 @rows.row("PadV2", static=("paddings", "constant_values"))
 def pad_v2(b: TensorFlowBuilder, input: Any, paddings: Any, constant_values: Any, **_: Any) -> Any:
-    amounts = known(paddings, "the padding")
+    amounts = require_static(paddings, "the padding")
     if not isinstance(constant_values, Value):
         return (
             b.pad(input, padding=amounts, value=b.operand(constant_values, input.dtype))
@@ -179,7 +188,7 @@ def _mirror(b: TensorFlowBuilder, x: Value, axis: int, low: Any, high: Any, mode
 @rows.row("MirrorPad", static=("paddings",))
 def mirror_pad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: str, **_: Any) -> Any:
     """Lift ``MirrorPad``, which repeats the edge (``SYMMETRIC``) or not (``REFLECT``)."""
-    amounts = known(paddings, "the padding")
+    amounts = require_static(paddings, "the padding")
     if mode == "REFLECT":
         return b.pad(input, padding=amounts, mode="reflect") if input.ndim else input
     for axis, (low, high) in enumerate(amounts):
@@ -190,7 +199,7 @@ def mirror_pad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: str, **
 @rows.row("MirrorPadGrad", static=("paddings",))
 def mirror_pad_grad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: str, **_: Any) -> Any:
     """Lift ``MirrorPadGrad``, which adds the padding to the elements that it mirrors."""
-    for axis, (low, high) in enumerate(known(paddings, "the padding")):
+    for axis, (low, high) in enumerate(require_static(paddings, "the padding")):
         if low == high == 0:
             continue
         size = input.shape[axis] - low - high
@@ -227,7 +236,7 @@ def reverse(b: TensorFlowBuilder, tensor: Any, dims: Any, **_: Any) -> Any:
     """Lift ``Reverse``, whose operand has a bool for each axis that says if it is reversed."""
     axes = tuple(
         axis
-        for axis, marked in enumerate(known(_constant(b, dims), "whether an axis is turned round"))
+        for axis, marked in enumerate(require_static(_constant(b, dims), "whether an axis is turned round"))
         if marked
     )
     return b.flip(tensor, axis=axes) if axes else tensor
@@ -415,9 +424,13 @@ class _SliceBounds:
         if _has(self.masks["shrink_axis"], place):
             return self.begin[place]
         start = (
-            None if _has(self.masks["begin"], place) else known(self.begin[place], "the beginning of a slice")
+            None
+            if _has(self.masks["begin"], place)
+            else require_static(self.begin[place], "the beginning of a slice")
         )
-        stop = None if _has(self.masks["end"], place) else known(self.end[place], "the end of a slice")
+        stop = (
+            None if _has(self.masks["end"], place) else require_static(self.end[place], "the end of a slice")
+        )
         return slice(start, stop, self.steps[place])
 
 

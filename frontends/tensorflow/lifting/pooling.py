@@ -12,13 +12,13 @@ from ....sizes import apply, hint_of, product
 from ...common.indexing import along
 from .convolution import (
     Padding,
-    back,
-    beside_space,
-    first,
+    batch_and_channels,
+    from_channels_first,
     is_first,
     layout_of,
-    of_space,
     space_of,
+    spatial_values,
+    to_channels_first,
     transposed_conv,
 )
 from .table import TensorFlowBuilder, numbers, rows
@@ -34,7 +34,9 @@ class _PoolingWindows:
     def __init__(self, attributes: dict[str, Any], ksize: Any = None, strides: Any = None) -> None:
         ksize, strides = attributes.get("ksize", ksize), attributes.get("strides", strides)
         self.data_format = str(attributes.get("data_format", "NHWC"))
-        if beside_space(self.data_format, ksize) != (1, 1) or beside_space(self.data_format, strides) != (
+        if batch_and_channels(self.data_format, ksize) != (1, 1) or batch_and_channels(
+            self.data_format, strides
+        ) != (
             1,
             1,
         ):
@@ -42,8 +44,8 @@ class _PoolingWindows:
         if self.data_format not in ("NHWC", "NCHW", "NDHWC", "NCDHW"):
             raise NotImplementedError(f"data format {self.data_format}, which only quantised kernels have")
         self.kernel, self.strides = (
-            of_space(self.data_format, ksize, 0),
-            of_space(self.data_format, strides, 0),
+            spatial_values(self.data_format, ksize, 0),
+            spatial_values(self.data_format, strides, 0),
         )
         self.rank = len(self.kernel)
         self.padding = Padding(
@@ -102,7 +104,7 @@ def avg_pool(b: TensorFlowBuilder, value: Any, **attributes: Any) -> Any:
 
 def _max_indices(b: TensorFlowBuilder, x: Value, windows: _PoolingWindows) -> tuple[Value, Value]:
     """Return the maxima of the windows and their flat spatial indices, both with the channels first."""
-    moved = first(b, x, windows.data_format)
+    moved = to_channels_first(b, x, windows.data_format)
     found: tuple[Value, Value] = b.max_pool_with_indices(
         moved, **windows.params(moved.shape[2:]), dilation=(1,) * windows.rank
     )
@@ -121,12 +123,12 @@ def max_pool_with_argmax(
     windows = _PoolingWindows(attributes)
     values, places = _max_indices(b, input, windows)
     found = _flat_indices(b, places, input, include_batch_in_index)
-    return back(b, values, "NHWC"), b.astype(found, dtype=Targmax)
+    return from_channels_first(b, values, "NHWC"), b.astype(found, dtype=Targmax)
 
 
 def _flat_indices(b: TensorFlowBuilder, places: Value, x: Value, with_batch: bool) -> Value:
     """Return spatial indices as flat indices over height, width, channels and, ``with_batch``, the batch."""
-    places = back(b, places, "NHWC")
+    places = from_channels_first(b, places, "NHWC")
     batch, channels = x.shape[0], x.shape[3]
     found = b.add(
         b.multiply(places, b.array(channels, "int64")),
@@ -148,18 +150,21 @@ def _flat(b: TensorFlowBuilder, x: Value) -> Any:
 def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingWindows) -> Any:
     """Compute the gradient for ``x``: add each element of ``given`` to the maximum of its window."""
     _, places = _max_indices(b, x, windows)
-    moved, parts = first(b, x, windows.data_format), first(b, given, windows.data_format)
+    moved, parts = (
+        to_channels_first(b, x, windows.data_format),
+        to_channels_first(b, given, windows.data_format),
+    )
     whole = b.zeros(shape=(*moved.shape[:2], product(moved.shape[2:])), dtype=given.dtype)
     summed = b.scatter(whole, _flat(b, places), _flat(b, parts), axis=2, reduce="sum")
-    return back(b, b.reshape(summed, shape=moved.shape), windows.data_format)
+    return from_channels_first(b, b.reshape(summed, shape=moved.shape), windows.data_format)
 
 
 def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingWindows) -> Any:
     """Compute the second derivative: gather ``given`` at the maximum of each window of ``x``."""
     _, places = _max_indices(b, x, windows)
-    moved = _flat(b, first(b, given, windows.data_format))
+    moved = _flat(b, to_channels_first(b, given, windows.data_format))
     found = b.take_along_axis(moved, _flat(b, places), axis=2)
-    return back(b, b.reshape(found, shape=places.shape), windows.data_format)
+    return from_channels_first(b, b.reshape(found, shape=places.shape), windows.data_format)
 
 
 def _register_argmax_rows(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
@@ -226,7 +231,7 @@ def _avg_gradient(name: str) -> Callable[..., Any]:
         windows = _PoolingWindows(attributes)
         shape = numbers(orig_input_shape, "the shape of the image")
         space = shape[2:] if is_first(windows.data_format) else shape[1:-1]
-        moved, params = first(b, grad, windows.data_format), windows.params(space)
+        moved, params = to_channels_first(b, grad, windows.data_format), windows.params(space)
         ones = b.ones(shape=(1, 1, *space), dtype=grad.dtype)
         shares = b.divide(moved, b.avg_pool(ones, **params, divisor_override=1))
         batch, channels = moved.shape[:2]
@@ -243,7 +248,7 @@ def _avg_gradient(name: str) -> Callable[..., Any]:
             groups=1,
             layout=CHANNELS_FIRST,
         )
-        return back(b, b.reshape(found, shape=(batch, channels, *space)), windows.data_format)
+        return from_channels_first(b, b.reshape(found, shape=(batch, channels, *space)), windows.data_format)
 
     row.__name__ = name
     return row
@@ -257,7 +262,7 @@ rows.row("AvgPoolGrad", "AvgPool3DGrad", static=("orig_input_shape",))(_avg_grad
 def extract_image_patches(
     b: TensorFlowBuilder, images: Any, *, ksizes: Any, strides: Any, rates: Any, padding: str, **_: Any
 ) -> Any:
-    kernel, steps, apart = (of_space("NHWC", item, 4) for item in (ksizes, strides, rates))
+    kernel, steps, apart = (spatial_values("NHWC", item, 4) for item in (ksizes, strides, rates))
     pairs = Padding(padding, (), "NHWC").pairs(images.shape[1:3], kernel, steps, apart)
     moved = b.permute_dims(images, axes=(0, 3, 1, 2))
     given = moved if is_floating(moved.dtype) else b.astype(moved, dtype="float64")
@@ -279,7 +284,7 @@ def extract_image_patches(
 def extract_volume_patches(
     b: TensorFlowBuilder, input: Any, *, ksizes: Any, strides: Any, padding: str, **_: Any
 ) -> Any:
-    kernel, steps = (of_space("NDHWC", item, 5) for item in (ksizes, strides))
+    kernel, steps = (spatial_values("NDHWC", item, 5) for item in (ksizes, strides))
     pairs = Padding(padding, (), "NDHWC").pairs(input.shape[1:4], kernel, steps, (1, 1, 1))
     x = b.pad(input, padding=((0, 0), *pairs, (0, 0)))
     for axis, (size, step) in enumerate(zip(kernel, steps), 1):

@@ -20,7 +20,7 @@ from ....ops.dtypes import is_floating
 from ....sizes import product
 from ...common.indexing import along, cut, holds_with_guard
 from .manipulation import size_of
-from .table import TensorFlowBuilder, known, numbers, rows
+from .table import TensorFlowBuilder, numbers, require_static, rows
 
 _Chances = Callable[..., Value]
 
@@ -408,7 +408,7 @@ def _integers(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dty
 def source_of_key(
     b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any
 ) -> tuple[Any, tuple[Value, Value]]:
-    if known(alg, "the algorithm") not in (_PHILOX, _AUTOMATIC):
+    if require_static(alg, "the algorithm") not in (_PHILOX, _AUTOMATIC):
         raise NotImplementedError("random numbers of another algorithm than Philox")
     return numbers(shape, "the shape"), (_words(b, key, 2), _words(b, counter, 4))
 

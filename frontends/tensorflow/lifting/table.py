@@ -7,7 +7,7 @@ TensorFlow's ``OpDef``, and the attributes as keywords with their names there:
   (``ConcatV2``) is one tuple.
 - An operand that the row calls ``static`` (axes, shapes, paddings) is a number or nested tuples of ints and
   sizes if it is known: a constant, or computed from the sizes of inputs. If it is computed from other arrays
-  it is an array, which most rows reject (``known(operand, what)``).
+  it is an array, which most rows reject (``require_static(operand, what)``).
 - Dtypes are names (``"float32"``), shapes are tuples with None for unknown sizes, strings are ``str``, lists
   are tuples. Dtypes and counts that the operands determine (``T``, ``N``) are passed only if the row has a
   parameter of that name. Every other attribute is passed.
@@ -139,7 +139,7 @@ class ComputedOperand(NotImplementedError):
     """Raised if a static operand is computed from array elements and the row cannot take an array."""
 
 
-def known(operand: Any, what: str) -> Any:
+def require_static(operand: Any, what: str) -> Any:
     """Return ``operand``, or raise ``ComputedOperand`` if it is computed from array elements."""
     if isinstance(operand, Value):
         raise ComputedOperand(
@@ -155,7 +155,7 @@ def axes_of(operand: Any, what: str = "the axis") -> tuple[int, ...]:
     >>> axes_of(-1), axes_of((0, 1))
     ((-1,), (0, 1))
     """
-    found = known(operand, what)
+    found = require_static(operand, what)
     return tuple(map(int, found)) if isinstance(found, tuple) else (int(found),)
 
 
@@ -175,7 +175,7 @@ def axis_in(operand: Any, rank: int) -> int:
 
 
 def numbers(operand: Any, what: str) -> tuple[Any, ...]:
-    found = known(operand, what)
+    found = require_static(operand, what)
     return found if isinstance(found, tuple) else (found,)
 
 

@@ -47,7 +47,7 @@ class _AllPaths:
         return True
 
 
-class OutsideState:
+class PythonState:
     """State that a function and Keras ``layers`` refer to, as it was before the call.
 
     world: snapshot of the objects in reach, except for variables.

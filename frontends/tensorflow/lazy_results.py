@@ -26,7 +26,7 @@ def constant(operation: Any, shape: Shape) -> LazyArray:
     return LazyArray(shape, operation.outputs[0].dtype, lambda _: constant_of(operation))
 
 
-def made_later(operation: Any, operands: Sequence[TensorValue]) -> LazyArray | None:
+def lazy_result(operation: Any, operands: Sequence[TensorValue]) -> LazyArray | None:
     """Return the result of an operation as an array that is computed on demand.
 
     Return None if the operation has no rule, or if the shape is not known before it runs.

@@ -13,8 +13,8 @@ import graph_compiler
 
 tf = pytest.importorskip("tensorflow")
 
-from graph_compiler.frontends.tensorflow.known_numbers import known  # noqa: E402
-from graph_compiler.frontends.tensorflow.made_later import made_later  # noqa: E402
+from graph_compiler.frontends.tensorflow.known_numbers import as_known_array  # noqa: E402
+from graph_compiler.frontends.tensorflow.lazy_results import lazy_result  # noqa: E402
 from graph_compiler.frontends.tensorflow.outside import LazyArray  # noqa: E402
 from graph_compiler.frontends.tensorflow.variables import TensorValue  # noqa: E402
 
@@ -64,7 +64,7 @@ SAMPLES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
 
 def _of_constant(operation: Any) -> TensorValue:
     elements = tf.get_static_value(operation.outputs[0])
-    return TensorValue(known(elements.tolist()).reshape(elements.shape), tf.constant(elements))
+    return TensorValue(as_known_array(elements.tolist()).reshape(elements.shape), tf.constant(elements))
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -83,7 +83,7 @@ def test_shape(name: str, is_open: bool) -> None:
         if operation.type == "Const":
             held[id(operation.outputs[0])] = _of_constant(operation)
         elif operation.type not in ("Placeholder", "Identity", "NoOp", "Range", "Rank"):
-            made = made_later(operation, [held[id(tensor)] for tensor in operation.inputs])
+            made = lazy_result(operation, [held[id(tensor)] for tensor in operation.inputs])
             assert made is not None or "explicit" in name or "all" in name, operation.type
             if made is not None:
                 assert tuple(made.shape) == tuple(made.computed().shape)
