@@ -35,7 +35,7 @@ _CREATES = frozenset({
     "meshgrid",
 })  # fmt: skip
 # These would give a file access to memory, to other files or to the random state of the process.
-_REFUSED = reads.FOREIGN | {
+_REFUSED = reads.EXPORTING | {
     "set_",
     "register_hook",
     "backward",

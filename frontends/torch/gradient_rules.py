@@ -592,7 +592,9 @@ def _comes_to(capture: GradientTrace) -> bool:
     height, kernels = count_function_modes(), count_dispatch_modes()
     if height > 0 and function_mode_at(height - 1) is capture:
         return True
-    return kernels > 0 and dispatch_mode_at(kernels - 1) is capture.unseen and not capture.unseen.inside_call
+    return (
+        kernels > 0 and dispatch_mode_at(kernels - 1) is capture.kernels and not capture.kernels.inside_call
+    )
 
 
 def _is_ruled(cls: Any, args: tuple[Any, ...]) -> bool:

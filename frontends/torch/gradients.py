@@ -76,7 +76,7 @@ class AutogradHistory:
         ``requires_grad=True`` makes differentiable.
         """
         key = node.key
-        if key not in kinds.CUT and not self._differentiable.isdisjoint(node.uses):
+        if key not in kinds.DETACHING and not self._differentiable.isdisjoint(node.uses):
             self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.views]))
         if key == "requires_grad_":
             self.add(*written)

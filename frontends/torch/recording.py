@@ -52,7 +52,7 @@ from ...trees import (
 from ..common.read_numbers import DTYPES, Reading, with_numbers
 from .basics.arguments import given_objects, input_names, is_array, opens, tensors_pass_from_numpy, to_tensor
 from .basics.names import row_key
-from .basics.refusals import UnseenDraw, check_outside, refusing
+from .basics.refusals import UnseenDraw, check_outside, tracer_errors_converted
 from .basics.tensors import TENSORS
 from .capture.capture import Capture
 from .capture.known_calls import FirstRunResults
@@ -316,7 +316,7 @@ def _recording_calls(
     request: Request, state: ReachableState, reads: ReadRecorder, compiled: bool
 ) -> Iterator[CompilingFlag]:
     with (
-        refusing(request.name),
+        tracer_errors_converted(request.name),
         active.looking_after(state.world),
         reads.seen(),
         reads.capture.isolated(),

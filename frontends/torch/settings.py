@@ -134,7 +134,7 @@ def record_cast(
 
     The casts (none, to the autocast dtype, or to float32) are found by comparing the bits of the results.
     If no choice reproduces them, the kernels of the call, including its casts, are recorded one by one.
-    Calls that write, and those in ``CUT``, get no casts.
+    Calls that write, and those in ``DETACHING``, get no casts.
     """
 
     def recorded(cast: Cast) -> Any:
@@ -143,7 +143,7 @@ def record_cast(
                 cast_args, cast_kwargs = map_structure(cast, (args, kwargs))
             return capture.record_call(function, name, key, cast_args, cast_kwargs)
 
-    if is_in_place(key) or kwargs.get("out") is not None or written_arguments(key) or key in kinds.CUT:
+    if is_in_place(key) or kwargs.get("out") is not None or written_arguments(key) or key in kinds.DETACHING:
         # Autocast does not change calls that write.
         return recorded(_unchanged)
     # Every trial must draw the same random numbers, for example those of dropout.

@@ -124,7 +124,7 @@ def test_calls_that_are_not_kept_count() -> None:
 def test_nothing_is_kept_that_nobody_wants() -> None:
     unwanted = FirstRunResults()
     unwanted.note(F.linear, (X, W), {}, [X, W], KNOWN, made())
-    assert unwanted.taken_over(F.linear, (X, W), {}) is None
+    assert unwanted.take_result(F.linear, (X, W), {}) is None
 
 
 def test_as_much_is_kept_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +132,7 @@ def test_as_much_is_kept_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = FirstRunResults(lambda: True)
     for outcome in (made(is_view=True), made(), made(), made()):
         calls.note(F.linear, (X, W), {}, [X, W], KNOWN, outcome)
-    found = [calls.taken_over(F.linear, (X, W), {}) for _ in range(4)]
+    found = [calls.take_result(F.linear, (X, W), {}) for _ in range(4)]
     assert [item is KNOWN for item in found] == [True, True, True, False]
 
 

@@ -228,7 +228,7 @@ def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     )
 
 
-def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def _updates_statistic(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Return True if the call updates ``tensor``, a running statistic, without incrementing its version."""
     if key == "_native_batch_norm_legit" and len(args) + len(kwargs) < 8:
         return False
@@ -250,10 +250,10 @@ def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
     >>> written_arguments("native_batch_norm")
     ((3, 'running_mean'), (4, 'running_var'))
     """
-    return _STATISTICS.get(key) or tuple(dict.fromkeys(_marked(key)))
+    return _STATISTICS.get(key) or tuple(dict.fromkeys(_schema_writes(key)))
 
 
-def _marked(key: str) -> Iterator[tuple[int, str]]:
+def _schema_writes(key: str) -> Iterator[tuple[int, str]]:
     packet = None if key.startswith("__") else getattr(torch.ops.aten, key, None)
     for name in packet.overloads() if isinstance(packet, OpOverloadPacket) else ():
         for position, argument in enumerate(getattr(packet, name)._schema.arguments):
@@ -269,7 +269,7 @@ def other_written_tensors(key: str, args: tuple[Any, ...], kwargs: dict[str, Any
 
     An embedding with ``max_norm`` writes to its weight.
     """
-    parameters = _RENORMED if _shortens(key, args, kwargs) else written_arguments(key)
+    parameters = _RENORMED if _renormalizes(key, args, kwargs) else written_arguments(key)
     if not parameters:
         return []
     given = [
@@ -278,7 +278,7 @@ def other_written_tensors(key: str, args: tuple[Any, ...], kwargs: dict[str, Any
     return [item for item in iterate_structure(given) if isinstance(item, torch.Tensor)]
 
 
-def _shortens(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def _renormalizes(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     position = _WITH_NORMS.get(key)
     norm = None if position is None else args[position] if position < len(args) else kwargs.get("max_norm")
     # ``torch.embedding`` and ``torch.embedding_bag`` have a bool at this position.
@@ -294,6 +294,6 @@ def versions_before(
     from any version after the call, so the operand counts as written to.
     """
     if key in _STATISTICS:
-        return [None if _is_trained(one, key, args, kwargs) else version(one) for one in operands]
+        return [None if _updates_statistic(one, key, args, kwargs) else version(one) for one in operands]
     uncounted = list(map(id, other_written_tensors(key, args, kwargs)))
     return [None if id(one) in uncounted else version(one) for one in operands]

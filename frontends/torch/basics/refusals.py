@@ -26,7 +26,7 @@ _PLAIN: set[Any] = {torch.Tensor, torch.nn.Parameter, torch.nn.Buffer}
 _DEFAULTS = (torch.Tensor.__torch_function__.__func__, disabled_torch_function)
 
 
-class Refusals:
+class InitialSettings:
     """State of torch when the recording began, which the function must not change.
 
     dtype: the default dtype.
@@ -128,7 +128,7 @@ class OperatorRefused(TracingError):
 
 
 @contextmanager
-def refusing(name: str) -> Iterator[None]:
+def tracer_errors_converted(name: str) -> Iterator[None]:
     """Raise ``OperatorRefused`` instead of errors of torch's own tracers, which cannot run in a recording.
 
     Their errors are exceptions of ``torch._dynamo``, and an ``AttributeError`` on a ``SizeNode``. Other

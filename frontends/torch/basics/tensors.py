@@ -19,7 +19,7 @@ from .refusals import check_layout
 
 def is_captured(capture: Trace, tensor: torch.Tensor) -> bool:
     value = capture.recorder.find(tensor)
-    return not capture.unseen.made(tensor) if value is None else capture.is_weight(value)
+    return not capture.kernels.made(tensor) if value is None else capture.is_weight(value)
 
 
 CREATES = frozenset(
@@ -68,7 +68,7 @@ MAY_COPY = frozenset({"contiguous", "reshape", "broadcast_tensors", "sum_to_size
 # These return a view or a copy, depending on strides.
 BY_STRIDES = frozenset({"reshape", "flatten", "ravel", "reshape_as", "contiguous"})
 # Calls whose result is an alias without autograd history.
-CUT = frozenset({"detach", "data"})
+DETACHING = frozenset({"detach", "data"})
 RANDOM = frozenset({
     "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli",
     "bernoulli_", "multinomial", "normal", "normal_", "poisson", "uniform_", "exponential_", "geometric_",
@@ -161,7 +161,7 @@ def result_type(*operands: Any) -> str:
     return _result_type(kinds, torch.get_default_dtype())
 
 
-FACTS = frozenset({
+PROPERTIES = frozenset({
     "dtype", "ndim", "dim", "layout", "requires_grad", "is_leaf", "grad_fn", "grad", "is_sparse",
     "is_quantized", "is_nested", "is_mkldnn", "names", "is_floating_point", "is_complex",
     "is_signed", "is_contiguous", "element_size", "itemsize", "is_conj", "is_neg", "is_inference",
@@ -209,10 +209,10 @@ BACKWARD = frozenset({"torch.Tensor.backward", "torch.autograd.backward", "torch
 
 # Calls that return a Python bool computed from elements. Calls that compute it as a tensor are recorded
 # instead.
-QUESTIONS = frozenset({"equal", "allclose", "_nested_tensor_from_mask_left_aligned"})
+COMPARISONS = frozenset({"equal", "allclose", "_nested_tensor_from_mask_left_aligned"})
 
 # Calls that hand the memory of a tensor to other code, whose accesses cannot be recorded.
-FOREIGN = frozenset(
+EXPORTING = frozenset(
     {
         "numpy",
         "__array__",

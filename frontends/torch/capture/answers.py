@@ -76,28 +76,28 @@ def introduces_int64(
     """Return True if a call produces int64 elements outside of the range of int32 from operands without any.
 
     ``filled`` are the tensors that the call made or wrote to. Views among them are not inspected, nor are
-    tensors that :func:`is_wide` leaves out, such as large ones. ``operands`` that are in ``filled`` do not
-    count as operands. Return False in a graph for torch, and for calls that write only some elements or
+    tensors that :func:`exceeds_int32` leaves out, such as large ones. ``operands`` that are in ``filled``
+    do not count as operands. Return False in a graph for torch, and for calls that write only some elements or
     none. Return False, too, if an operand has an infinity or NaN, because its cast to an integer depends on
     the framework, and models mask the result (T5 casts ``log(0)``).
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
-    if not any(is_wide(tensor) for tensor in filled if not tensor._is_view()):
+    if not any(exceeds_int32(tensor) for tensor in filled if not tensor._is_view()):
         return False
     others = [item for item in operands if all(item is not one for one in filled)]
-    return not any(_is_endless(item) or is_wide(item) for item in others)
+    return not any(_has_nonfinite(item) or exceeds_int32(item) for item in others)
 
 
-def is_wide(tensor: torch.Tensor) -> bool:
+def exceeds_int32(tensor: torch.Tensor) -> bool:
     """Return True if ``tensor`` has an element outside of the range of int32.
 
     Return False for other dtypes than int64, for sparse tensors, off the CPU, and for more than 2**20
     elements.
 
-    >>> is_wide(torch.tensor([1, 2**31 - 1])), is_wide(torch.tensor([1, -(2**40)]))
+    >>> exceeds_int32(torch.tensor([1, 2**31 - 1])), exceeds_int32(torch.tensor([1, -(2**40)]))
     (False, True)
-    >>> is_wide(torch.tensor(1e20))
+    >>> exceeds_int32(torch.tensor(1e20))
     False
     """
     if (
@@ -113,7 +113,7 @@ def is_wide(tensor: torch.Tensor) -> bool:
         return int(least) < _ENDS.min or int(most) > _ENDS.max
 
 
-def _is_endless(tensor: torch.Tensor) -> bool:
+def _has_nonfinite(tensor: torch.Tensor) -> bool:
     with no_modes():
         return tensor.is_floating_point() and not bool(tensor.isfinite().all())
 
@@ -440,8 +440,8 @@ ANSWERS: dict[str, Callable[[RunningTrace, Any, Any, Any], Any]] = {
     **dict.fromkeys(reads.TRUTHS, _truth),
     **dict.fromkeys(reads.NUMBERS, _read),
     **dict.fromkeys(reads.SYMBOLIC, _arithmetic),
-    **dict.fromkeys(reads.QUESTIONS, _comparison),
-    **dict.fromkeys(reads.FOREIGN, _foreign),
+    **dict.fromkeys(reads.COMPARISONS, _comparison),
+    **dict.fromkeys(reads.EXPORTING, _foreign),
     **dict.fromkeys(("as_tensor", "asarray"), _as_tensor),
     **OPERATORS,
     **dict.fromkeys(NAMES, foreach),

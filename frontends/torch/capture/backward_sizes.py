@@ -68,7 +68,7 @@ class BackwardSizes:
         finally:
             self._passing, self._batched = before
 
-    def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    def with_sizes(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return a kernel's arguments with sizes instead of numbers.
 
         Return None if no backward pass runs, if there is no rule for the kernel, or if a number is unknown.
@@ -80,7 +80,7 @@ class BackwardSizes:
         except UnknownSize:
             return None
 
-    def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def has_no_sizes(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Return True if a backward pass runs and the kernel's numbers need no guard on sizes."""
         derivative, numbers = self._running(args), computing(function, args, kwargs)
         # No autograd node runs outside of derivatives, and where torch accumulates gradients.

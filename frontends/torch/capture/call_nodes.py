@@ -173,12 +173,12 @@ def run_known_call(
     capture.exported.look(capture.recorder.graph.name, key, operands)
     if not _is_closed(outcome):
         return CompletedCall(
-            name, key, arguments, operands, capture.attempt(function, key, operands, args, kwargs)
+            name, key, arguments, operands, capture.run_guarded(function, key, operands, args, kwargs)
         )
     with no_torch_dispatch():
-        result = capture.attempt(function, key, operands, args, kwargs)
+        result = capture.run_guarded(function, key, operands, args, kwargs)
     if isinstance(outcome, TensorOutcome) and not outcome.is_view and isinstance(result, torch.Tensor):
-        capture.unseen.note(result)
+        capture.kernels.note(result)
     return CompletedCall(name, key, arguments, operands, result)
 
 

@@ -30,7 +30,7 @@ from ..basics import tensors as kinds
 from ..basics import tensors as reads
 from ..basics.arguments import as_recorded, opens
 from ..basics.names import is_in_place, name_by_module, name_of, row_key, versions_before
-from ..basics.refusals import Refusals, check_classes
+from ..basics.refusals import InitialSettings, check_classes
 from ..basics.tensors import PLAIN, TENSORS, hints, spec_of, version
 from ..compat import current_transform, no_torch_function
 from ..generators import SPEC as GENERATOR
@@ -95,7 +95,7 @@ class Capture(TorchFunctionMode):
     host_draws: random numbers of Python and NumPy.
     generators: random generators of torch.
     locator: finds the line of the user's code that made a call.
-    unseen: dispatch mode that sees the kernels below calls.
+    kernels: dispatch mode that sees the kernels below calls.
     memory: storages of recorded values.
     exported: tensors whose memory other code shares.
     layouts: stride orders of values.
@@ -108,8 +108,8 @@ class Capture(TorchFunctionMode):
     known: outcomes of calls.
     vmapped: sizes in kernels under ``torch.vmap``.
     backward_sizes: sizes in kernels of backward passes.
-    opened: sizes in kernels of the call that is recorded kernel by kernel.
-    refusals: state of torch that must not change.
+    kernelwise_sizes: sizes in kernels of the call that is recorded kernel by kernel.
+    initial_settings: state of torch that must not change.
     loops: marks on the iterations of loops.
     input_tensors: the tensor of each input, or None for a number or a generator.
     count_call_inputs: number of inputs that are arguments.
@@ -145,11 +145,11 @@ class Capture(TorchFunctionMode):
         self.host_draws, self.generators = HostDrawRecorder(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(torch.nn.Module._call_impl.__code__, weights.path_of)
-        self.unseen, self.has_started_threads = KernelMode(self), False
-        self.memory, self.exported, self.refusals, self.gradients = (
+        self.kernels, self.has_started_threads = KernelMode(self), False
+        self.memory, self.exported, self.initial_settings, self.gradients = (
             StorageTable(),
             ExportedMemory(),
-            Refusals(),
+            InitialSettings(),
             Gradients(weights),
         )
         self.history, self.first_run, self.known = AutogradHistory(self), FirstRunResults(), CallOutcomes()
@@ -164,7 +164,7 @@ class Capture(TorchFunctionMode):
             Vmapped(self),
         )
         self.outer_writes = OuterWrites(self)
-        self.backward_sizes, self.opened, self.loops = (
+        self.backward_sizes, self.kernelwise_sizes, self.loops = (
             BackwardSizes(self),
             KernelwiseSizes(self),
             loops_of(self),
@@ -188,19 +188,19 @@ class Capture(TorchFunctionMode):
                 with (
                     restore_settings(self.recorder.graph.name),
                     without_compilation(self),
-                    self.unseen,
+                    self.kernels,
                     self,
                     pop_new_modes(),
                 ):
                     yield
                 self.generators.finish()
-            self.refusals.check(self.here)
+            self.initial_settings.check(self.here)
             self.exported.check(self.recorder.graph.name, self.written)
             note_aliases(self)
             self.gradients.check(self.recorder.graph.name)
         finally:
             self.gradients.restore()
-            self.refusals.restore()
+            self.initial_settings.restore()
             self.written.restore()
 
     def finish(self, result: Any, input_tree: Tree, containers: Containers, state: ReachableState) -> Graph:
@@ -262,7 +262,7 @@ class Capture(TorchFunctionMode):
             return is_symbolic(item) and isinstance(expression_of(item), Size)
         value = self.recorder.find(item)
         return (
-            self.unseen.made(item)
+            self.kernels.made(item)
             if value is None
             else self.recorder.varies(value) and not self.is_weight(value)
         )
@@ -297,7 +297,7 @@ class Capture(TorchFunctionMode):
             numbers.decide(self, size, origin)
             self.fixed.add(size)
         self.input_tensors.append(tensor)
-        self.unseen.note(tensor)
+        self.kernels.note(tensor)
         self.memory.note(tensor, value)
         self.gradients.add(tensor)
         self.history.add(value)
@@ -320,20 +320,20 @@ class Capture(TorchFunctionMode):
         if name in reads.BACKWARD:
             return backward_pass(self, function, args, kwargs)
         if name in self.by_kernel.names and key not in OPERATORS:
-            return self.opened.run(function, args, kwargs)
+            return self.kernelwise_sizes.run(function, args, kwargs)
         answer = ANSWERS.get(key)
         if answer is not None:
             return answer(self, function, args, kwargs)
-        if key in reads.FACTS:
+        if key in reads.PROPERTIES:
             return self.run(function, args, kwargs)
         return self.record_call(function, name, key, args, kwargs)
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        before, self.unseen.inside_call = self.unseen.inside_call, True
+        before, self.kernels.inside_call = self.kernels.inside_call, True
         try:
             return forward(function, *hints(args), **(hints(kwargs) if kwargs else kwargs))
         finally:
-            self.unseen.inside_call = before
+            self.kernels.inside_call = before
 
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
         """Record a kernel that runs outside of any public call as a call of its own, and return its result.
@@ -346,7 +346,7 @@ class Capture(TorchFunctionMode):
         self.call = name = name_of(function)
         if sized:
             self.fix_all_sizes()
-        if row_key(name) in reads.FACTS or sized and row_key(name) in reads.SAME_SIZES:
+        if row_key(name) in reads.PROPERTIES or sized and row_key(name) in reads.SAME_SIZES:
             return self.run(function, args, kwargs)
         if row_key(name) in reads.SAME_SIZES:
             return same_sizes(self, function, args)
@@ -376,7 +376,7 @@ class Capture(TorchFunctionMode):
     def record_call(
         self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        self.refusals.check(self.here)
+        self.initial_settings.check(self.here)
         operands: list[torch.Tensor] = []
         alike = self.known.key_of(name, key, function, args, kwargs, operands)
         outcome = self.known.outcome(alike)
@@ -424,7 +424,7 @@ class Capture(TorchFunctionMode):
         # Versions are compared instead of relying on names, because C++ code and ``inplace=`` write to
         # tensors, too.
         versions = versions_before(key, operands, args, kwargs)
-        result = self.attempt(function, key, operands, args, kwargs)
+        result = self.run_guarded(function, key, operands, args, kwargs)
         refuse_out(self, kwargs.get("out"), operands)
         refuse_overlap(self, key, args, operands)
         touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
@@ -459,14 +459,14 @@ class Capture(TorchFunctionMode):
 
     # Otherwise its kernels would be recorded, and other modes of the user would see its calls.
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        before, self.unseen.inside_call = self.unseen.inside_call, True
+        before, self.kernels.inside_call = self.kernels.inside_call, True
         try:
             with no_torch_function():
                 return forward(function, *args)
         finally:
-            self.unseen.inside_call = before
+            self.kernels.inside_call = before
 
-    def attempt(
+    def run_guarded(
         self,
         function: Any,
         key: str,

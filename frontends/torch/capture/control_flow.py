@@ -3,7 +3,7 @@
 ``flex_attention`` is recorded as torch's own reference formula. Both branches of ``cond`` are recorded, and
 the body of a loop once, so one recording serves all branches and trip counts. A backward pass inside of the
 function needs tensors that the calls inside of an operator save for it. If a pass goes through an operator,
-the next attempt unrolls that operator (:mod:`.written_out`).
+the next attempt unrolls that operator (:mod:`.unrolled`).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from ....sizes import Size, apply, hint_of
 from ..compat import HigherOrderOperator, without_function_mode
 from ..settings import is_loaded
 from ..sizes import expression_of
-from . import written_out
+from . import unrolled
 from .regions import BlockArgument, BlockRecorder
 from .unrecorded import guard_equal, shape_of
-from .written_out import found
+from .unrolled import found
 
 if TYPE_CHECKING:
     from .running import RunningTrace
@@ -243,7 +243,7 @@ def _cond(capture: RunningTrace, args: Any) -> Any:
     predicate, *branches, operands = args
     # A predicate that no input affects selects the same branch at each call.
     if not capture.recorder.varies(capture.value(predicate)):
-        return written_out.cond(capture, args)
+        return unrolled.cond(capture, args)
     blocks = BlockRecorder(capture, "torch.cond", map(_users, branches))
     with capture:
         chosen = _truth(predicate)
@@ -254,7 +254,7 @@ def _cond(capture: RunningTrace, args: Any) -> Any:
     blocks.same("one branch", then.specs, otherwise.specs)
     names = ["chosen"] * len(then.specs)
     return blocks.add(
-        "branch", [capture.value(chosen)], [otherwise, then], lambda mode: written_out.cond(mode, args), names
+        "branch", [capture.value(chosen)], [otherwise, then], lambda mode: unrolled.cond(mode, args), names
     )
 
 
@@ -270,7 +270,7 @@ def _while_loop(capture: RunningTrace, args: Any) -> Any:
         "while_loop",
         operands,
         [condition, step],
-        lambda mode: written_out.while_loop(mode, args),
+        lambda mode: unrolled.while_loop(mode, args),
         names,
         carried=len(operands),
         most=None,
@@ -286,13 +286,13 @@ def _truth(answer: Any) -> Any:
 
 def _scan(capture: RunningTrace, args: Any) -> Any:
     combine, carried, arrays = args[:3]
-    return _rows(capture, "torch.scan", combine, carried, arrays, lambda mode: written_out.scan(mode, args))
+    return _rows(capture, "torch.scan", combine, carried, arrays, lambda mode: unrolled.scan(mode, args))
 
 
 def _map(capture: RunningTrace, args: Any) -> Any:
     inner, arrays, additional = args
     return _rows(
-        capture, "torch.map", inner, (), arrays, lambda mode: written_out.map_rows(mode, args), additional
+        capture, "torch.map", inner, (), arrays, lambda mode: unrolled.map_rows(mode, args), additional
     )
 
 
@@ -337,7 +337,7 @@ def _operator(
 ) -> Callable[[RunningTrace, Any, Any, Any], Any]:
     def answer(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
         is_open = capture.call in capture.by_kernel.names
-        return written_out.WRITTEN_OUT[name](capture, args) if is_open else record(capture, args)
+        return unrolled.UNROLLED[name](capture, args) if is_open else record(capture, args)
 
     return answer
 
@@ -346,5 +346,5 @@ _RECORDED = {"cond": _cond, "while_loop": _while_loop, "scan": _scan, "map_impl"
 OPERATORS: dict[str, Callable[[RunningTrace, Any, Any, Any], Any]] = {
     **{name: _operator(name, record) for name, record in _RECORDED.items()},
     "associative_scan": lambda capture, function, args, kwargs: pointwise(capture, args),
-    "flex_attention": written_out.flex_attention,
+    "flex_attention": unrolled.flex_attention,
 }

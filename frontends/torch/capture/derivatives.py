@@ -61,28 +61,30 @@ class BackwardKernel:
     """A kernel of the backward pass that runs, with its autograd node and the recorded call of that node.
 
     name: name of the autograd node without ``Backward`` and number.
-    inputs: shapes of the operands of the node in the forward pass, or None where unknown.
-    made: shape of the result of the node in the forward pass, or None.
-    whole: True if the call has no other autograd node.
-    batched: True if ``torch.vmap`` may run several of these kernels at once.
+    input_shapes: shapes of the operands of the node in the forward pass, or None where unknown.
+    result_shape: shape of the result of the node in the forward pass, or None.
+    is_whole_call: True if the call has no other autograd node.
+    is_batched: True if ``torch.vmap`` may run several of these kernels at once.
     """
 
     capture: RunningTrace
     node: Any
     name: str
     args: tuple[Any, ...]
-    inputs: list[Shape | None]
-    made: Shape | None
+    input_shapes: list[Shape | None]
+    result_shape: Shape | None
     call: Node | None
-    whole: bool
-    batched: bool
+    is_whole_call: bool
+    is_batched: bool
 
     def is_plain(self) -> bool:
         return self.is_known() and not any(isinstance(item, Size) for item in self.given())
 
     def is_known(self) -> bool:
         return (
-            self.call is not None and self.name in _PLAIN and (self.whole or self.call.key == "__getitem__")
+            self.call is not None
+            and self.name in _PLAIN
+            and (self.is_whole_call or self.call.key == "__getitem__")
         )
 
     def given(self) -> list[Any]:
@@ -94,17 +96,17 @@ class BackwardKernel:
         ]
         return _opened(guard_equal(self.capture, fitting), self.capture.decide) if fitting else seen
 
-    def own(self) -> Shape:
+    def operand_shape(self) -> Shape:
         return shape_of(self.capture, self.capture.value(self.args[0]))
 
     def input(self) -> Shape:
-        _only_if(len(self.inputs) == 1 and self.inputs[0] is not None)
-        return self.inputs[0] or ()
+        _only_if(len(self.input_shapes) == 1 and self.input_shapes[0] is not None)
+        return self.input_shapes[0] or ()
 
     def count(self) -> Any:
         axes, shapes = (
             getattr(self.node, "_saved_dim", None),
-            [shape for shape in self.inputs if shape is not None],
+            [shape for shape in self.input_shapes if shape is not None],
         )
         _only_if(bool(shapes))
         shape = max(shapes, key=len)
@@ -116,17 +118,19 @@ class BackwardKernel:
         wanted = tuple(self.args[position])
         known = [
             shape
-            for shape in (*self.inputs, self.made if self.name == "Unbind" else None)
+            for shape in (*self.input_shapes, self.result_shape if self.name == "Unbind" else None)
             if shape is not None
         ]
         # vmap computes several gradients at once, with one more axis.
-        if self.batched and self.own():
-            known += [(self.own()[0], *shape) for shape in known]
+        if self.is_batched and self.operand_shape():
+            known += [(self.operand_shape()[0], *shape) for shape in known]
         fitting = [shape for shape in known if hints(shape) == wanted]
         _only_if(bool(fitting))
-        return self.putting(position, tuple(guard_equal(self.capture, sizes) for sizes in zip(*fitting)))
+        return self.with_arguments(
+            position, tuple(guard_equal(self.capture, sizes) for sizes in zip(*fitting))
+        )
 
-    def putting(self, position: int, *replaced: Any) -> tuple[Any, ...]:
+    def with_arguments(self, position: int, *replaced: Any) -> tuple[Any, ...]:
         seen = [list(hints(item)) if isinstance(item, tuple) else hint_of(item) for item in replaced]
         _only_if(seen == list(self.args[position : position + len(replaced)]))
         opened = [_opened(item, self.capture.decide) for item in replaced]
@@ -151,9 +155,11 @@ def _like(position: int) -> Callable[[BackwardKernel], tuple[Any, ...]]:
 
 
 def _expanded(derivative: BackwardKernel) -> tuple[Any, ...]:
-    own = derivative.own()
+    own = derivative.operand_shape()
     return (
-        derivative.putting(1, own) if list(hints(own)) == list(derivative.args[1]) else _like(1)(derivative)
+        derivative.with_arguments(1, own)
+        if list(hints(own)) == list(derivative.args[1])
+        else _like(1)(derivative)
     )
 
 
@@ -161,9 +167,9 @@ def _view(derivative: BackwardKernel) -> tuple[Any, ...]:
     try:
         return _like(1)(derivative)
     except UnknownSize:
-        shape = merged_sizes(derivative.own(), derivative.args[1])
+        shape = merged_sizes(derivative.operand_shape(), derivative.args[1])
         _only_if(shape is not None)
-        return derivative.putting(1, tuple(shape or ()))
+        return derivative.with_arguments(1, tuple(shape or ()))
 
 
 def _scattered(derivative: BackwardKernel) -> tuple[Any, ...]:
@@ -175,7 +181,7 @@ def _widened(derivative: BackwardKernel) -> tuple[Any, ...]:
     try:
         return derivative.with_shape(1)
     except UnknownSize:
-        wanted, axis, own = derivative.args[1], derivative.args[2], list(derivative.own())
+        wanted, axis, own = derivative.args[1], derivative.args[2], list(derivative.operand_shape())
         arrays = [item for item in derivative.given() if isinstance(item, Value)][:1]
         fitting = [
             size
@@ -185,11 +191,15 @@ def _widened(derivative: BackwardKernel) -> tuple[Any, ...]:
         ]
         _only_if(bool(fitting))
         own[axis : axis + (len(own) == len(wanted))] = [guard_equal(derivative.capture, fitting)]
-        return derivative.putting(1, tuple(own))
+        return derivative.with_arguments(1, tuple(own))
 
 
 def _divided(derivative: BackwardKernel) -> tuple[Any, ...]:
-    return derivative.putting(1, derivative.count()) if derivative.name in _MEANS else _multiplied(derivative)
+    return (
+        derivative.with_arguments(1, derivative.count())
+        if derivative.name in _MEANS
+        else _multiplied(derivative)
+    )
 
 
 def _multiplied(derivative: BackwardKernel) -> tuple[Any, ...]:
@@ -198,7 +208,7 @@ def _multiplied(derivative: BackwardKernel) -> tuple[Any, ...]:
         correction = derivative.node._saved_correction
         divisor = derivative.count() - (1 if correction is None else correction)
         _only_if(hint_of(divisor) != 0)
-        return derivative.putting(1, 2 / divisor)
+        return derivative.with_arguments(1, 2 / divisor)
     if derivative.name in ("Div", "Mul") and type(number) in (int, float):
         _only_if(derivative.is_known())
         return (derivative.args[0], derivative.open_number(number), *derivative.args[2:])
@@ -224,7 +234,7 @@ def _summed(derivative: BackwardKernel) -> tuple[Any, ...]:
 def _convolution(derivative: BackwardKernel) -> tuple[Any, ...]:
     weights = [item for item in derivative.given() if isinstance(item, Value)][1:2]
     _only_if(
-        derivative.whole
+        derivative.is_whole_call
         and all(type(size) is int for weight in weights for size in shape_of(derivative.capture, weight))
     )
     _only_if(not any(isinstance(item, Size) for item in derivative.given()))
@@ -232,7 +242,7 @@ def _convolution(derivative: BackwardKernel) -> tuple[Any, ...]:
 
 
 def _part(derivative: BackwardKernel) -> tuple[Any, ...]:
-    _only_if(derivative.name == "Cat" and derivative.whole)
+    _only_if(derivative.name == "Cat" and derivative.is_whole_call)
     axis, start, end = derivative.args[1:4]
     parts = [item for item in derivative.given() if isinstance(item, Value)]
     ends = list(accumulate((derivative.capture.size(part, axis % part.ndim) for part in parts), initial=0))
@@ -240,12 +250,12 @@ def _part(derivative: BackwardKernel) -> tuple[Any, ...]:
         (one, other) for one, other in pairwise(ends) if (hint_of(one), hint_of(other)) == (start, end)
     ]
     _only_if(len(fitting) == 1)
-    return derivative.putting(2, *fitting[0])
+    return derivative.with_arguments(2, *fitting[0])
 
 
 def _vocabulary(derivative: BackwardKernel) -> tuple[Any, ...]:
     _only_if(derivative.name == "Embedding")
-    return derivative.putting(2, derivative.input()[0])
+    return derivative.with_arguments(2, derivative.input()[0])
 
 
 def _layer(derivative: BackwardKernel) -> tuple[Any, ...]:

@@ -93,7 +93,7 @@ def _defaults(function: Callable[..., Any]) -> frozenset[Any]:
 _OTHERS = frozenset({"torch.autograd", "torch.autograd.graph", "torch._functorch.eager_transforms"})
 
 
-class _Tied(Signal):
+class AmbiguousSize(Signal):
     """Raised if it is unknown which size a number is."""
 
 
@@ -115,7 +115,7 @@ def levels(call: str | None) -> list[Any] | None:
     return found or None
 
 
-def physical_sizes(capture: RunningTrace, tensor: torch.Tensor) -> tuple[Any, ...]:
+def logical_sizes(capture: RunningTrace, tensor: torch.Tensor) -> tuple[Any, ...]:
     """Return the sizes of a tensor as the function under ``torch.vmap`` sees them, without batch axes."""
     batched: list[int] = []
     while is_wrapped(tensor):
@@ -146,39 +146,42 @@ class Kernel:
     batch: Sequence[Any]
 
     @property
-    def own(self) -> list[Any]:
+    def operand_sizes(self) -> list[Any]:
         return [
             self.capture.size(self.capture.value(self.args[0]), axis) for axis in range(self.args[0].ndim)
         ]
 
     @property
-    def wanted(self) -> list[Any]:
+    def result_sizes(self) -> list[Any]:
         return [expression_of(size) for size in self.args[1]]
 
     def with_sizes(self) -> tuple[Any, ...] | None:
         try:
             return _RULES[self.function._schema.name](self)
-        except (KeyError, _Tied):
+        except (KeyError, AmbiguousSize):
             return None
 
-    def making(self, sizes: Sequence[Any]) -> tuple[Any, ...]:
+    def with_result_sizes(self, sizes: Sequence[Any]) -> tuple[Any, ...]:
         return (self.args[0], [symbolic(size, self.capture.decide) for size in sizes], *self.args[2:])
 
 
 def _view(kernel: Kernel) -> tuple[Any, ...]:
-    own, kept = ([size for size in sizes if hint_of(size) != 1] for sizes in (kernel.own, kernel.wanted))
+    own, kept = (
+        [size for size in sizes if hint_of(size) != 1]
+        for sizes in (kernel.operand_sizes, kernel.result_sizes)
+    )
     _only_if(hints(own) == hints(kept) and kernel.given.isdisjoint(kept))
-    for size in kernel.own:
+    for size in kernel.operand_sizes:
         if isinstance(size, Size) and size.hint == 1:
             kernel.capture.decide(size)
     left = iter(own)
-    return kernel.making([1 if _is_one(size) else next(left) for size in kernel.wanted])
+    return kernel.with_result_sizes([1 if _is_one(size) else next(left) for size in kernel.result_sizes])
 
 
 def _expand(kernel: Kernel) -> tuple[Any, ...]:
-    own, wanted, level = kernel.own, kernel.wanted, kernel.batch[0]
+    own, wanted, level = kernel.operand_sizes, kernel.result_sizes, kernel.batch[0]
     if hints(own) == hints(wanted) and kernel.given.isdisjoint(size for size in wanted if not _is_one(size)):
-        return kernel.making(own)
+        return kernel.with_result_sizes(own)
     _only_if(kernel.call is None and (hint_of(level) != 1 or _is_one(level)))
     pairs = list(zip([1] * (len(wanted) - len(own)) + own, wanted))
     _only_if(
@@ -187,23 +190,25 @@ def _expand(kernel: Kernel) -> tuple[Any, ...]:
             for there, size in pairs
         )
     )
-    return kernel.making([there if hint_of(there) == hint_of(size) else level for there, size in pairs])
+    return kernel.with_result_sizes(
+        [there if hint_of(there) == hint_of(size) else level for there, size in pairs]
+    )
 
 
 def _made(kernel: Kernel) -> tuple[Any, ...]:
     _only_if(kernel.call == kernel.function._schema.name.removeprefix("aten::"))
-    return kernel.making([_own_or_given(kernel, size) for size in kernel.wanted])
+    return kernel.with_result_sizes([_own_or_given(kernel, size) for size in kernel.result_sizes])
 
 
 def _own_or_given(kernel: Kernel, number: Any) -> Any:
-    fitting = {size for size in kernel.own if hint_of(size) == number}
+    fitting = {size for size in kernel.operand_sizes if hint_of(size) == number}
     _only_if(len(fitting) == (number not in kernel.given))
     return fitting.pop() if fitting else number
 
 
 def _first(kernel: Kernel) -> tuple[Any, ...]:
     axis, index = kernel.args[1:3]
-    _only_if(index == 0 and hint_of(kernel.own[axis]) > 1)
+    _only_if(index == 0 and hint_of(kernel.operand_sizes[axis]) > 1)
     return kernel.args
 
 
@@ -213,7 +218,7 @@ def _is_one(size: Any) -> bool:
 
 def _only_if(holds: bool) -> None:
     if not holds:
-        raise _Tied
+        raise AmbiguousSize
 
 
 _RULES: dict[str, Callable[[Kernel], tuple[Any, ...]]] = {
@@ -243,7 +248,7 @@ class Vmapped:
         if key in reads.SIZES:
             if key in _TOLD:
                 return _TOLD[key](
-                    physical_sizes(self.capture, args[0]), *hints_of(args[1:]), **hints_of(kwargs)
+                    logical_sizes(self.capture, args[0]), *hints_of(args[1:]), **hints_of(kwargs)
                 )
             self.capture.fix_all_sizes()
         before = self._call, self._given
@@ -257,7 +262,7 @@ class Vmapped:
         )
         return result
 
-    def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    def with_sizes(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         batch = levels(self._call)
         return (
             None
@@ -265,7 +270,7 @@ class Vmapped:
             else Kernel(self.capture, function, args, self._call, self._given, batch).with_sizes()
         )
 
-    def explains(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def has_no_sizes(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         if is_sized(kernel) or self._call is None and levels(None) is None:
             return False
         return self._given.issuperset(computing(kernel, args, kwargs))

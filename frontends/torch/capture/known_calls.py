@@ -2,7 +2,7 @@
 
 A model of equal layers calls the same functions repeatedly, on tensors that differ in their elements
 alone. The outcome of such a call (a view or a copy, its shape and stride order, no writes, no random
-numbers) follows from the function, from its non-tensor arguments, and from what :func:`_fact_of_tensor`
+numbers) follows from the function, from its non-tensor arguments, and from what :func:`_tensor_key`
 returns for its tensors. It is determined once. The code of each layer still runs, and each of its calls is
 made, so differences between layers are seen.
 """
@@ -36,7 +36,7 @@ from .nodes import STRUCTURE
 
 _CONTAINERS = frozenset({tuple, list, torch.Size})
 # The outcome of these calls depends on more of sizes and elements than the key contains.
-_SPECIAL = frozenset({*STRUCTURE, *kinds.DATA_SIZED, *kinds.CUT, "as_strided", "requires_grad_"}) - {
+_SPECIAL = frozenset({*STRUCTURE, *kinds.DATA_SIZED, *kinds.DETACHING, "as_strided", "requires_grad_"}) - {
     "__getitem__"
 }
 # These use boolean operands as masks only, so elements of a mask do not change the outcome.
@@ -142,15 +142,15 @@ class CallOutcomes:
             return None
         try:
             is_masked = key in _MASKED
-            facts = tuple([_fact(item, operands, is_masked) for item in args])
+            keys = tuple([_outcome_key(item, operands, is_masked) for item in args])
             named = (
-                tuple([(word, _fact(item, operands, is_masked)) for word, item in kwargs.items()])
+                tuple([(word, _outcome_key(item, operands, is_masked)) for word, item in kwargs.items()])
                 if kwargs
                 else ()
             )
         except _UnknownDependency:
             return None
-        return function, name, is_grad_enabled(), is_inference_mode_enabled(), facts, named
+        return function, name, is_grad_enabled(), is_inference_mode_enabled(), keys, named
 
     def outcome(self, key: Any) -> Outcome | None:
         return None if key is None else self._outcomes.get(key)
@@ -173,7 +173,7 @@ def _is_public(function: Any, name: str) -> bool:
         return False
 
 
-def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
+def _outcome_key(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
     """Return a key of what the outcome of a call may depend on in the argument ``item``.
 
     Append the tensors in it to ``operands``. Raise ``_UnknownDependency`` for an argument of an unknown
@@ -182,19 +182,19 @@ def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
     cls = type(item)
     if cls in TENSORS:
         operands.append(item)
-        return _fact_of_tensor(item, is_masked)
+        return _tensor_key(item, is_masked)
     if cls in PLAIN:
         return cls, item
     if cls in _CONTAINERS:
-        return cls, *[_fact(part, operands, is_masked) for part in item]
+        return cls, *[_outcome_key(part, operands, is_masked) for part in item]
     if cls is slice:
-        return cls, *[_fact(part, operands, is_masked) for part in (item.start, item.stop, item.step)]
+        return cls, *[_outcome_key(part, operands, is_masked) for part in (item.start, item.stop, item.step)]
     if is_symbolic(item):
         return cls, item.node.hint
     raise _UnknownDependency
 
 
-def _fact_of_tensor(tensor: torch.Tensor, is_masked: bool) -> Any:
+def _tensor_key(tensor: torch.Tensor, is_masked: bool) -> Any:
     """Return the properties of a float tensor that decide outcomes: class, dtype, shape, strides and flags.
 
     With ``is_masked``, boolean tensors are accepted, too. Raise ``_UnknownDependency`` for any other
@@ -318,7 +318,7 @@ class FirstRunResults:
     def _has_room(self, result: torch.Tensor) -> bool:
         return self.wanted() and self._bytes <= _MOST_BYTES and not result.is_inference()
 
-    def taken_over(
+    def take_result(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> torch.Tensor | None:
         """Return the stored result of the matching call of the first run, or None.
@@ -347,7 +347,7 @@ class ResultReuse(TorchFunctionMode):
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        known = self._calls.taken_over(function, args, kwargs)
+        known = self._calls.take_result(function, args, kwargs)
         return forward(function, *args, **kwargs) if known is None else known
 
 

@@ -160,7 +160,7 @@ class BlockRecorder:
     def _enter(self, copy: torch.Tensor, value: Value) -> None:
         capture = self.capture
         capture.recorder.track(copy, value)
-        capture.unseen.note(copy)
+        capture.kernels.note(copy)
         capture.memory.note(copy, value)
         capture.history.add(value)
         capture.layouts.add_input(value, copy)
@@ -567,7 +567,7 @@ def loops_of(capture: RunningTrace) -> LoopMarker:
         lambda item: expression_of(item) if is_symbolic(item) else item,
         lambda size: symbolic(size, capture.decide),
         capture.here,
-        lambda: not capture.unseen.inside_call and current_transform() is None,
+        lambda: not capture.kernels.inside_call and current_transform() is None,
         lambda: len(capture.recorder.graph.nodes),
     )
     return LoopMarker(capture.recorder, means)

@@ -25,14 +25,14 @@ class KernelSizes(Protocol):
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return ``function(*args, **kwargs)``, and meanwhile find the sizes in its kernels."""
 
-    def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    def with_sizes(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return the arguments of a kernel with expressions instead of numbers that are sizes.
 
         Return None if these sizes are unknown, or if the kernel does not belong to a call that :meth:`run`
         runs.
         """
 
-    def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def has_no_sizes(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Return True if the kernel's numbers are known not to be sizes, so that no size needs a guard."""
 
 
@@ -71,7 +71,7 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
     def weights(self) -> TorchWeights: ...
 
     @property
-    def unseen(self) -> MadeTensors: ...
+    def kernels(self) -> MadeTensors: ...
 
     @property
     def vmapped(self) -> KernelSizes:
@@ -82,7 +82,7 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
         """Sizes in kernels of backward passes."""
 
     @property
-    def opened(self) -> KernelSizes:
+    def kernelwise_sizes(self) -> KernelSizes:
         """Sizes in kernels of calls that are recorded kernel by kernel."""
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
@@ -96,7 +96,7 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
         Values replace tensors, and expressions replace symbolic numbers.
         """
 
-    def attempt(
+    def run_guarded(
         self,
         function: Any,
         key: str,

@@ -28,7 +28,7 @@ from ..numbers import decide_all
 from ..sizes import symbolic
 from .kernel_sizes import computing, given_numbers, is_sized
 from .running import RunningTrace
-from .written_out import WRITTEN_OUT, flex_attention
+from .unrolled import UNROLLED, flex_attention
 
 
 class UnrecordedMode(TorchFunctionMode):
@@ -48,9 +48,7 @@ class UnrecordedMode(TorchFunctionMode):
         if isinstance(function, HigherOrderOperator):
             key = row_key(name_of(function))
             return (
-                WRITTEN_OUT[key](self, args)
-                if key in WRITTEN_OUT
-                else flex_attention(self, function, args, kwargs)
+                UNROLLED[key](self, args) if key in UNROLLED else flex_attention(self, function, args, kwargs)
             )
         return forward(function, *args, **kwargs)
 
@@ -61,12 +59,12 @@ def run_unrecorded(capture: RunningTrace, call: Callable[[UnrecordedMode], Any])
     ``mode`` is the mode in which ``call`` has to run the user's functions. Tensors that kernels make
     meanwhile are registered as those of a public call are (:class:`KernelMode`).
     """
-    unseen = capture.unseen
-    before, unseen.inside_call = unseen.inside_call, True
+    kernels = capture.kernels
+    before, kernels.inside_call = kernels.inside_call, True
     try:
         return call(UnrecordedMode(capture))
     finally:
-        unseen.inside_call = before
+        kernels.inside_call = before
 
 
 _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
@@ -109,7 +107,7 @@ def _refuse_unknown(capture: RunningTrace, tensor: torch.Tensor, name: str | Non
 
     ``name`` is the name of a weight; None if the tensor is no weight.
     """
-    if maker := capture.unseen.maker_of(tensor):
+    if maker := capture.kernels.maker_of(tensor):
         capture.by_kernel.ask(maker)
         raise TracingError(
             f"{capture.here()}: a tensor is used here that was computed inside of another call and kept "
@@ -121,7 +119,7 @@ def _refuse_unknown(capture: RunningTrace, tensor: torch.Tensor, name: str | Non
             f"{capture.here()}: a tensor may come from a thread that the function started, which cannot be "
             "recorded"
         )
-    if capture.unseen.made(tensor) and not (name is not None and capture.memory.values_in(tensor)):
+    if capture.kernels.made(tensor) and not (name is not None and capture.memory.values_in(tensor)):
         raise TracingError(
             f"{capture.here()}: a tensor is used here whose memory was written by this function, but which "
             "nothing that can be recorded has made of it (torch.nn.Parameter(...), a constructor of a "
@@ -172,7 +170,7 @@ def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     if seen is None or (
         capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad
     ):
-        capture.by_kernel.ask(capture.unseen.maker_of(tensor))
+        capture.by_kernel.ask(capture.kernels.maker_of(tensor))
         if not capture.for_torch:
             inputs = (capture.recorder.kept(value) for value in capture.memory.values_in(tensor).values())
             capture.kept_views.ask([tensor, *(item for item in inputs if item is not None)])
@@ -235,7 +233,7 @@ class KernelwiseSizes:
         finally:
             self._shapes, self._given, self._is_product = before
 
-    def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    def with_sizes(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return the arguments of a reshaping kernel with sizes instead of numbers.
 
         Return None for another kernel, outside of such a call, if one of the numbers was given to the call,
@@ -248,16 +246,16 @@ class KernelwiseSizes:
             or not self._given.isdisjoint(args[1])
         ):
             return None
-        shape = merged_sizes(shape_of(self.capture, self.capture.value(args[0])), args[1]) or self._told(
-            args[1], self._shapes
-        )
+        shape = merged_sizes(
+            shape_of(self.capture, self.capture.value(args[0])), args[1]
+        ) or self._guarded_sizes(args[1], self._shapes)
         return (
             None
             if shape is None
             else (args[0], [symbolic(size, self.capture.decide) for size in shape], *args[2:])
         )
 
-    def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def has_no_sizes(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Return True if the kernel has only numbers that the public call was given, which are no sizes."""
         return (
             self._shapes is not None
@@ -265,7 +263,7 @@ class KernelwiseSizes:
             and self._given.issuperset(computing(function, args, kwargs))
         )
 
-    def _told(self, wanted: list[int], shapes: list[tuple[Any, ...]]) -> list[Any] | None:
+    def _guarded_sizes(self, wanted: list[int], shapes: list[tuple[Any, ...]]) -> list[Any] | None:
         if not self._is_product and tuple(wanted) not in map(hints, shapes):
             return None
         found = [
@@ -372,12 +370,12 @@ class KernelMode(TorchDispatchMode):
         return function.namespace != "prim"
 
     def _known(self) -> tuple[Any, ...]:
-        return self.capture.vmapped, self.capture.backward_sizes, self.capture.opened
+        return self.capture.vmapped, self.capture.backward_sizes, self.capture.kernelwise_sizes
 
     def _ties(self, function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         if function is torch.ops.aten.lift_fresh.default and current_transform() is None:
             return False
-        return not any(known.explains(function, args, kwargs) for known in self._known())
+        return not any(known.has_no_sizes(function, args, kwargs) for known in self._known())
 
     def __torch_dispatch__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -386,12 +384,14 @@ class KernelMode(TorchDispatchMode):
         if isinstance(function, HigherOrderOperator):
             refuse_operator(function, self.capture.here)
         if not self.inside_call and self._computes(function, args):
-            told = next(filter(None, (known.told(function, args) for known in self._known())), None)
-            if told is None:
+            arguments = next(
+                filter(None, (known.with_sizes(function, args) for known in self._known())), None
+            )
+            if arguments is None:
                 return self.capture.record_kernel(function, args, kwargs, self._ties(function, args, kwargs))
             # With torch functions enabled, the call would reach the mode above once more, without the sizes.
             with no_torch_function():
-                return self.capture.record_kernel(function, told, kwargs, sized=False)
+                return self.capture.record_kernel(function, arguments, kwargs, sized=False)
         result = forward(function, *args, **kwargs)
         for item in (result,) if isinstance(result, torch.Tensor) else iterate_structure(result):
             if isinstance(item, torch.Tensor):

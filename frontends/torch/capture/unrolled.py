@@ -100,4 +100,4 @@ def _module(name: str) -> Any:
         return None
 
 
-WRITTEN_OUT = {"cond": cond, "while_loop": while_loop, "scan": scan, "map_impl": map_rows}
+UNROLLED = {"cond": cond, "while_loop": while_loop, "scan": scan, "map_impl": map_rows}
