@@ -363,7 +363,9 @@ class Lifter:
         node = self._maker(view)
         assert node is not None
         if node.regions:
-            self._hold(view, self._with_gradient_of(self.held[view], self.read(_viewed(node, view))))
+            self._hold(
+                view, self._with_gradient_of(self.current_values[view], self.read(_viewed(node, view)))
+            )
         else:
             self._bind(node, self._call(node), only=view)
 

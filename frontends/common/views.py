@@ -205,7 +205,7 @@ class StoredViews(Generic[Array]):
     A module that stores ``self.row = self.table[0]`` has two names for one memory. Once an attempt shows
     that both are used and one is written to, the next attempt records the row as a view of the table, and
     only the table is an array of the graph. A framework's subclass defines when an array is a view of
-    another (``is_view``), where in the owner it is (``lies``), and the ``rank`` that decides between
+    another (``is_view``), where in the owner it is (``geometry_of``), and the ``rank`` that decides between
     arrays of the same memory.
 
     >>> import numpy as np
@@ -232,7 +232,7 @@ class StoredViews(Generic[Array]):
     def is_view(self, array: Array, owner: Array) -> bool:
         raise NotImplementedError
 
-    def lies(self, array: Array, owner: Array) -> Any:
+    def geometry_of(self, array: Array, owner: Array) -> Any:
         raise NotImplementedError
 
     def rank(self, array: Array) -> Any:
@@ -267,18 +267,18 @@ class StoredViews(Generic[Array]):
 
         Both objects must have the class of ``owner``.
         """
-        still = partial(self._still, type(owner), view_now, owner_now, self.lies(array, owner))
+        still = partial(self._still, type(owner), view_now, owner_now, self.geometry_of(array, owner))
         return EnvironmentGuard(
             "{}()", (still,), f"{self.words} that was a view of another one, which is written to,"
         )
 
-    def _still(self, cls: Any, view: Reader, owner: Reader, lies: Any) -> bool:
+    def _still(self, cls: Any, view: Reader, owner: Reader, geometry: Any) -> bool:
         now, of = view(), owner()
         return (
             isinstance(now, cls)
             and isinstance(of, cls)
             and self.is_view(now, of)
-            and bool(self.lies(now, of) == lies)
+            and bool(self.geometry_of(now, of) == geometry)
         )
 
 

@@ -131,9 +131,9 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
 
     def is_view(self, array: Array, owner: Array) -> bool:
         plain = array.dtype == owner.dtype and owner.flags.c_contiguous and array.flags.writeable
-        return bool(plain) and self.lies(array, owner).taken is not None
+        return bool(plain) and self.geometry_of(array, owner).taken is not None
 
-    def lies(self, array: Array, owner: Array) -> _ViewPosition:
+    def geometry_of(self, array: Array, owner: Array) -> _ViewPosition:
         size, start, first = (
             owner.itemsize,
             array.__array_interface__["data"][0],
@@ -167,14 +167,14 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
     def note(self, array: Any, place: ArrayLocation) -> None:
         self._placed[id(array)] = (array, place)
 
-    def taken(self, capture: Any, place: ArrayLocation, array: Any, known: dict[int, Any]) -> Any:
+    def record_view(self, capture: Any, place: ArrayLocation, array: Any, known: dict[int, Any]) -> Any:
         """Return the view of the traced owner of ``array``, and register where ``array`` is stored.
 
         Return ``array`` itself if its owner is not traced yet, or if it is no longer a view of the owner.
         ``known`` maps ids to traced arrays; the view is added.
         """
         owner = self._owners[id(array)][1]
-        found = self.lies(array, owner).taken
+        found = self.geometry_of(array, owner).taken
         if id(owner) not in known or found is None:
             return array
         made = known[id(owner)]
@@ -398,7 +398,7 @@ class NumpyWeights(contracts.Weights):
             return inputs.known[id(item)]
         if type(item) in (np.ndarray, np.memmap) and item.dtype.kind in "biufc" and item.dtype.isnative:
             if id(item) not in known and self.views.owner_of(item) is not None:
-                return self.views.taken(capture, place, item, known)
+                return self.views.record_view(capture, place, item, known)
             if id(item) not in known:
                 name = place.name
                 # Two locations may have the same name, such as those in two objects of one class.

@@ -113,7 +113,9 @@ class HostDrawRecorder:
         self.capture.call = whole
         return self.capture.locator.locate(whole, 3)
 
-    def draw_apart(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def draw_in_other_thread(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """Run a draw of another thread, and log it because it moves the generators, too.
 
         A draw whose arguments cannot be copied is not logged.
@@ -223,7 +225,7 @@ def _drawn(
 ) -> Any:
     draws: HostDrawRecorder = session.trace.host_draws
     if not session.is_active_here():
-        return draws.draw_apart(original, args, kwargs)
+        return draws.draw_in_other_thread(original, args, kwargs)
     # One of these functions may call another one.
     is_inner = skip_patch_frames(sys._getframe(1)).f_globals.get("__name__") == "random"
     return (
@@ -418,7 +420,7 @@ class Generators:
                     followed.generator.set_state(followed.before)
                 self._followed = {}
 
-    def seed_apart(self, seed: Callable[[Any], Any], number: Any) -> Any:
+    def seed_in_other_thread(self, seed: Callable[[Any], Any], number: Any) -> Any:
         """Run ``torch.manual_seed`` of another thread, without recording it, and return the generator."""
         with self._lock:
             generator = seed(number)
@@ -451,7 +453,10 @@ class Generators:
         """
         with self._lock:
             return list(
-                map(self._made_up, (*self._defaults, *filter(is_generator, iterate_structure(arguments))))
+                map(
+                    self._record_state_changes,
+                    (*self._defaults, *filter(is_generator, iterate_structure(arguments))),
+                )
             )
 
     def drew(self, candidates: list[_FollowedGenerator]) -> bool:
@@ -492,9 +497,9 @@ class Generators:
         with self._lock:
             for followed in list(self._followed.values()):
                 if followed.generator in self._reachable:
-                    self._made_up(followed.generator)
+                    self._record_state_changes(followed.generator)
 
-    def _made_up(self, generator: torch.Generator) -> _FollowedGenerator:
+    def _record_state_changes(self, generator: torch.Generator) -> _FollowedGenerator:
         is_new = id(generator) not in self._followed
         followed = self._follow(generator, is_new=True)
         if is_new:
@@ -646,7 +651,11 @@ def generators_in(world: ObjectSnapshot) -> list[torch.Generator]:
 
 
 def _seeded(session: Session, seed: Callable[[Any], Any], number: Any) -> Any:
-    return seed(number) if session.is_active_here() else session.trace.generators.seed_apart(seed, number)
+    return (
+        seed(number)
+        if session.is_active_here()
+        else session.trace.generators.seed_in_other_thread(seed, number)
+    )
 
 
 SEEDS = tuple(

@@ -285,7 +285,7 @@ class GradientRules:
         self._depth = 0
 
     @contextmanager
-    def seen(self) -> Iterator[None]:
+    def patches_undone(self) -> Iterator[None]:
         """Undo all patches of classes after the block.
 
         Also remove the hooks that the function has registered on tensors from outside.
@@ -298,7 +298,7 @@ class GradientRules:
             for handle in self._handles:
                 handle.remove()
 
-    def asked(self, frame: types.FrameType, has_setup: bool) -> None:
+    def before_forward(self, frame: types.FrameType, has_setup: bool) -> None:
         """Patch the class of the ``autograd.Function`` that is about to run, to record its gradient rule.
 
         ``frame`` is the frame that checks whether the class has a ``setup_context`` (``has_setup``), the
@@ -390,11 +390,11 @@ class GradientRules:
 
     @contextmanager
     def _forward(self, enabled: bool) -> Iterator[None]:
-        self.capture.history.forwards += enabled
+        self.capture.history.count_forwards += enabled
         try:
             yield
         finally:
-            self.capture.history.forwards -= enabled
+            self.capture.history.count_forwards -= enabled
 
     def _outside(self, item: Any) -> Any:
         """Wrap a function that a checkpoint gets so that it runs with gradients, as if not checkpointed.
@@ -405,12 +405,12 @@ class GradientRules:
             return item
 
         def run(*args: Any, **kwargs: Any) -> Any:
-            forwards, self.capture.history.forwards = self.capture.history.forwards, 0
+            forwards, self.capture.history.count_forwards = self.capture.history.count_forwards, 0
             try:
                 with torch.enable_grad():
                     return item(*args, **kwargs)
             finally:
-                self.capture.history.forwards = forwards
+                self.capture.history.count_forwards = forwards
 
         # ``Capture.forget_arrays`` clears ``capture`` once the recording is over.
         is_over: bool = self.capture is None
@@ -650,7 +650,7 @@ def _message(what: str, origin: Origin, why: str) -> str:
 
 def _applied(session: Session, asked: Callable[[Any], bool], setup_context: Any) -> bool:
     has_setup = asked(setup_context)
-    session.trace.rules.asked(sys._getframe(2), has_setup)
+    session.trace.rules.before_forward(sys._getframe(2), has_setup)
     return has_setup
 
 

@@ -28,7 +28,7 @@ class AutogradHistory:
 
     ambient: the grad mode when the recording began.
     mode_changed: True once a call was made in another grad mode, or in inference mode.
-    forwards: number of ``torch.autograd.Function`` objects whose ``forward`` runs now.
+    count_forwards: number of ``torch.autograd.Function`` objects whose ``forward`` runs now.
     """
 
     def __init__(self, capture: Trace) -> None:
@@ -36,7 +36,7 @@ class AutogradHistory:
         self.ambient = is_grad_enabled()
         self.mode_changed = False
         # torch disables gradients inside of ``forward``, without the function asking for it.
-        self.forwards = 0
+        self.count_forwards = 0
         self._differentiable: set[Value] = set()
 
     @property
@@ -50,7 +50,7 @@ class AutogradHistory:
         """
         enabled = is_grad_enabled()
         self.mode_changed = self.mode_changed or enabled != self.ambient or is_inference_mode_enabled()
-        return self.forwards > 0 or enabled or not self.ambient
+        return self.count_forwards > 0 or enabled or not self.ambient
 
     def add(self, *values: Value) -> None:
         for value in values:
@@ -142,12 +142,12 @@ class _GradientBefore(NamedTuple):
 
     tensor: the tensor.
     grad: its gradient, or None.
-    wanted: its ``requires_grad``.
+    requires_grad: whether it requires a gradient.
     """
 
     tensor: torch.Tensor
     grad: torch.Tensor | None
-    wanted: bool
+    requires_grad: bool
 
     @classmethod
     def of(cls, tensor: torch.Tensor) -> _GradientBefore:
@@ -156,8 +156,8 @@ class _GradientBefore(NamedTuple):
     def restore(self) -> None:
         if _grad(self.tensor) is not self.grad:
             self.tensor.grad = self.grad
-        if self.tensor.is_leaf and self.tensor.requires_grad is not self.wanted:
-            self.tensor.requires_grad_(self.wanted)
+        if self.tensor.is_leaf and self.tensor.requires_grad is not self.requires_grad:
+            self.tensor.requires_grad_(self.requires_grad)
 
 
 class Gradients:
@@ -193,7 +193,7 @@ class Gradients:
         before = self._before.get(id(given))
         if before is None or fact not in ("has_grad", "requires_grad"):
             return fact_of(given, fact)
-        return before.wanted if fact == "requires_grad" else before.grad is not None
+        return before.requires_grad if fact == "requires_grad" else before.grad is not None
 
     def add(self, tensor: torch.Tensor) -> None:
         """Store the gradient of a captured leaf before the function can change it.
@@ -206,7 +206,7 @@ class Gradients:
             if tensor.is_leaf:
                 self._before[id(tensor)] = _GradientBefore.of(tensor)
 
-    def asked(self, tensor: torch.Tensor, key: str) -> None:
+    def guard_property(self, tensor: torch.Tensor, key: str) -> None:
         """Add a guard on the property ``key`` of a captured tensor.
 
         ``grad`` and ``requires_grad`` are compared with those before the function could change them.
@@ -215,7 +215,7 @@ class Gradients:
         held = None if path is None else self._weights.holder_of(path)
         with no_torch_function():
             before, name = self._before.get(id(tensor)), key.strip("_")
-            known = {} if before is None else {"grad": before.grad, "requires_grad": before.wanted}
+            known = {} if before is None else {"grad": before.grad, "requires_grad": before.requires_grad}
             found = known[name] if name in known else getattr(tensor, key)
             self._asked.setdefault((id(tensor), key), _fact_of_captured(tensor, held, key, found))
 
@@ -289,7 +289,7 @@ def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any
     if key in ("grad", "_grad") and capture.gradients.is_input(tensor):
         return seen
     if is_captured(capture, tensor):
-        capture.gradients.asked(tensor, key)
+        capture.gradients.guard_property(tensor, key)
         return seen
     if key in ("grad", "_grad") and seen is not None and capture.gradients.came_with(tensor, seen):
         raise TracingError(

@@ -123,7 +123,7 @@ class KeySizes:
     def number(self, size: Any, decide: Decide) -> Any:
         return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
 
-    def stays_open(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
+    def may_hash_symbol(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
         """Return True if ``size`` may be hashed as a symbol, because ``called`` is a ``functools.lru_cache``.
 
         :meth:`forget` empties the cache after the recording. Return False if the size is fixed already.

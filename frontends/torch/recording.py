@@ -169,7 +169,7 @@ class ReadRecorder:
         self.globals = GlobalReads(functions)
 
     @contextmanager
-    def seen(self) -> Iterator[None]:
+    def reads_noted(self) -> Iterator[None]:
         """Patch what the recorded code may read, so that reads inside of the block are noted.
 
         Code that computes with sizes gets symbols. Globals of a self-contained function
@@ -179,7 +179,7 @@ class ReadRecorder:
         self.capture.spaces = frozenset(map(id, held))
         session.symbols = symbols = symbols_of(self.capture)
         names = [*([] if self.capture.weights.are_none else self._shims(symbols)), *self.attributes.places()]
-        with self.attributes.kept(), patching(PROBES, session, held, names):
+        with self.attributes.attributes_restored(), patching(PROBES, session, held, names):
             yield
 
     def _shims(self, symbols: Symbols) -> list[Replacement]:
@@ -318,7 +318,7 @@ def _recording_calls(
     with (
         tracer_errors_converted(request.name),
         active.looking_after(state.world),
-        reads.seen(),
+        reads.reads_noted(),
         reads.capture.isolated(),
         tensors_pass_from_numpy(),
         compiling(compiled) as claim,

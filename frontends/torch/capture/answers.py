@@ -77,9 +77,9 @@ def introduces_int64(
 
     ``filled`` are the tensors that the call made or wrote to. Views among them are not inspected, nor are
     tensors that :func:`exceeds_int32` leaves out, such as large ones. ``operands`` that are in ``filled``
-    do not count as operands. Return False in a graph for torch, and for calls that write only some elements or
-    none. Return False, too, if an operand has an infinity or NaN, because its cast to an integer depends on
-    the framework, and models mask the result (T5 casts ``log(0)``).
+    do not count as operands. Return False in a graph for torch, and for calls that write only some elements
+    or none. Return False, too, if an operand has an infinity or NaN, because its cast to an integer depends
+    on the framework, and models mask the result (T5 casts ``log(0)``).
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
@@ -308,7 +308,7 @@ def _device(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any
     if not isinstance(args[0], torch.Tensor):
         return capture.run(function, args, kwargs)
     if is_captured(capture, args[0]):
-        capture.gradients.asked(args[0], "device")
+        capture.gradients.guard_property(args[0], "device")
     else:
         capture.depends_on("device", args[0])
     return capture.run(function, args, kwargs)

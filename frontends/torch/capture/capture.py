@@ -183,7 +183,7 @@ class Capture(TorchFunctionMode):
                 torch.jit.optimized_execution(False),
                 self.host_draws.checked(),
                 self.generators.following(),
-                self.rules.seen(),
+                self.rules.patches_undone(),
             ):
                 with (
                     restore_settings(self.recorder.graph.name),
@@ -561,7 +561,7 @@ class Capture(TorchFunctionMode):
             return size
         if text and self.locator.in_message():
             return size.hint
-        if key and self.keys.stays_open(
+        if key and self.keys.may_hash_symbol(
             self.recorder.graph, size, self.here(), self.locator.current_callee()
         ):
             return size

@@ -77,7 +77,7 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     constant. Raise ``TracingError`` if a graph could not reproduce it.
     """
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
-        return capture.kept_views.taken(capture, tensor, owner)
+        return capture.kept_views.record_view(capture, tensor, owner)
     name = capture.weights.name_of(tensor)
     if (
         name is None
@@ -166,7 +166,7 @@ def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     shape, strides and offset in that storage, or if no recorded call made that value and the tensor is a
     plain one without a gradient; the next attempt then records kernels or views instead.
     """
-    seen = capture.memory.same(tensor)
+    seen = capture.memory.find_alias(tensor)
     if seen is None or (
         capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad
     ):

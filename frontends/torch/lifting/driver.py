@@ -104,7 +104,7 @@ _OF_SIZES: dict[Any, str] = {
 }
 
 
-def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def lift_by_tracing(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Lift a call without a row by tracing it to ATen kernels and lifting these.
 
     Guard on the sizes that the trace depends on. Raise ``UnsupportedOperation`` if torch cannot trace the
@@ -291,7 +291,9 @@ class _TorchLifter(Lifter):
         self.b.generator = self._stream_of(args, kwargs) if self.b.streams else None
         key, before = pure_key(row_key(node.op)), len(self.result.nodes)
         result = (
-            open_call(self.b, node, args, kwargs) if row is None else self._by_row(key, row, args, kwargs)
+            lift_by_tracing(self.b, node, args, kwargs)
+            if row is None
+            else self._by_row(key, row, args, kwargs)
         )
         made = self.result.nodes[before:]
         if node.no_grad:

@@ -136,12 +136,12 @@ def computed(
     rounding would change. A loss of its last digits is ignored, unless the result is discontinuous in them
     (``exactly``).
     """
-    if dtype in HALF and keeps(y, dtype, exactly):
+    if dtype in HALF and needs_float32(y, dtype, exactly):
         return b.cast(operation(b.cast(x, "float32"), b.operand(y, "float32")), dtype)
     return operation(*b.promote(x, y, dtype=dtype))
 
 
-def keeps(y: Any, dtype: str, exactly: bool = False) -> bool:
+def needs_float32(y: Any, dtype: str, exactly: bool = False) -> bool:
     """Return True if rounding ``y`` to the half-precision ``dtype`` may matter.
 
     It may for a 0-d array of a dtype other than bool and ``dtype``, and for a number read from an array.
@@ -325,7 +325,7 @@ def div(b: TorchBuilder, input: Any, other: Any, *, rounding_mode: str | None = 
 
 @rows.row("__rdiv__", "__rtruediv__")
 def rdiv(b: TorchBuilder, input: Any, other: Any) -> Any:
-    if input.dtype in HALF and keeps(other, input.dtype):
+    if input.dtype in HALF and needs_float32(other, input.dtype):
         return mul(b, b.reciprocal(input), other)
     return b.divide(*floats(b, other, input))
 

@@ -58,7 +58,7 @@ def vector(b: TorchBuilder, x: Any) -> Any:
     return b.reshape(x, shape=(1,)) if isinstance(x, Value) and x.ndim == 0 else x
 
 
-def picks_nothing(b: TorchBuilder, x: Value, index: Value) -> bool:
+def is_invalid_index(b: TorchBuilder, x: Value, index: Value) -> bool:
     """Return True if ``index`` has a dtype or rank that torch accepts only for an empty index.
 
     Its sizes of 0 are then fixed.
@@ -75,7 +75,7 @@ def picks_nothing(b: TorchBuilder, x: Value, index: Value) -> bool:
 @rows.row("gather")
 def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """Lift ``torch.gather``. ``index`` may be shorter than ``input`` along the axes other than ``dim``."""
-    if picks_nothing(b, input, index):
+    if is_invalid_index(b, input, index):
         return b.zeros(shape=index.shape, dtype=input.dtype)
     x, places = vector(b, input), vector(b, index)
     along = axis(dim, x.ndim)
@@ -121,7 +121,7 @@ def scattered(
     0-d arrays are treated as vectors, and a longer ``source`` is cut to the shape of ``index``. Return
     ``x`` itself if ``index`` has a dtype or rank that torch accepts only for an empty index.
     """
-    if picks_nothing(b, x, index):
+    if is_invalid_index(b, x, index):
         return x
     target, places = vector(b, x), vector(b, index)
     values = (

@@ -66,13 +66,13 @@ class StrideOrder:
     """Stride order of a result, at the recorded sizes and at others.
 
     is_fresh: True if the call returns row-major results for operands of any strides.
-    is_made: True if the result is no view, and is row-major at every size if it is at one.
-    is_turned: True if the result is not row-major, or is a view that may not be at other sizes.
+    is_size_independent: True if the result is no view, and is row-major at every size if it is at one.
+    may_be_permuted: True if the result is not row-major, or is a view that may not be at other sizes.
     """
 
     is_fresh: bool
-    is_made: bool
-    is_turned: bool
+    is_size_independent: bool
+    may_be_permuted: bool
 
 
 def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> StrideOrder:
@@ -81,9 +81,9 @@ def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> S
     ``in_order`` is True if the strides of no operand increase (:func:`is_in_order`).
     """
     is_fresh = key in _ROW_MAJOR
-    is_made = not is_view and (key in kinds.BY_STRIDES or in_order or 1 not in tensor.shape)
+    is_size_independent = not is_view and (key in kinds.BY_STRIDES or in_order or 1 not in tensor.shape)
     turns = not is_fresh and is_view and key not in _KEEPS_ORDER
-    return StrideOrder(is_fresh, is_made, turns or not _is_row_major(tensor))
+    return StrideOrder(is_fresh, is_size_independent, turns or not _is_row_major(tensor))
 
 
 class Layouts:
@@ -93,14 +93,14 @@ class Layouts:
         self.capture: Trace | None = capture
         self._follows_inputs: set[Value] = set()
         # Values that are not row-major at every size even if the inputs are.
-        self._other: set[Value] = set()
+        self._not_row_major: set[Value] = set()
         # Results that are an operand itself, such as ``x.contiguous()`` of a contiguous ``x``.
         self._operands: set[Value] = set()
 
     def add_input(self, value: Value, tensor: torch.Tensor) -> None:
         self._follows_inputs.add(value)
         if not _is_row_major(tensor):
-            self._other.add(value)
+            self._not_row_major.add(value)
 
     def follow(
         self, node: Node, key: str, made: Sequence[torch.Tensor], operands: Sequence[torch.Tensor]
@@ -119,13 +119,15 @@ class Layouts:
             self._rely_on(node.uses[0], node)
 
     def note(self, value: Value, uses: Iterable[Value], order: StrideOrder) -> None:
-        is_other = order.is_turned
+        is_not_row_major = order.may_be_permuted
         if not order.is_fresh:
             if not self._follows_inputs.isdisjoint(uses):
                 self._follows_inputs.add(value)
-            is_other = is_other or not order.is_made and not self._other.isdisjoint(uses)
-        if is_other:
-            self._other.add(value)
+            is_not_row_major = (
+                is_not_row_major or not order.is_size_independent and not self._not_row_major.isdisjoint(uses)
+            )
+        if is_not_row_major:
+            self._not_row_major.add(value)
 
     def rely_on_copies(self, graph: Graph) -> None:
         """Guard on stride orders that decide between a view and a copy, if a later write shows which."""
@@ -154,7 +156,7 @@ class Layouts:
         if value in self._follows_inputs:
             capture.note_fact("layout")
         # A call that returns a view here returns one at every size, or is refused.
-        if value not in self._other or node.key in VIEWS_ONLY:
+        if value not in self._not_row_major or node.key in VIEWS_ONLY:
             return
         if in_torch_too or not capture.for_torch:
             capture.fix_all_sizes(node.origin)

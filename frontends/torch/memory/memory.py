@@ -136,7 +136,7 @@ class StorageTable:
         entry = self._values.get(storage(tensor)) if has_memory(tensor) else None
         return entry[1] if entry is not None else {}
 
-    def same(self, tensor: torch.Tensor) -> Value | None:
+    def find_alias(self, tensor: torch.Tensor) -> Value | None:
         with no_torch_function():
             return self.values_in(tensor).get(_geometry(tensor))
 
@@ -343,12 +343,12 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         """
         if array.requires_grad or array.dtype != owner.dtype or not owner.is_contiguous():
             return False
-        start = self.lies(array, owner).offset
+        start = self.geometry_of(array, owner).offset
         return 0 <= start <= owner.numel() - reach(array) and not (
             array.is_conj() or array.is_neg() or owner.is_conj() or owner.is_neg()
         )
 
-    def lies(self, array: torch.Tensor, owner: torch.Tensor) -> _ViewGeometry:
+    def geometry_of(self, array: torch.Tensor, owner: torch.Tensor) -> _ViewGeometry:
         with no_torch_function():
             steps = (array.data_ptr() - owner.data_ptr()) // owner.itemsize
             return _ViewGeometry(
@@ -371,7 +371,7 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
             else list(places)
         )
 
-    def taken(self, capture: Trace, tensor: torch.Tensor, owner: torch.Tensor) -> Value:
+    def record_view(self, capture: Trace, tensor: torch.Tensor, owner: torch.Tensor) -> Value:
         """Record the calls that make the view ``tensor`` of its ``owner``, and return its value.
 
         If the owner requires a gradient, ``detach`` comes first.

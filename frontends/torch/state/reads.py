@@ -178,7 +178,7 @@ class AttributeReads:
         return places
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
+    def attributes_restored(self) -> Iterator[None]:
         """Restore the attributes of the arguments after the ``with`` block.
 
         Raise ``TracingError`` if the block has changed them, apart from those of torch's compiler.

@@ -321,16 +321,17 @@ def _interpolate(
     factors: Any,
     align_corners: Any = False,
     antialias: bool = False,
-    ignore: bool = False,
+    recompute_scale_factor: bool = False,
 ) -> Any:
     """Resample ``x`` to ``size``, or by ``factors`` if ``size`` is None.
 
-    ``factors`` also scale the positions that are sampled, unless ``ignore`` or ``align_corners`` is true.
+    ``factors`` also scale the positions that are sampled, unless ``recompute_scale_factor`` or
+    ``align_corners`` is true.
     """
     space = x.shape[2:]
     if size is None:
         size = tuple(map(_scaled, space, spread(factors, len(space))))
-    scales = None if factors is None or ignore else spread(factors, len(space))
+    scales = None if factors is None or recompute_scale_factor else spread(factors, len(space))
     if scales is not None and (
         # With ``align_corners`` torch ignores the factors, and integer factors follow from the sizes.
         align_corners or all(f is None or _implied(f, n, out) for f, n, out in zip(scales, space, size))
