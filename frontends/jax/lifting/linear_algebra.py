@@ -60,8 +60,16 @@ def _equation(left_rank: int, right_rank: int, contracted: Any, batched: Any) ->
 
 rows.table({
     "cholesky_p": lambda b, x, **_: b.cholesky(x),
+    "geqrf_p": lambda b, x: b.geqrf(x),
     "householder_product_p": lambda b, x, tau: b.householder_product(x, tau),
 })  # fmt: skip
+
+
+@rows.row("ormqr_p")
+def ormqr(b: JaxBuilder, x: Any, tau: Any, y: Any, *, left: bool, transpose: bool) -> Any:
+    # JAX reads one column for each factor, and torch rejects further columns.
+    vectors = b.getitem(x, key=(*((None, None, 1),) * (x.ndim - 1), (None, tau.shape[-1], 1)))
+    return b.ormqr(vectors, tau, y, left=left, transpose=transpose)
 
 
 @rows.row("eigh_p")

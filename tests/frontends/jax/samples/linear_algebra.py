@@ -24,6 +24,28 @@ def _definite(x):
     return x @ x.T + 3 * jnp.eye(x.shape[0])
 
 
+def _products_with_q(x, y):
+    factors, tau = jnp.linalg.qr(x, mode="raw")
+    both = [
+        lax.linalg.ormqr(factors.mT, tau, y, left=left, transpose=transpose)
+        for y, left in ((y, True), (y.mT, False))
+        for transpose in (False, True)
+    ]
+    return [*both, lax.linalg.ormqr(factors.mT[..., :2], tau[..., :1], y)]
+
+
+# The oldest supported JAX has no such function.
+_PRODUCTS_WITH_Q = [
+    ("ormqr", _products_with_q, (array(5, 3), array(5, 2)), (array(6, 2), array(6, 3))),
+    (
+        "ormqr of complex matrices",
+        _products_with_q,
+        (Array((2, 4, 3), "complex64"), Array((2, 4, 2), "complex64")),
+        (Array((3, 5, 2), "complex64"), Array((3, 5, 4), "complex64")),
+    ),
+] * hasattr(lax.linalg, "ormqr")
+
+
 def _conv_last(x, w, **options):
     return lax.conv_general_dilated(x, w, dimension_numbers=("NHWC", "HWIO", "NHWC"), **options)
 
@@ -132,6 +154,14 @@ SAMPLES = [
                 (array(4, 3),),
                 (array(6, 3),),
             ),
+            ("qr raw", lambda x: jnp.linalg.qr(x, mode="raw"), (array(5, 3),), (array(6, 4),)),
+            (
+                "qr raw of a wide matrix",
+                lambda x: jnp.linalg.qr(x, mode="raw"),
+                (array(3, 5),),
+                (array(2, 6),),
+            ),
+            *_PRODUCTS_WITH_Q,
             ("irfftn", jnp.fft.irfftn, (Array((4, 3), "complex64"),), (Array((6, 5), "complex64"),)),
             (
                 "tridiagonal_solve",
