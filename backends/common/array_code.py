@@ -20,7 +20,7 @@ from .replaced_names import (
     conjugate_transpose,
     elements_at,
     fractional_starts,
-    least_of,
+    lowest_value,
     lu_factor,
     lu_unpack,
     matrix_norm,
@@ -186,11 +186,13 @@ def max_over_windows(x: Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tup
         place = place * size[axis] + places.reshape(shape)
         inside = inside & belongs.reshape(shape)
     place, inside = place.reshape(*windows, -1), inside.reshape(*windows, -1)
-    elements = xp.where(inside, x.reshape(*x.shape[:-rank], math.prod(size))[..., place], least_of(x.dtype))
+    elements = xp.where(
+        inside, x.reshape(*x.shape[:-rank], math.prod(size))[..., place], lowest_value(x.dtype)
+    )
     chosen = elements.argmax(-1, keepdims=True)
     largest = xp.take_along_axis(elements, chosen, -1)
     # If all elements equal the filler, ``argmax`` may have found padding.
-    chosen = xp.where(largest == least_of(x.dtype), inside.argmax(-1)[..., None], chosen)
+    chosen = xp.where(largest == lowest_value(x.dtype), inside.argmax(-1)[..., None], chosen)
     indices = xp.take_along_axis(xp.broadcast_to(place, elements.shape), chosen, -1)
     return largest[..., 0], indices[..., 0].astype(chosen.dtype)
 

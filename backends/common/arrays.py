@@ -80,9 +80,9 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     ):
         return None
     if not hasattr(array, "detach"):
-        words = words_of(array)
+        plain = underlying_array(array)
         # ``__array__`` of a bfloat16 scalar of TensorFlow returns a scalar, so the result is converted again.
-        return np.asarray(words if tuple(array.shape) else words.__array__())
+        return np.asarray(plain if tuple(array.shape) else plain.__array__())
     try:
         plain = array.detach().cpu().resolve_conj().resolve_neg()
         if str(plain.dtype) == "torch.bfloat16":
@@ -105,7 +105,7 @@ def is_plain(array: np.ndarray[Any, Any]) -> bool:
     return cls is np.ndarray or cls is np.memmap or cls.__module__.startswith("jax.")
 
 
-def words_of(array: Any) -> Any:
+def underlying_array(array: Any) -> Any:
     """Return the uint32 data of a ``jax.random`` key, or the value of a ``tf.Variable``.
 
     Other arrays are returned unchanged.

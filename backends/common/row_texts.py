@@ -76,13 +76,13 @@ UNSAID = (
 )
 
 
-class KeysOfSlices:
+class SliceKeys:
     """Source of random keys for functions under ``vmap``, local to each context.
 
     Inside :meth:`drawing` it replaces the target's own source. :meth:`next` returns a function that draws
     a key, or None outside of :meth:`drawing`.
 
-    >>> keys = KeysOfSlices()
+    >>> keys = SliceKeys()
     >>> with keys.drawing("different", lambda: 7, lambda key: key + 1):
     ...     keys.next()()
     8
@@ -184,10 +184,10 @@ def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any
     if sum(not isinstance(dim, int) for dim in shape) == 1 and 0 not in shape:
         # A size that is a name reads better than -1, but a longer expression does not.
         return tuple(-1 if not isinstance(dim, int) and " " in str(dim) else dim for dim in shape)
-    return with_what_is_left(shape, sizes)
+    return with_inferred_size(shape, sizes)
 
 
-def with_what_is_left(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+def with_inferred_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return ``shape`` with -1 instead of the first size ``n // d`` that the other sizes determine.
 
     The other sizes determine it if their product is an int multiple of the symbolic size ``d``. ``sizes``

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from ...ir.node import Block, Node, Value
 from ...trees import iterate_structure
-from .structured import Inside, Loop, Scope, assigned, names_of
+from .structured import Loop, Scope, WrittenRegion, assigned, names_of
 
 Written = Callable[[Scope, Node], None]
 
@@ -31,14 +31,14 @@ def while_loop(scope: Scope, node: Node) -> None:
                 scope.line("break")
         scope.take(step)
         assigned(scope, state, step.outputs)
-        if scope_is_empty(step, state):
+        if writes_nothing(step, state):
             scope.line("pass")
     scope.text.update(zip(node.outputs, state))
     for inside in (asked, step):
         inside.free()
 
 
-def scope_is_empty(inside: Inside, targets: Sequence[str]) -> bool:
+def writes_nothing(inside: WrittenRegion, targets: Sequence[str]) -> bool:
     return inside.is_empty and list(targets) == inside.outputs
 
 
@@ -59,7 +59,7 @@ def branch(scope: Scope, node: Node) -> None:
                 stack.enter_context(scope.indented(head))
             scope.take(inside)
             assigned(scope, names, inside.outputs)
-            if scope_is_empty(inside, names):
+            if writes_nothing(inside, names):
                 scope.line("pass")
     for inside in insides:
         inside.free()
@@ -88,7 +88,7 @@ def scan_with(
         # These names are taken before the body is written, which may have a loop with outputs, too.
         outputs = [scope.new(value.name) for value in node.outputs[len(state) :]]
         step = scope.write_inner(body, [*state, *rows], loop.captured, is_assigning=True)
-        loop = counting(scope, node, loop)
+        loop = with_ranges(scope, node, loop)
         assigned(scope, state, loop.state)
         head, lines = elements(scope, node, loop, rows)
         results.begin(scope, node, outputs)
@@ -99,7 +99,7 @@ def scan_with(
             # An output may be the old carry, so it is stored before the carry is assigned.
             results.add(scope, outputs, step.outputs[len(state) :])
             assigned(scope, state, step.outputs[: len(state)])
-            if not lines and not outputs and scope_is_empty(step, state):
+            if not lines and not outputs and writes_nothing(step, state):
                 scope.line("pass")
         results.end(scope, node, outputs)
         scope.text.update(zip(node.outputs, [*state, *outputs]))
@@ -109,7 +109,7 @@ def scan_with(
     return scan
 
 
-def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
+def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
     """Return ``loop`` with ``range`` in place of ``arange`` where the body needs only Python ints.
 
     The body may use them in parameters of operations, such as bounds of slices, but not as arrays.

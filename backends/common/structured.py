@@ -12,7 +12,7 @@ from ...ir.node import Block, Node, Region, Value
 from ...ops.control import has_derivative
 
 
-class Inside(Protocol):
+class WrittenRegion(Protocol):
     """Region whose lines are written, but not yet inserted.
 
     outputs: texts of its outputs.
@@ -35,7 +35,7 @@ class Inside(Protocol):
         """Make the local names of the region available again."""
 
 
-class Numbered(Protocol):
+class IndexedWeights(Protocol):
     """Inputs that the function of a region reads by itself instead of taking them as arguments.
 
     weights: accessor of the weight for the index of each such input.
@@ -91,7 +91,7 @@ class Scope(Protocol):
 
     def write_inner(
         self, region: Region, inputs: Sequence[str], captured: Sequence[Any], is_assigning: bool = False
-    ) -> Inside:
+    ) -> WrittenRegion:
         """Write ``region`` without inserting its lines.
 
         Its first inputs get the names ``inputs``, which it may assign again if it ``is_assigning``, and the
@@ -99,7 +99,7 @@ class Scope(Protocol):
         scope at once.
         """
 
-    def write_separately(self, region: Region, inputs: Sequence[str]) -> Inside:
+    def write_separately(self, region: Region, inputs: Sequence[str]) -> WrittenRegion:
         """Write ``region`` for a separate function, without inserting its lines.
 
         Its inputs get the names ``inputs``.
@@ -115,9 +115,9 @@ class Scope(Protocol):
     def define_region(self, region: Region, write: Callable[[Any, str], None]) -> str:
         """Return the name of the function of ``region``, which ``write`` writes at the first call."""
 
-    def indexed_weights(self, region: Region) -> Numbered: ...
+    def indexed_weights(self, region: Region) -> IndexedWeights: ...
 
-    def take(self, inside: Inside) -> None:
+    def take(self, inside: WrittenRegion) -> None:
         """Append the lines of ``inside`` at the current indentation."""
 
     def drop(self, value: Value) -> None:
@@ -167,7 +167,7 @@ def tuple_text(texts: Sequence[str]) -> str:
     return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
-def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside, result: str) -> str:
+def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: WrittenRegion, result: str) -> str:
     """Write a nested function of ``arguments`` with the lines of ``inside`` that returns ``result``.
 
     Return the name of the function.
@@ -198,7 +198,7 @@ def call(scope: Scope, node: Node) -> None:
     scope.line(f"{', '.join(scope.name(node))} = {name}({', '.join([*own.holders, *numbers, *operands])})")
 
 
-def _definition(scope: Scope, name: str, region: Region, own: Numbered) -> None:
+def _definition(scope: Scope, name: str, region: Region, own: IndexedWeights) -> None:
     """Write the function of ``region`` under ``name``.
 
     The weights in ``own`` are read inside instead of being arguments.
@@ -232,7 +232,7 @@ def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], st
     return name, [repr(scope.literal(item)) for item in node.inputs]
 
 
-def strongly_zero(scope: Scope, node: Node) -> None:
+def write_strong_zero(scope: Scope, node: Node) -> None:
     (region,) = node.regions
     name = scope.define(
         region.name, lambda inner, name: _definition(inner, name, region, scope.indexed_weights(region))
@@ -368,7 +368,7 @@ class Rule:
     """
 
     names: Mapping[Value, str]
-    inside: Inside
+    inside: WrittenRegion
 
     def used(self, *values: Sequence[Value]) -> list[Value]:
         return [value for part in values for value in part if self.inside.reads(self.names[value])]
@@ -390,7 +390,7 @@ def bare(texts: Sequence[str]) -> str:
     return ", ".join(texts)
 
 
-def lines_of(scope: Scope, region: Region, names: Sequence[str]) -> list[str]:
+def insert_region(scope: Scope, region: Region, names: Sequence[str]) -> list[str]:
     """Write and insert the lines of ``region``, whose inputs get ``names``, and return the output texts.
 
     Other functions may reuse the local names of the region.
@@ -401,12 +401,12 @@ def lines_of(scope: Scope, region: Region, names: Sequence[str]) -> list[str]:
     return inside.outputs
 
 
-def called(scope: Scope, node: Node, function: str, wanted: int) -> None:
+def write_call_to(scope: Scope, node: Node, function: str, wanted: int) -> None:
     operands = [repr(scope.literal(item)) for item in node.inputs]
     made: list[Any] = scope.name(node)
     scope.line(f"{bare([*made, *['_'] * (wanted - len(made))])} = {function}({', '.join(operands)})")
 
 
-def chosen(texts: Sequence[str], has_given: Sequence[bool]) -> Iterator[str]:
+def with_placeholders(texts: Sequence[str], has_given: Sequence[bool]) -> Iterator[str]:
     rest = iter(texts)
     return (next(rest) if has else "_" for has in has_given)

@@ -21,10 +21,10 @@ from ...ir.graph import Guard
 from ...ops.dtypes import KEYS, NARROWED
 from ...recording.control_flow.regions import regions
 from ...trees import flatten, unflatten
-from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
+from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, underlying_array, write_into
 from ..common.compilers import check_compiler_options
 from ..common.failures import failure_text, shows_as_nan
-from ..common.row_texts import KeysOfSlices
+from ..common.row_texts import SliceKeys
 from .compiled import compiled, is_leaf, weak
 
 # ----------------------------------------------------------------------------------------------- forward mode
@@ -46,7 +46,7 @@ def is_without_forward_mode(problem: Exception) -> bool:
 # Recognition of calls within ``jax.vmap``, where one call has one random key for all rows.
 
 
-def is_one_call_for_rows(leaves: Iterable[Any]) -> bool:
+def is_batched_call(leaves: Iterable[Any]) -> bool:
     """Return True if ``jax.vmap`` is active and computes all rows by one call with these ``leaves``.
 
     Return False if only the tangents of ``leaves`` are batched, as in ``jax.jacfwd`` and ``jax.hessian``:
@@ -163,7 +163,7 @@ class JaxTarget(Target):
 
     def __init__(self) -> None:
         self._key: Any = None
-        self.of_slices = KeysOfSlices()
+        self.of_slices = SliceKeys()
         # Concurrent calls must not draw the same key.
         self._splitting = threading.RLock()
         self._registered: set[type] = set()
@@ -180,7 +180,7 @@ class JaxTarget(Target):
             return array
         if getattr(array, "is_cuda", False) and (found := _over_dlpack(array, is_copied=True)) is not None:
             return found
-        array = _as_numpy(words_of(array))
+        array = _as_numpy(underlying_array(array))
         return None if array is None else _as_jax(array)
 
     def adopt(self, array: Any) -> Any:
@@ -283,7 +283,7 @@ class JaxTarget(Target):
         """
         if draw := self.of_slices.next():
             return draw()
-        if is_one_call_for_rows(leaves):
+        if is_batched_call(leaves):
             raise CallMismatch(
                 "this graph draws random numbers, and jax.vmap calls it once for all rows, which would all "
                 "get the same numbers: call "
@@ -330,7 +330,7 @@ class JaxTarget(Target):
                 traced.append((_as_expected(check, guard), guard))
             else:
                 guard.require(self.elements(check))
-        return _refused(result, *zip(*traced)) if traced else result
+        return _invalidated_unless(result, *zip(*traced)) if traced else result
 
     def branch(
         self,
@@ -435,7 +435,7 @@ def _as_expected(check: Any, guard: Guard) -> Any:
     return jnp.all((near & same_sign) | (jnp.isnan(check) & jnp.isnan(wanted)))
 
 
-def _refused(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
+def _invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
     """Return ``result``, in which floats become NaN, and integers and booleans 0, if a guard fails.
 
     ``each`` are the traced outcomes of ``guards``. If the result has no array, an array of another dtype
@@ -445,7 +445,7 @@ def _refused(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> A
     holds = functools.reduce(jnp.logical_and, each)
     if not shows_as_nan(tree, [jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in leaves]):
         are_arrays = shows_as_nan(tree, [True for _ in leaves])
-        holds = (_raised_unless if are_arrays else _raised_beside)(
+        holds = (_raised_unless if are_arrays else _raised_by_effect)(
             holds, jnp.stack(each), functools.partial(_raise_unless, guards)
         )
     return unflatten(tree, [_poisoned(leaf, holds) for leaf in leaves])
@@ -464,7 +464,7 @@ def _raised_unless(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
     return jax.lax.cond(holds, lambda _: True, called, each)
 
 
-def _raised_beside(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
+def _raised_by_effect(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
     jax.lax.cond(holds, lambda _: None, lambda each: jax.debug.callback(raising, each), each)
     return holds
 

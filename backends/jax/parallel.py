@@ -56,7 +56,7 @@ class JaxTrainingOverMesh(JaxTraining):
         # The state after the last step, which has its shardings already, and the program of that step.
         last: tuple[Callable[[], Any], Callable[..., Any]] = (type(None), step)
 
-        def lying(held: StepState) -> tuple[StepState, Callable[..., Any]]:
+        def placed_with_program(held: StepState) -> tuple[StepState, Callable[..., Any]]:
             """Return ``held`` on the mesh, and the program that is compiled for its structure."""
             leaves, key = jax.tree.flatten(held)
             leaves = list(map(self._on_mesh, leaves))
@@ -64,13 +64,13 @@ class JaxTrainingOverMesh(JaxTraining):
             if key not in compiled:
                 layouts = key.unflatten([array.sharding for array in leaves])
                 compiled[key] = super(JaxTrainingOverMesh, self).compiled(
-                    self._lying(step, layouts, is_consuming), is_consuming, options
+                    self._constrained(step, layouts, is_consuming), is_consuming, options
                 )
             return key.unflatten(leaves), compiled[key]
 
         def run(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
             nonlocal last
-            placed, program = (held, last[1]) if last[0]() is held else lying(held)
+            placed, program = (held, last[1]) if last[0]() is held else placed_with_program(held)
             try:
                 found: tuple[StepState, Any] = program(placed, self._split(arrays), self._everywhere(rate))
             # JAX would call a program that has failed once by its slow path from then on. The trace of a step
@@ -85,7 +85,7 @@ class JaxTrainingOverMesh(JaxTraining):
 
         return run
 
-    def _lying(self, step: Program, layouts: StepState, is_consuming: bool) -> Program:
+    def _constrained(self, step: Program, layouts: StepState, is_consuming: bool) -> Program:
         """Wrap ``step`` to constrain the new state to ``layouts``, and its other results to be replicated.
 
         A step that does not consume its state returns gradients first, which get the layouts of the trained
@@ -93,7 +93,7 @@ class JaxTrainingOverMesh(JaxTraining):
         """
         whole = self._whole
 
-        def lying(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
+        def constrained(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
             with running_over_mesh(self._mesh):
                 after, found = step(held, arrays, rate)
             where = (
@@ -104,7 +104,7 @@ class JaxTrainingOverMesh(JaxTraining):
             made: tuple[StepState, Any] = jax.lax.with_sharding_constraint((after, found), (layouts, where))
             return made
 
-        return lying
+        return constrained
 
     def _everywhere(self, rate: Any) -> Any:
         """Return the learning rate replicated over the mesh, or None for None.
@@ -158,7 +158,7 @@ class JaxTrainingOverMesh(JaxTraining):
         return {name: single(array) for name, array in super().optimizer_arrays(make, held).items()}
 
 
-def held_over(held: StepState, mesh: Mesh, layouts: Mapping[str, Layout]) -> StepState:
+def shard_state(held: StepState, mesh: Mesh, layouts: Mapping[str, Layout]) -> StepState:
     """Return a copy of ``held`` on the mesh, with parameters sharded by ``layouts`` and the rest replicated.
 
     Any other array with the name and shape of a parameter, such as optimizer state, is sharded like that
@@ -166,7 +166,7 @@ def held_over(held: StepState, mesh: Mesh, layouts: Mapping[str, Layout]) -> Ste
     """
     shapes = {name: array.shape for name, array in held.parameters.items()}
 
-    def lying(path: Any, array: Any) -> Any:
+    def sharded(path: Any, array: Any) -> Any:
         names = [key.key for key in path if isinstance(key, jax.tree_util.DictKey) and key.key in shapes]
         is_like = bool(names) and array.shape == shapes[names[-1]]
         layout = layouts.get(names[-1], ()) if is_like else ()
@@ -174,11 +174,11 @@ def held_over(held: StepState, mesh: Mesh, layouts: Mapping[str, Layout]) -> Ste
             jnp.copy(array), NamedSharding(Mesh(mesh.devices, mesh.axis_names), PartitionSpec(*layout))
         )
 
-    found: StepState = jax.tree_util.tree_map_with_path(lying, held)
+    found: StepState = jax.tree_util.tree_map_with_path(sharded, held)
     return found
 
 
-def held_by_one(held: StepState) -> StepState:
+def unshard_state(held: StepState) -> StepState:
     found: StepState = jax.tree.map(lambda array: jnp.copy(single(array)), held)
     return found
 
@@ -356,7 +356,7 @@ class JaxParallelism(Parallelism):
     def training_over_axis(
         self, held: StepState, make: Make, axis: DeviceAxis, local_batch: bool
     ) -> tuple[Training, StepState]:
-        return JaxTrainingOverMesh(axis.native, [axis.name], local_batch), held_over(held, axis.native, {})
+        return JaxTrainingOverMesh(axis.native, [axis.name], local_batch), shard_state(held, axis.native, {})
 
     def training_over_mesh(
         self,
@@ -367,10 +367,10 @@ class JaxParallelism(Parallelism):
         batch: Sequence[str],
         local_batch: bool,
     ) -> tuple[Training, StepState]:
-        return JaxTrainingOverMesh(mesh, batch, local_batch), held_over(held, mesh, layouts)
+        return JaxTrainingOverMesh(mesh, batch, local_batch), shard_state(held, mesh, layouts)
 
     def training_alone(self, training: Training, held: StepState, make: Make) -> tuple[Training, StepState]:
-        return alone, held_by_one(held)
+        return alone, unshard_state(held)
 
 
 def _parts(array: Any) -> Any:

@@ -304,7 +304,7 @@ class JaxTraining(Training):
             nonlocal is_first
             try:
                 # Only the state before the first step may be uncommitted.
-                made = found(_bound(held, arrays) if is_first else held, arrays, rate)
+                made = found(_committed(held, arrays) if is_first else held, arrays, rate)
             except GraphCompilerError:
                 raise
             except Exception as problem:
@@ -339,7 +339,7 @@ def _is_key(array: Any) -> bool:
     return bool(jnp.issubdtype(array.dtype, jax.dtypes.prng_key))
 
 
-def _bound(held: StepState, arrays: Any) -> StepState:
+def _committed(held: StepState, arrays: Any) -> StepState:
     """Return ``held`` with all arrays committed to the one sharding that some array is committed to.
 
     Arrays of the batch ``arrays`` count, too. Return ``held`` itself if no array is committed, or if arrays

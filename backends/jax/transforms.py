@@ -22,12 +22,12 @@ from ...recording.faults import is_fault
 from .native import is_without_forward_mode, target
 
 log = logging.getLogger("graph_compiler")
-_DEAR = frozenset({"conv_general_dilated", "dot_general", "fft", "ragged_dot", "scan", "sort", "while"})
-_OPENED = frozenset({"jit", "pjit", "closed_call", "core_call"})
+_EXPENSIVE = frozenset({"conv_general_dilated", "dot_general", "fft", "ragged_dot", "scan", "sort", "while"})
+_INLINED = frozenset({"jit", "pjit", "closed_call", "core_call"})
 _KEPT = "kept by the minimum cut"
 
 
-def with_least_kept(function: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
+def checkpoint_by_min_cut(function: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
     """Wrap ``function`` in ``jax.checkpoint`` with the policy that saves the fewest bytes.
 
     The backward pass recomputes no expensive operation, such as a matrix product. Each call traces
@@ -36,7 +36,7 @@ def with_least_kept(function: Callable[..., Sequence[Any]]) -> Callable[..., Any
 
     def of_arrays(*arrays: Any) -> Any:
         closed = jax.make_jaxpr(function)(*arrays)
-        kept = kept_of(closed.jaxpr)
+        kept = variables_to_save(closed.jaxpr)
 
         def run(*arrays: Any) -> Any:
             return _evaluated(closed.jaxpr, closed.consts, arrays, kept)
@@ -46,7 +46,7 @@ def with_least_kept(function: Callable[..., Sequence[Any]]) -> Callable[..., Any
     return of_arrays
 
 
-def kept_of(program: Any) -> set[Any]:
+def variables_to_save(program: Any) -> set[Any]:
     """Return the variables of the jaxpr ``program``, and of inner jaxprs, to save for the backward pass.
 
     They are a minimum cut, in bytes, between what is available and what the backward pass reads. The
@@ -78,7 +78,7 @@ def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
     """
     for equation in program.eqns:
         operands = [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
-        if equation.primitive.name in _OPENED and (inner := _inner(equation)) is not None:
+        if equation.primitive.name in _INLINED and (inner := _inner(equation)) is not None:
             given = [
                 item if isinstance(item, Literal) else outside.get(item, item) for item in equation.invars
             ]
@@ -93,7 +93,7 @@ def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
         for made in equation.outvars:
             _cost(flow, made, made.aval.size * made.aval.dtype.itemsize if hasattr(made.aval, "size") else 0)
             # The result of an expensive operation counts as given, so that it is never computed again.
-            if equation.primitive.name in _DEAR:
+            if equation.primitive.name in _EXPENSIVE:
                 flow.add_edge("given", ("in", made))
             for operand in operands:
                 flow.add_edge(("out", operand), ("in", made))
@@ -171,7 +171,7 @@ def _evaluated(program: Any, constants: Sequence[Any], arrays: Sequence[Any], ke
 
     for equation in program.eqns:
         operands = list(map(read, equation.invars))
-        if equation.primitive.name in _OPENED and (inner := _inner(equation)) is not None:
+        if equation.primitive.name in _INLINED and (inner := _inner(equation)) is not None:
             made = _evaluated(inner, (), operands, kept)
         else:
             bound = _bound(equation, operands)
@@ -363,7 +363,7 @@ class JaxDerivatives(Derivatives):
     def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         given = lambda *arrays: function(list(arrays))  # noqa: E731
         if policy == "min_cut":
-            wrapped = with_least_kept(given)
+            wrapped = checkpoint_by_min_cut(given)
         else:
             names = jax.checkpoint_policies.save_only_these_names
             wrapped = jax.checkpoint(

@@ -73,11 +73,11 @@ def _collective_placeholder(array: Any, index: Any, name: str, size: Any) -> Any
         )
 
     @functools.partial(tf.function, autograph=False)
-    def in_place_of_it(array: Any, index: Any) -> Any:
+    def placeholder(array: Any, index: Any) -> Any:
         return _repeat(array, size) if name == "all_gather" else tf.identity(array)
 
     specs = [tf.TensorSpec(item.shape, item.dtype) for item in (array, index)]
-    found = in_place_of_it.get_concrete_function(*specs)(array, index)
+    found = placeholder.get_concrete_function(*specs)(array, index)
     found.op.pfor_converter = functools.partial(_convert_collective, name=name, size=size)
     return found
 

@@ -17,10 +17,10 @@ from ...contracts import Target
 from ...errors import CallMismatch, GraphCompilerError, GuardFailed
 from ...ir.graph import Guard
 from ...trees import flatten, map_structure
-from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
+from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, underlying_array, write_into
 from ..common.compilers import check_compiler_options, compiled_or_plain
 from ..common.failures import failure_text, shows_as_nan
-from ..common.row_texts import KeysOfSlices
+from ..common.row_texts import SliceKeys
 from .compiled import Compiled, traced_with_any_result, why_not_traced
 
 # Kernels of TensorFlow may crash on memory that is not aligned to this many bytes.
@@ -39,7 +39,7 @@ class TensorFlowTarget(Target):
 
     def __init__(self) -> None:
         self._key: Any = None
-        self.of_slices = KeysOfSlices()
+        self.of_slices = SliceKeys()
         # The lock keeps two threads from splitting the same key.
         self._splitting = threading.RLock()
 
@@ -54,7 +54,7 @@ class TensorFlowTarget(Target):
             return array
         if isinstance(array, tf.Variable):
             return tf.convert_to_tensor(array)
-        array = _as_numpy(words_of(array))
+        array = _as_numpy(underlying_array(array))
         try:
             return None if array is None else tf.constant(array)
         except INCONVERTIBLE as problem:

@@ -69,13 +69,13 @@ for _types, _names in _MISSING_DTYPES:
 
 # Operations on uint64 that differ from those of int64 on the same bits, so helpers compute them.
 _UINT64_HELPERS = {
-    "bitwise_right_shift": "shifted_right({0}, {1})", "fmod": "divided({0}, {1})[1]",
-    "remainder": "divided({0}, {1})[1]",
-    "floor_divide": "divided({0}, {1})[0]", "less": "is_less({0}, {1})", "greater": "is_less({1}, {0})",
+    "bitwise_right_shift": "shifted_right({0}, {1})", "fmod": "uint64_divmod({0}, {1})[1]",
+    "remainder": "uint64_divmod({0}, {1})[1]",
+    "floor_divide": "uint64_divmod({0}, {1})[0]", "less": "is_less({0}, {1})", "greater": "is_less({1}, {0})",
     "less_equal": "~is_less({1}, {0})",
     "greater_equal": "~is_less({0}, {1})",
-    "minimum": "torch.where(is_less({0}, {1}), signed({0}), signed({1})).view(torch.uint64)",
-    "maximum": "torch.where(is_less({0}, {1}), signed({1}), signed({0})).view(torch.uint64)",
+    "minimum": "torch.where(is_less({0}, {1}), bits_as_int64({0}), bits_as_int64({1})).view(torch.uint64)",
+    "maximum": "torch.where(is_less({0}, {1}), bits_as_int64({1}), bits_as_int64({0})).view(torch.uint64)",
 }  # fmt: skip
 
 

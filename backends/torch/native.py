@@ -21,7 +21,7 @@ from ...contracts import Target
 from ...forwarding import forwards
 from ...ir.graph import Graph
 from ...passes import copy_overwritten
-from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
+from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, underlying_array, write_into
 from ..common.compilers import cache_folder, check_compiler_options, compiled_or_plain
 from ..common.failures import failure_text
 from .traced_guards import DynamoTracer, assert_guards, is_tracing
@@ -229,7 +229,7 @@ class TorchTarget(Target):
             return array
         if isinstance(array, np.ndarray):
             return _from_numpy(array) if is_plain(array) else None
-        array = words_of(array)
+        array = underlying_array(array)
         if not (hasattr(array, "__dlpack__") and hasattr(array, "dtype")):
             return None
         # DLPack does not support all layouts and dtypes.

@@ -172,7 +172,7 @@ def saved_by_jax() -> Any:
     """Choose the variables that a backward pass of JAX saves."""
     jax = pytest.importorskip("jax")
     program = jax.make_jaxpr(lambda x: jax.numpy.sin(x) * 2)(1.0).jaxpr
-    return importlib.import_module("graph_compiler.backends.jax.transforms").kept_of(program)
+    return importlib.import_module("graph_compiler.backends.jax.transforms").variables_to_save(program)
 
 
 def buffers_of_torch() -> Any:
@@ -214,7 +214,7 @@ def test_a_rule_that_cannot_be_traced_alone_reads_all_operands() -> None:
     function = jax.custom_jvp(jax.lax.sin)
     function.defjvp(lambda primals, tangents: raises(primals))
     program = jax.make_jaxpr(lambda x: function(x * 2) + 1)(1.0).jaxpr
-    saved = importlib.import_module("graph_compiler.backends.jax.transforms").kept_of(program)
+    saved = importlib.import_module("graph_compiler.backends.jax.transforms").variables_to_save(program)
     assert saved <= {*program.eqns[0].outvars}
 
 

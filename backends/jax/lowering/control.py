@@ -15,14 +15,14 @@ from ...common.structured import (
     arguments,
     bare,
     call,
-    called,
     checkpointed,
-    chosen,
-    lines_of,
+    insert_region,
     names_of,
     packed,
-    strongly_zero,
     tuple_text,
+    with_placeholders,
+    write_call_to,
+    write_strong_zero,
 )
 from .table import rows
 
@@ -49,7 +49,7 @@ def _scan(scope: Scope, node: Node) -> None:
         start, sequences = packed(loop.state), packed(loop.sequences)
         start = (
             f"varying_as({sequences}, {start})"
-            if elements and node.record is None and _is_made(scope, node.inputs[:count])
+            if elements and node.record is None and _has_constant(scope, node.inputs[:count])
             else start
         )
         scope.line(f"{targets} = lax.scan({step}, {start}, {sequences}{length}{reverse})")
@@ -82,7 +82,7 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
     return scope.define(body.name, write)
 
 
-def _is_made(scope: Scope, values: Sequence[Any]) -> bool:
+def _has_constant(scope: Scope, values: Sequence[Any]) -> bool:
     """Return True if one of ``values`` depends on no input of the block of ``scope``, such as zeros.
 
     ``shard_map`` takes such a value for replicated. Return False for a dialect without the helper
@@ -121,7 +121,7 @@ def _while_loop(scope: Scope, node: Node) -> None:
         [item for item in node.inputs[: len(loop.state)] if is_inexact(item.dtype)],
     )
     most = node.params.get("most") if floats else None
-    if most is not None and loop.captured and node.record is None and _is_made(scope, floats):
+    if most is not None and loop.captured and node.record is None and _has_constant(scope, floats):
         start = f"varying_as({packed([repr(scope.literal(item)) for item in loop.captured])}, {start})"
     operands = ", ".join([goes_on, name, start])
     written = (
@@ -182,7 +182,7 @@ def _associative_scan(scope: Scope, node: Node) -> None:
 
 def _call(scope: Scope, node: Node) -> None:
     if node.params.get("strong_zero"):
-        return strongly_zero(scope, node)
+        return write_strong_zero(scope, node)
     if not node.params["checkpoint"]:
         return call(scope, node)
     name, operands = checkpointed(scope, node, packed)
@@ -245,7 +245,7 @@ def _custom_derivative(scope: Scope, node: Node) -> None:
     name = scope.define(
         derivative.function.name, lambda scope, name: write(scope, name, derivative), suffixes
     )
-    called(scope, node, name, len(node.outputs))
+    write_call_to(scope, node, name, len(node.outputs))
 
 
 def _jvp(scope: Scope, name: str, derivative: Derivative) -> None:
@@ -274,7 +274,7 @@ def _vjp(scope: Scope, name: str, derivative: Derivative) -> None:
     scope.free({*operands, *(text for text in results if text.isidentifier())})
     scope.line("")
     scope.line("")
-    cotangents = [*chosen(rule.named(derivative.given), derivative.has_given)]
+    cotangents = [*with_placeholders(rule.named(derivative.given), derivative.has_given)]
     several = len(cotangents) > 1
     one = cotangents[0] if cotangents[0] != "_" else "cotangent"
     with scope.indented(
@@ -303,7 +303,7 @@ def _rule_function(scope: Scope, decorator: str, name: str, derivative: Derivati
     operands = arguments(scope, derivative.operands)
     scope.line(f"@{decorator}")
     with scope.indented(f"def {name}({', '.join(operands)}):"):
-        scope.line(f"return {_result(lines_of(scope, derivative.function, operands))}")
+        scope.line(f"return {_result(insert_region(scope, derivative.function, operands))}")
     scope.free(operands)
     scope.line("")
     scope.line("")
@@ -315,7 +315,7 @@ def _forward(
     """Write the forward pass of a VJP rule. Return the texts of its results, and of the values ``held``."""
     known = dict(zip(derivative.operands, operands))
     count = len(derivative.has_given)
-    outputs = lines_of(scope, derivative.forward, operands) if derivative.forward is not None else []
+    outputs = insert_region(scope, derivative.forward, operands) if derivative.forward is not None else []
     known.update(zip(derivative.residuals, outputs[count:]))
     results = outputs[:count]
     # The function called by name has the derivative of the rule, so saved results must come from it.

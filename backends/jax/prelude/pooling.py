@@ -23,7 +23,7 @@ from .nn import widened
 from .statistics import power_of
 
 
-def least_of(dtype: np.dtype) -> np.ndarray:
+def lowest_value(dtype: np.dtype) -> np.ndarray:
     """Return the smallest value of ``dtype``, which is -inf for floats."""
     return np.array(-np.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min, dtype)
 
@@ -42,7 +42,7 @@ def max_pool(
     beyond the padded end.
     """
     padding = padding or ((0, 0),) * len(kernel)
-    return over_windows(x, least_of(x.dtype), lax.max, kernel, strides, padding, ceil_mode, layout)
+    return over_windows(x, lowest_value(x.dtype), lax.max, kernel, strides, padding, ceil_mode, layout)
 
 
 def dilated_max_pool(

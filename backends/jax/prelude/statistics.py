@@ -163,10 +163,10 @@ def running_extreme(
     @computed.defjvp
     def slopes(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
         values = computed(*primals)
-        return values, jnp.take_along_axis(tangents[0], last_seen(primals[0], values, axis), axis)
+        return values, jnp.take_along_axis(tangents[0], last_index_of(primals[0], values, axis), axis)
 
     values = computed(x) if jnp.issubdtype(x.dtype, jnp.floating) else function(x, axis)
-    return values, last_seen(x, values, axis)
+    return values, last_index_of(x, values, axis)
 
 
 def first_extreme(
@@ -194,7 +194,7 @@ def first_extreme(
     return computed(x) if keepdims else lax.squeeze(computed(x), (axis,))
 
 
-def last_seen(x: jax.Array, values: jax.Array, axis: int) -> jax.Array:
+def last_index_of(x: jax.Array, values: jax.Array, axis: int) -> jax.Array:
     seen = (x == values) | (x != x)
     return lax.cummax(jnp.where(seen, lax.broadcasted_iota(int, x.shape, axis), 0), axis)
 

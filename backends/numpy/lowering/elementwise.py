@@ -63,7 +63,7 @@ def quotient(function: str, template: str) -> Callable[..., str]:
 
     def row(x1: Operand, x2: Operand) -> str:
         if is_integer(x1.dtype or x2.dtype or "") and not (x2.dtype is None and number_in(x2)):
-            return f"divided({function}, {x1}, {x2})"
+            return f"checked_division({function}, {x1}, {x2})"
         return template.format(x1=x1, x2=x2)
 
     return row

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from scipy import special
 
 
-def divided(function: np.ufunc, x1: np.ndarray | int, x2: np.ndarray | int) -> np.ndarray:
+def checked_division(function: np.ufunc, x1: np.ndarray | int, x2: np.ndarray | int) -> np.ndarray:
     """Apply the division ``function`` to integers. Raise ``FloatingPointError`` for division by zero."""
     with np.errstate(divide="raise"):
         return function(x1, x2)

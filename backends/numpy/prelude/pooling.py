@@ -18,7 +18,7 @@ from ...common.positions import (
 )
 
 
-def least_of(dtype: np.dtype) -> float | int:
+def lowest_value(dtype: np.dtype) -> float | int:
     """Return the smallest value of ``dtype``, which is -inf for floats."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
@@ -70,7 +70,7 @@ def max_pool(
     lead = x.ndim - len(kernel) - (layout == "channels_last")
     space = x.shape[lead : lead + len(kernel)]
     around = padding_for_windows(space, kernel, strides, padding or ((0, 0),) * len(kernel), ceil_mode)
-    return reduced_windows(x, np.maximum, least_of(x.dtype), kernel, strides, around, dilation, lead)
+    return reduced_windows(x, np.maximum, lowest_value(x.dtype), kernel, strides, around, dilation, lead)
 
 
 def avg_pool(

@@ -86,7 +86,7 @@ def sort_with_indices(
     return np.take_along_axis(x, indices, axis), indices
 
 
-def first_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
+def indices_of_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
     """Return the indices of the ``k`` largest or smallest elements of the last axis, in ascending order.
 
     NaN is larger than all numbers. Ties go to the lowest indices.
@@ -111,7 +111,7 @@ def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tup
         values, indices = sort_with_indices(x, axis=axis, descending=largest)
         places = np.arange(k)
         return np.take(values, places, axis), np.take(indices, places, axis)
-    kept = np.moveaxis(first_best(np.moveaxis(x, axis, -1), k, largest), -1, axis)
+    kept = np.moveaxis(indices_of_best(np.moveaxis(x, axis, -1), k, largest), -1, axis)
     values, order = sort_with_indices(np.take_along_axis(x, kept, axis), axis=axis, descending=largest)
     return values, np.take_along_axis(kept, order, axis)
 
@@ -150,7 +150,7 @@ def cummax(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
     From the first NaN on, the maximum is NaN.
     """
     values = np.maximum.accumulate(x, axis)
-    return values, last_seen(x, values, axis)
+    return values, last_index_of(x, values, axis)
 
 
 def cummin(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
@@ -159,10 +159,10 @@ def cummin(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
     From the first NaN on, the minimum is NaN.
     """
     values = np.minimum.accumulate(x, axis)
-    return values, last_seen(x, values, axis)
+    return values, last_index_of(x, values, axis)
 
 
-def last_seen(x: np.ndarray, values: np.ndarray, axis: int) -> np.ndarray:
+def last_index_of(x: np.ndarray, values: np.ndarray, axis: int) -> np.ndarray:
     """Return, for each position along ``axis``, the last index up to it where ``x`` equals ``values``.
 
     NaN elements of ``x`` count as equal. The index is 0 if there is none.

@@ -10,7 +10,7 @@ from ....ops.dtypes import is_complex, is_floating
 from ....ops.text import Text
 from ....sizes import hint_of
 from ....trees import iterate_structure
-from ...common.row_texts import WHOLE, added_axes, key_text, with_what_is_left
+from ...common.row_texts import WHOLE, added_axes, key_text, with_inferred_size
 from ...common.rows import Operand
 from .table import rows
 
@@ -158,7 +158,7 @@ def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
 def _infer_one_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> list[Any]:
     if sum(not isinstance(dim, int) for dim in shape) == 1 and 0 not in shape:
         return [-1 if not isinstance(dim, int) else dim for dim in shape]
-    return list(with_what_is_left(shape, sizes))
+    return list(with_inferred_size(shape, sizes))
 
 
 @rows.row("split")
@@ -300,7 +300,7 @@ rows.table(
 def _arg_extreme(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, axis: int | None, keepdims: bool) -> str:
-        return f"place_of_extreme(tf.{name}, {x}, {axis}{', keepdims=True' if keepdims else ''})"
+        return f"index_of_extreme(tf.{name}, {x}, {axis}{', keepdims=True' if keepdims else ''})"
 
 
 _arg_extreme("argmax")

@@ -15,13 +15,13 @@ from ...common.structured import (
     associative_scan_by,
     bare,
     call,
-    called,
     checkpointed,
-    chosen,
     function,
     names_of,
-    strongly_zero,
     tuple_text,
+    with_placeholders,
+    write_call_to,
+    write_strong_zero,
 )
 from .table import rows
 
@@ -114,7 +114,7 @@ def _thunk(scope: Scope, region: Region, captured: Sequence[Any]) -> str:
 
 def _call(scope: Scope, node: Node) -> None:
     if node.params.get("strong_zero"):
-        return strongly_zero(scope, node)
+        return write_strong_zero(scope, node)
     if not node.params["checkpoint"]:
         return call(scope, node)
     name, operands = checkpointed(scope, node, tuple_text)
@@ -138,7 +138,7 @@ def _custom_derivative(scope: Scope, node: Node) -> None:
     name = scope.define(
         derivative.function.name, lambda scope, name: _write_definition(scope, name, derivative)
     )
-    called(scope, node, name, len(node.outputs))
+    write_call_to(scope, node, name, len(node.outputs))
 
 
 def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
@@ -162,9 +162,8 @@ def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
         )
         rule = scope.write_separately(derivative.rule, [*results, *residuals, *cotangents, *operands])
         scope.line("")
-        with scope.indented(
-            f"def {gradient}({bare(_distinct(scope, [*chosen(cotangents, derivative.has_given)]))}):"
-        ):
+        given = _distinct(scope, [*with_placeholders(cotangents, derivative.has_given)])
+        with scope.indented(f"def {gradient}({bare(given)}):"):
             # The results are recomputed, so that their own derivatives follow the rule.
             if any(map(rule.reads, results)):
                 scope.line(f"{bare(results)} = {name}({bare(operands)})")

@@ -551,7 +551,7 @@ def kth_value(x: tf.Tensor, *, k: Any, axis: int = -1, keepdims: bool = False) -
     return tf.gather(values, places, axis=axis), tf.gather(order, places, axis=axis)
 
 
-def place_of_extreme(
+def index_of_extreme(
     function: Callable[..., tf.Tensor], x: tf.Tensor, axis: int | None, keepdims: bool = False
 ) -> tf.Tensor:
     """Return the index of the extreme along ``axis``, or in the flattened ``x`` if ``axis`` is None.

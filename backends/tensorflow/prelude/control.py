@@ -250,7 +250,7 @@ def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
                         "what is computed again has no tf.autodiff.ForwardAccumulator; take transforms.jvp"
                     )
                 with tf.GradientTape() as tape:
-                    copies = [tf.identity(array) for array in behind(upstream[0], arrays)]
+                    copies = [tf.identity(array) for array in made_dependent(upstream[0], arrays)]
                     tape.watch(copies)
                     results = tf.nest.flatten(function(*copies))
                 found = tape.gradient(results, [*copies, *variables], upstream, tf.UnconnectedGradients.ZERO)
@@ -265,7 +265,7 @@ def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
     return again
 
 
-def behind(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
+def made_dependent(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
     """Return ``arrays``, of which the floating ones depend on ``earlier`` in a traced graph.
 
     Their values stay the same. A function that is computed again for a gradient takes them as arguments,

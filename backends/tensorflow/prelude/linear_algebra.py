@@ -456,7 +456,7 @@ def ormqr(
     return whole @ x2 if left else x2 @ whole
 
 
-def fitted(x: tf.Tensor, n: Any) -> tf.Tensor:
+def resized_last_axis(x: tf.Tensor, n: Any) -> tf.Tensor:
     """Cut or zero-pad the last axis of ``x`` to ``n`` elements; if ``n`` is None, return ``x``."""
     if n is None:
         return x
@@ -485,7 +485,7 @@ def fft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> 
 
     It is divided by ``n`` if ``norm`` is "forward", and by ``sqrt(n)`` if it is "ortho".
     """
-    x = fitted(moved_axis(as_complex(x), axis, -1), n)
+    x = resized_last_axis(moved_axis(as_complex(x), axis, -1), n)
     return moved_axis(scaled(tf.signal.fft(x), size(x, -1), norm, "backward"), -1, axis)
 
 
@@ -494,7 +494,7 @@ def ifft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") ->
 
     It is divided by ``n`` if ``norm`` is "backward", and by ``sqrt(n)`` if it is "ortho".
     """
-    x = fitted(moved_axis(as_complex(x), axis, -1), n)
+    x = resized_last_axis(moved_axis(as_complex(x), axis, -1), n)
     # TensorFlow divides by the number of elements, which is undone here and left to `norm`.
     count = tf.cast(size(x, -1), x.dtype)
     return moved_axis(scaled(tf.signal.ifft(x) * count, size(x, -1), norm, "forward"), -1, axis)
@@ -506,7 +506,7 @@ def rfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") ->
     ``axis`` is cut or zero-padded to ``n`` elements first. ``norm`` is that of ``fft``.
     """
     x = x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
-    x = fitted(moved_axis(x, axis, -1), n)
+    x = resized_last_axis(moved_axis(x, axis, -1), n)
     return moved_axis(scaled(tf.signal.rfft(x), size(x, -1), norm, "backward"), -1, axis)
 
 
@@ -517,7 +517,7 @@ def irfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -
     """
     x = moved_axis(as_complex(x), axis, -1)
     n = 2 * (size(x, -1) - 1) if n is None else n
-    x = fitted(x, n // 2 + 1)
+    x = resized_last_axis(x, n // 2 + 1)
     # TensorFlow divides by the number of elements, which is undone below and left to `norm`.
     result = tf.signal.irfft(x, [n])
     return moved_axis(scaled(result * tf.cast(n, result.dtype), n, norm, "forward"), -1, axis)
@@ -658,4 +658,4 @@ def istft(
     start = n_fft // 2 if center else 0
     end = size(signal, -1) - start if length is None else start + length
     signal = signal[..., start:end] / envelope[start:end]
-    return signal if length is None else fitted(signal, length)
+    return signal if length is None else resized_last_axis(signal, length)

@@ -19,7 +19,7 @@ from .nn import widened
 from .statistics import power_of
 
 
-def least_of(dtype: tf.DType) -> tf.Tensor:
+def lowest_value(dtype: tf.DType) -> tf.Tensor:
     """Return the smallest value of ``dtype``, -inf for floats."""
     return tf.constant(-math.inf if dtype.is_floating else dtype.min, dtype)
 
@@ -117,7 +117,7 @@ def max_pool(
     padding, dilation = padding or ((0, 0),) * rank, dilation or (1,) * rank
     lead = len(x.shape) - rank - (layout == "channels_last")
     around = padding_for_windows(sizes(x)[lead : lead + rank], kernel, strides, padding, dilation, ceil_mode)
-    x = padded(x, around, lead, least_of(x.dtype))
+    x = padded(x, around, lead, lowest_value(x.dtype))
     if not has_kernel(x, kernel, strides, dilation):
         return pooled(tf.maximum, tf.reduce_max, x, kernel, strides, dilation, lead)
     # TensorFlow's kernel ignores NaN and starts from the lowest finite number, so a pooling of flags tells
@@ -213,7 +213,7 @@ def max_over_windows(
         inside = inside & tf.reshape(belongs, shape)
     place, inside = (tf.reshape(array, [*windows, -1]) for array in (place, inside))
     elements = tf.gather(tf.reshape(x, [*lead, math.prod(space)]), place, axis=len(lead))
-    elements = tf.where(inside, elements, least_of(x.dtype))
+    elements = tf.where(inside, elements, lowest_value(x.dtype))
     return chosen_elements(elements, tf.broadcast_to(tf.cast(place, tf.int64), tf.shape(elements)), inside)
 
 
@@ -231,7 +231,7 @@ def chosen_elements(elements: tf.Tensor, place: tf.Tensor, inside: tf.Tensor) ->
     best = tf.where(tf.reduce_any(nan, -1), tf.argmax(tf.cast(nan, tf.int32), -1), best)
     largest = tf.gather(elements, best, batch_dims=len(best.shape))
     first = tf.broadcast_to(tf.argmax(tf.cast(inside, tf.int32), -1), tf.shape(best))
-    best = tf.where(largest == least_of(elements.dtype), first, best)
+    best = tf.where(largest == lowest_value(elements.dtype), first, best)
     return largest, tf.gather(place, best, batch_dims=len(best.shape))
 
 

@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from .arrays import (
     argsort,
+    index_of_extreme,
     linspace,
     moved_axis,
-    place_of_extreme,
     scalar,
     searchsorted,
     size,
@@ -207,7 +207,7 @@ def first_extreme(function: Any, place: Any, x: tf.Tensor, axis: int, keepdims: 
     @custom_gradient
     def computed(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
         def slopes(upstream: tf.Tensor) -> tf.Tensor:
-            found = tf.equal(places_along(x, axis), place_of_extreme(place, x, axis, keepdims=True))
+            found = tf.equal(places_along(x, axis), index_of_extreme(place, x, axis, keepdims=True))
             return tf.where(found, upstream, tf.zeros_like(x))
 
         return function(x, axis, keepdims=True), slopes
@@ -316,7 +316,7 @@ def cummax(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
 
     NaN is the maximum.
     """
-    return last_seen(tf.maximum, x, axis)
+    return cumulative_extreme(tf.maximum, x, axis)
 
 
 def cummin(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
@@ -324,10 +324,10 @@ def cummin(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
 
     NaN is the minimum.
     """
-    return last_seen(tf.minimum, x, axis)
+    return cumulative_extreme(tf.minimum, x, axis)
 
 
-def last_seen(function: Any, x: tf.Tensor, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
+def cumulative_extreme(function: Any, x: tf.Tensor, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the cumulative extreme along ``axis`` and the index of its last occurrence.
 
     ``function`` is ``tf.maximum`` or ``tf.minimum``. The gradient goes to that occurrence.

@@ -258,7 +258,7 @@ def _arg_extreme(name: str) -> None:
     def row(x: Operand, *, axis: int | None, keepdims: bool) -> str:
         # torch has no argmax and argmin of booleans and of uint64. With the highest bit inverted, the bits of
         # uint64 compare as int64 like the numbers do.
-        key = {"bool": f"{x}.byte()", "uint64": f"signed({x}) ^ -(2**63)"}.get(x.dtype or "", str(x))
+        key = {"bool": f"{x}.byte()", "uint64": f"bits_as_int64({x}) ^ -(2**63)"}.get(x.dtype or "", str(x))
         return f"torch.{name}({key}{over(axis, keepdims)})"
 
 

@@ -24,13 +24,13 @@ from ...common.structured import (
     associative_scan_by,
     bare,
     call,
-    called,
     checkpointed,
-    chosen,
-    lines_of,
+    insert_region,
     names_of,
     step_called,
-    strongly_zero,
+    with_placeholders,
+    write_call_to,
+    write_strong_zero,
 )
 from .table import rows
 
@@ -113,7 +113,7 @@ def _associative_scan(scope: Scope, node: Node) -> None:
 
 def _call(scope: Scope, node: Node) -> None:
     if node.params.get("strong_zero"):
-        return strongly_zero(scope, node)
+        return write_strong_zero(scope, node)
     if not node.params["checkpoint"]:
         return call(scope, node)
     name, operands = checkpointed(scope, node, ", ".join)
@@ -161,7 +161,7 @@ def _custom_derivative(scope: Scope, node: Node) -> None:
     derivative = Derivative.of(node)
     wanted = "".join(f"{part[:1].upper()}{part[1:]}" for part in derivative.function.name.split("_"))
     name = scope.define(wanted, lambda scope, name: _write_definition(scope, name, derivative, node.views))
-    called(scope, node, f"{name}.apply", len(node.outputs) + len(derivative.residuals))
+    write_call_to(scope, node, f"{name}.apply", len(node.outputs) + len(derivative.residuals))
 
 
 def _write_definition(scope: Scope, name: str, derivative: Derivative, views: Collection[int]) -> None:
@@ -178,7 +178,7 @@ def _method_forward(scope: Scope, derivative: Derivative, views: Collection[int]
     _begin_method(scope)
     with scope.indented(f"def forward({bare(operands)}):"):
         region = derivative.forward or derivative.function
-        outputs = lines_of(scope, region, operands)
+        outputs = insert_region(scope, region, operands)
         scope.line(f"return {bare(_distinct_results(region, operands, outputs, views))}")
     scope.free(operands)
 
@@ -241,7 +241,8 @@ def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
 
 def _method_backward(scope: Scope, name: str, derivative: Derivative, rule: Rule) -> None:
     held = _saved_values(derivative, rule)
-    given = [*chosen(rule.named(derivative.given), derivative.has_given), *["_"] * len(derivative.residuals)]
+    cotangents = with_placeholders(rule.named(derivative.given), derivative.has_given)
+    given = [*cotangents, *["_"] * len(derivative.residuals)]
     _begin_method(scope)
     with scope.indented(f"def backward(ctx, {bare(_distinct(scope, given))}):"):
         _write_unpacking(scope, [rule.names[value] for value in held], "ctx.saved_tensors")

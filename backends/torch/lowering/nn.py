@@ -462,7 +462,7 @@ def _pool_with_indices(
         **options,
         return_indices=True,
     )
-    return f"with_places_of({pooled}, {x}, {list(padding)!r})"
+    return f"with_unpadded_indices({pooled}, {x}, {list(padding)!r})"
 
 
 rows.row("max_pool")(channels_first(_max_pool(False)))
@@ -591,7 +591,9 @@ def _layer(
 ) -> str:
     held = ", ".join(weight for weight in weights if weight is not None)
     start = f"({', '.join(state)}{',' if len(state) == 1 else ''})"
-    return call("whole_layer", text, x, start, f"[{held}]", weights[2] is not None, reverse=reverse or None)
+    return call(
+        "recurrent_layer", text, x, start, f"[{held}]", weights[2] is not None, reverse=reverse or None
+    )
 
 
 def _lstm_runs_whole(*arrays: Any, **params: Any) -> bool:

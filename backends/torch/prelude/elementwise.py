@@ -16,14 +16,14 @@ def absolute(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x < 0, -x, x + 0) if x.requires_grad else torch.abs(x)
 
 
-def signed(x: Any) -> torch.Tensor:
+def bits_as_int64(x: Any) -> torch.Tensor:
     """Bitcast a uint64 tensor to int64, or convert a Python int (modulo 2**64) to such bits."""
     return x.view(torch.int64) if isinstance(x, torch.Tensor) else torch.tensor((x + 2**63) % 2**64 - 2**63)
 
 
 def shifted_right(x: Any, count: Any) -> torch.Tensor:
     """Shift the bits of uint64 right and insert zeros. The result is 0 if ``count`` is 64 or more."""
-    bits, places = signed(x), signed(count)
+    bits, places = bits_as_int64(x), bits_as_int64(count)
     moved = (bits >> places) & ~(torch.full_like(bits, -1) << (64 - places))
     return torch.where((places >= 0) & (places < 64), torch.where(places == 0, bits, moved), 0).view(
         torch.uint64
@@ -32,12 +32,12 @@ def shifted_right(x: Any, count: Any) -> torch.Tensor:
 
 def is_less(x: Any, y: Any) -> torch.Tensor:
     """Compare uint64 element-wise: True where ``x < y``."""
-    return (signed(x) ^ -(2**63)) < (signed(y) ^ -(2**63))
+    return (bits_as_int64(x) ^ -(2**63)) < (bits_as_int64(y) ^ -(2**63))
 
 
-def divided(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def uint64_divmod(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Return quotient and remainder of uint64. For ``y`` 0, these are 0 and ``x``."""
-    number, divisor = signed(x), signed(y)
+    number, divisor = bits_as_int64(x), bits_as_int64(y)
     # The halved number fits int64. A divisor that does not fit is contained at most once.
     half = shifted_right(x, 1).view(torch.int64)
     quotient = torch.where(

@@ -77,7 +77,7 @@ def normalised_by(
     return result.to(x.dtype)
 
 
-def whole_layer(
+def recurrent_layer(
     layer: Callable[..., Any],
     x: torch.Tensor,
     state: tuple[torch.Tensor, ...],

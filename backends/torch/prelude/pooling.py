@@ -47,7 +47,7 @@ def avg_pool_inside(
     return pool(F.pad(x, padding), kernel, strides) / pool(inside, kernel, strides)
 
 
-def with_places_of(
+def with_unpadded_indices(
     pooled: tuple[torch.Tensor, torch.Tensor], x: torch.Tensor, padding: list[tuple[int, int]]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the values and indices ``pooled`` from padded ``x``, with indices converted to those into ``x``.
