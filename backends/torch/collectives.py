@@ -1,9 +1,9 @@
 """Collectives of ``torch.distributed`` and their derivatives, also under ``torch.func``.
 
 ``total`` and ``stacked`` are called in a function that runs on each device of an axis. Their derivatives sum
-the cotangents of all devices, as in JAX. ``SharedAcrossDevices``, ``part``, ``joined``, ``summed`` and
-``same`` are called at the boundary of such a function. The code after it is the same in all processes, so a
-cotangent of its results counts once.
+the cotangents of all devices, as in JAX. ``SharedAcrossDevices``, ``local_rows``, ``concatenated``,
+``summed_result`` and ``replicated_result`` are called at the boundary of such a function. The code after it
+is the same in all processes, so a cotangent of its results counts once.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ class _ArrayDescription(NamedTuple):
 class Exchanges:
     """Collectives over the processes of a group, on arrays of the same shape in each process.
 
-    ``joined`` concatenates the arrays of all processes along the first axis, and ``part`` selects this
-    process's rows of an array that all have. ``same`` returns a view of its argument.
+    ``concatenated`` concatenates the arrays of all processes along the first axis, and ``local_rows`` selects
+    this process's rows of an array that all have. ``replicated_result`` returns a view of its argument.
 
     group: the group of processes.
     size: number of processes.
@@ -113,18 +113,18 @@ class Exchanges:
     def stacked(self, array: Any) -> Any:
         return self._exchange("stack", array).view(self.size, *array.shape)
 
-    def joined(self, array: Any) -> Any:
+    def concatenated(self, array: Any) -> Any:
         rows, *rest = array.shape
         return self._exchange("stack", array).view(self.size * rows, *rest)
 
-    def part(self, array: Any) -> Any:
+    def local_rows(self, array: Any) -> Any:
         rows = array.shape[0] // self.size
         return torch.narrow_copy(array, 0, self.rank * rows, rows)
 
-    def same(self, array: Any) -> Any:
+    def replicated_result(self, array: Any) -> Any:
         return array.view_as(array)
 
-    summed = total
+    summed_result = total
 
     def _exchange(self, kind: str, array: Any) -> Any:
         if kind == "stack":
@@ -134,7 +134,7 @@ class Exchanges:
 
 
 @dataclass(frozen=True)
-class _PreviousExchange:
+class _LatestExchange:
     """Latest exchange at one position among the exchanges of a call.
 
     message: description of its array.
@@ -157,7 +157,7 @@ class CheckedExchanges(Exchanges):
 
     def __init__(self, group: Any) -> None:
         super().__init__(group)
-        self._last: list[_PreviousExchange] = []
+        self._last: list[_LatestExchange] = []
         self.made, self._rows = 0, None
         _wait_for_others(group)
 
@@ -183,11 +183,11 @@ class CheckedExchanges(Exchanges):
         # An array that differs from the last call, or is gathered empty, is described at the next call, too.
         is_steady = last is not None and own == last.message and (kind != "stack" or array.numel() > 0)
         self._last[number : number + 1] = [
-            _PreviousExchange(message, array.new_full((1,), kind == "min") if is_steady else None)
+            _LatestExchange(message, array.new_full((1,), kind == "min") if is_steady else None)
         ]
         return super()._exchange(kind, array)
 
-    def _stacked_again(self, last: _PreviousExchange, array: Any) -> Any:
+    def _stacked_again(self, last: _LatestExchange, array: Any) -> Any:
         """Gather ``array``, or return None if an array does not fit the description in ``last``.
 
         A process whose array does not fit passes None as ``array`` and sends a sentinel instead.
@@ -197,7 +197,7 @@ class CheckedExchanges(Exchanges):
             None if _SENTINELS[found.dtype] in found.select(1, 0).tolist() else found.view(last.message.dtype)
         )
 
-    def _reduced_again(self, last: _PreviousExchange, array: Any) -> Any:
+    def _reduced_again(self, last: _LatestExchange, array: Any) -> Any:
         """Reduce ``array``, or return None if an array does not fit the description in ``last``.
 
         A process whose array does not fit passes None as ``array`` and sends zeros with its flag set.
@@ -351,18 +351,22 @@ class SharedAcrossDevices(Function):
 
 
 def exchange(array: Any, name: str, over: Exchanges) -> Any:
-    return apply_function(Exchange, array, name, over) if is_followed(array) else getattr(over, name)(array)
+    return (
+        apply_function(Exchange, array, name, over)
+        if is_differentiated_or_transformed(array)
+        else getattr(over, name)(array)
+    )
 
 
 def sum_in_place(array: Any, over: Exchanges) -> Any:
     return (
         apply_function(Exchange, array, "total", over)
-        if is_followed(array)
+        if is_differentiated_or_transformed(array)
         else all_reduce("sum", array, over.group)
     )
 
 
-def is_followed(*arrays: Any) -> bool:
+def is_differentiated_or_transformed(*arrays: Any) -> bool:
     """Return True if autograd tracks one of ``arrays``, or if a transform of torch is active.
 
     Transforms are those of ``torch.func``, and forward mode. Without arrays, only they count.
@@ -429,14 +433,13 @@ _TRANSPOSES: dict[str, Callable[[Any, Exchanges], Any]] = {
     "pmax": _refuse,
     "pmin": _refuse,
     "stacked": lambda cotangent, over: exchange(cotangent, "total", over)[over.rank],
-    # "part" takes this device's part along the first axis, and "joined" concatenates the parts of all
-    # devices.
-    "part": lambda cotangent, over: exchange(cotangent, "joined", over),
-    "joined": lambda cotangent, over: exchange(cotangent, "part", over),
-    # All processes continue in the same way after "summed". Arrays of "same" are equal on all devices, and
-    # each device gets a share of the cotangent.
-    "summed": lambda cotangent, over: cotangent,
-    "same": lambda cotangent, over: cotangent / over.size,
+    # "local_rows" selects this device's rows, and "concatenated" concatenates the rows of all devices.
+    "local_rows": lambda cotangent, over: exchange(cotangent, "concatenated", over),
+    "concatenated": lambda cotangent, over: exchange(cotangent, "local_rows", over),
+    # All processes continue in the same way after "summed_result". Arrays of "replicated_result" are equal on
+    # all devices, and each device gets a share of the cotangent.
+    "summed_result": lambda cotangent, over: cotangent,
+    "replicated_result": lambda cotangent, over: cotangent / over.size,
 }
 
 

@@ -255,7 +255,7 @@ class SharingGraphModule(_GraphCaller):
         if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
         if self._slots.changed():
-            return self._with_own(args, kwargs)
+            return self._call_with_current_tensors(args, kwargs)
         result = self._graph(*args, **kwargs)
         if self._changing[0] != len(self._graph.variants):
             self._changing = (len(self._graph.variants), tuple(self._graph.state))
@@ -271,7 +271,7 @@ class SharingGraphModule(_GraphCaller):
         return {name: getattr(holder, last) for name, (holder, last) in places.items()}
 
     @passes_on
-    def _with_own(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_with_current_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the graph with the current tensors of the module, and return its result.
 
         Tensors that the call changes are written to in place.

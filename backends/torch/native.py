@@ -118,11 +118,11 @@ def _logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
 
 
 # Functions whose derivative in forward mode is wrong.
-REFUSED = frozenset({"cholesky_inverse"})
+WRONG_FORWARD_MODE = frozenset({"cholesky_inverse"})
 # Functions with a wrong derivative in forward mode, and their replacements. Two reverse modes would be no
 # remedy, because the second derivative of these functions is NaN. The forward mode of logcumsumexp loses
 # values far below the largest.
-REPLACED: dict[str, Callable[..., torch.Tensor]] = {"logcumsumexp": _logcumsumexp}
+FORWARD_MODE_REPLACEMENTS: dict[str, Callable[..., torch.Tensor]] = {"logcumsumexp": _logcumsumexp}
 
 
 class CorrectForwardMode(TorchFunctionMode):
@@ -138,12 +138,12 @@ class CorrectForwardMode(TorchFunctionMode):
         name, given = getattr(function, "__name__", ""), kwargs or {}
         short = name.partition(".")[0]
         if (
-            short in REPLACED
+            short in FORWARD_MODE_REPLACEMENTS
             and "out" not in given
             and not any(isinstance(item, torch.Tensor) and item.is_complex() for item in args)
         ):
-            return REPLACED[short](*args, **given)
-        if short in REFUSED or (name.startswith("scatter_reduce") and _is_product(args, given)):
+            return FORWARD_MODE_REPLACEMENTS[short](*args, **given)
+        if short in WRONG_FORWARD_MODE or (name.startswith("scatter_reduce") and _is_product(args, given)):
             raise NotImplementedError(f"torch's forward mode of {name} is wrong")
         return function(*args, **given)
 

@@ -46,7 +46,7 @@ from .collectives import (
     broadcast,
     communication_errors,
     exchange,
-    is_followed,
+    is_differentiated_or_transformed,
 )
 from .module import FunctionalModule
 from .partition import (
@@ -390,12 +390,12 @@ def shard_state(held: StepState, make: Make, mesh: DeviceMesh, layouts: Mapping[
     unsharded.
     """
 
-    def lying(name: str, array: Any) -> Any:
+    def sharded(name: str, array: Any) -> Any:
         # Without the copy, replicated arrays would share memory with the original.
         own = array.detach().clone().requires_grad_(array.requires_grad)
         return laid_out(own, mesh, layouts.get(name, ()))
 
-    return _copy_state(held, make, lying)
+    return _copy_state(held, make, sharded)
 
 
 def unshard_state(held: StepState, make: Make) -> StepState:
@@ -406,21 +406,24 @@ def unshard_state(held: StepState, make: Make) -> StepState:
     )
 
 
-def _copy_state(held: StepState, make: Make, lay: Callable[[str, Any], Any]) -> StepState:
-    """Return a copy of a training state with a new optimizer. ``lay(name, array)`` copies an array.
+def _copy_state(held: StepState, make: Make, copy_array: Callable[[str, Any], Any]) -> StepState:
+    """Return a copy of a training state with a new optimizer. ``copy_array(name, array)`` copies an array.
 
-    Optimizer state in the shape of its parameter is copied by ``lay`` under the parameter's name, unless
-    it is 0-d. Other optimizer state is copied by ``copy.deepcopy``, because optimizers write to its tensors.
+    Optimizer state in the shape of its parameter is copied by ``copy_array`` under the parameter's name,
+    unless it is 0-d. Other optimizer state is copied by ``copy.deepcopy``, because optimizers write to its
+    tensors.
     """
-    trained = {name: lay(name, array) for name, array in held.trained.items()}
+    trained = {name: copy_array(name, array) for name, array in held.trained.items()}
     parts = ("fixed", "buffers", "places", "ema", "accumulated")
-    rest = {part: {name: lay(name, array) for name, array in getattr(held, part).items()} for part in parts}
+    rest = {
+        part: {name: copy_array(name, array) for name, array in getattr(held, part).items()} for part in parts
+    }
     alone = TorchTraining()
     optimizer = alone.new_optimizer_state(make, trained)
     for name, tensor in held.trained.items():
         for key, value in held.optimizer.state.get(tensor, {}).items():
             is_like = isinstance(value, torch.Tensor) and value.ndim and value.shape == tensor.shape
-            optimizer.state[trained[name]][key] = lay(name, value) if is_like else copy.deepcopy(value)
+            optimizer.state[trained[name]][key] = copy_array(name, value) if is_like else copy.deepcopy(value)
     rng = alone.with_rng_arrays(alone.rng_arrays(held.rng), next(iter(trained.values())))
     return replace(held, trained=trained, optimizer=optimizer, rng=rng, scaling=dict(held.scaling), **rest)
 
@@ -554,7 +557,7 @@ class TorchParallelism(Parallelism):
             batch = arrays[split[0]] if split else None
             over.begin(batch)
             for place in parts:
-                arrays[place] = exchange(arrays[place], "part", over)
+                arrays[place] = exchange(arrays[place], "local_rows", over)
             for place in laid_out:
                 arrays[place] = _local(arrays[place])
             token = begin_axis(how.axis.name, "torch", axis)
@@ -646,7 +649,7 @@ def _sum_shared_gradients(arrays: Arrays, whole: Sequence[int], group: Any) -> A
     gradient may be taken.
     """
     # Under a transform, every array may need a gradient, otherwise only those with ``requires_grad``.
-    all_are = is_followed()
+    all_are = is_differentiated_or_transformed()
     if not all_are and not torch.is_grad_enabled():
         return arrays
     places = [
@@ -671,10 +674,12 @@ def _reduction(reduce: Any, mesh: DeviceMesh) -> Callable[[Any, Exchanges], Any]
 
     def first(array: Any, over: Exchanges) -> Any:
         # The arrays are taken to be equal in all processes, so torch need not compare them.
-        return DTensor.from_local(exchange(array, "same", over), mesh, [Replicate()], run_check=False)
+        return DTensor.from_local(
+            exchange(array, "replicated_result", over), mesh, [Replicate()], run_check=False
+        )
 
     def of_all(array: Any, over: Exchanges) -> Any:
-        return reduce(exchange(array[None], "joined", over))
+        return reduce(exchange(array[None], "concatenated", over))
 
     return _REDUCTIONS.get(reduce, first if reduce == "first" else of_all)
 
@@ -689,9 +694,9 @@ def _floating(array: Any) -> Any:
 
 _REDUCTIONS: dict[Any, Callable[[Any, Exchanges], Any]] = {
     "none": lambda array, over: [array],
-    "concat": lambda array, over: exchange(array if array.ndim else array[None], "joined", over),
-    "sum": lambda array, over: exchange(_countable(array), "summed", over),
-    "mean": lambda array, over: exchange(_floating(array), "summed", over) / over.size,
+    "concat": lambda array, over: exchange(array if array.ndim else array[None], "concatenated", over),
+    "sum": lambda array, over: exchange(_countable(array), "summed_result", over),
+    "mean": lambda array, over: exchange(_floating(array), "summed_result", over) / over.size,
 }
 parallelism = TorchParallelism()
 # The operators exist as long as the library does.
