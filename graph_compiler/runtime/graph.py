@@ -231,7 +231,7 @@ class Graph(RecordingMethods, DisplayMethods):
         >>> graph.load_weights({"weight": torch.ones(2, 3), "bias": torch.zeros(2)})(torch.ones(4, 3)).shape
         (4, 2)
         """
-        from .saving.load_weights import load_weights
+        from .original_weights import load_weights
 
         with self._locked():
             load_weights(self, source)
@@ -259,7 +259,7 @@ class Graph(RecordingMethods, DisplayMethods):
         >>> linear.bias.tolist()
         [0.0, 0.0]
         """
-        from .to_source import to_source
+        from .original_weights import to_source
 
         with self._locked():
             to_source(self, values)

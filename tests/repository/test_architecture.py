@@ -502,7 +502,7 @@ WORDS_EXCEPTIONS: dict[str, tuple[set[str], str]] = {
         "the forward function of a derivative rule, in the words of automatic differentiation",
     ),
     "graph_compiler/passes/cleanup/redundancy.py": ({"no_grad"}, _TAPES),
-    "graph_compiler/runtime/saving/load_weights.py": (
+    "graph_compiler/runtime/original_weights.py": (
         {"torch"},
         "the remedy for a file of another format than it reads",
     ),

@@ -1,4 +1,4 @@
-"""Loading of weights from files or arrays into a graph's modules: either all of them or none."""
+"""Writing of loaded weights and trained values into the original model: either all of them or none."""
 
 from __future__ import annotations
 
@@ -7,25 +7,30 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InvalidFile, InvalidOption, NotTraced, WeightsMismatch
-from ...ops.dtypes import dtype_name
-from ..options import path_of, short_repr
-from .pieces import ENCODED
-from .stored_arrays import HashedFile, StoredArray, shaped_arrays
+from ..contracts import Target
+from ..errors import InvalidFile, InvalidOption, NotTraced, WeightsMismatch
+from ..ops.dtypes import NARROWED, dtype_name
+from .foreign_state import numpy_values
+from .options import path_of, short_repr
+from .saving.pieces import ENCODED
+from .saving.stored_arrays import HashedFile, StoredArray, shaped_arrays
 
 if TYPE_CHECKING:
-    from ..recorded_graph import RecordedGraph
+    from .recorded_graph import RecordedGraph
 
 _DTYPES = {code: dtype for dtype, code in ENCODED.items() if not dtype.startswith("complex")}
+# Prefix of the dtypes of random keys.
+_KEY = "key<"
 
 
+# ---------------------------------------------------------------------------------------------- loading
 def load_weights(graph: RecordedGraph, source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
     if not isinstance(source, (str, os.PathLike, Mapping)):
         raise InvalidOption(
             f"source is {short_repr(source)}, and has to be a safetensors file, a folder of them, or a dict "
             "of arrays by name"
         )
-    owners = _owners(graph)
+    owners = _fillables(graph)
     given = dict(source) if isinstance(source, Mapping) else dict(_in_files(path_of("source", source)))
     expected = {name: one for one in owners for name in one.names()}
     other_names = {name: known for one in owners for name, known in one.other_names().items()}
@@ -33,7 +38,7 @@ def load_weights(graph: RecordedGraph, source: str | os.PathLike[str] | Mapping[
         name if name in expected else other_names.get(name, name): array for name, array in given.items()
     }
     named = {**_recompute(expected, named), **named}
-    if problems := [*_names_wrong(expected, named), *_arrays_wrong(expected, named)]:
+    if problems := [*_wrong_weight_names(expected, named), *_wrong_weights(expected, named)]:
         raise WeightsMismatch(
             f"{graph.name}: these are not the weights of the model; nothing was changed.\n  "
             + "\n  ".join(problems)
@@ -43,7 +48,7 @@ def load_weights(graph: RecordedGraph, source: str | os.PathLike[str] | Mapping[
         expected[name].fill(name, array)
 
 
-def _owners(graph: RecordedGraph) -> list[Any]:
+def _fillables(graph: RecordedGraph) -> list[Any]:
     found = [
         variant.recording.weights.fillable for variant in graph.variants if variant.recording is not None
     ]
@@ -72,7 +77,7 @@ def _recompute(expected: Mapping[str, Any], named: Mapping[str, Any]) -> dict[st
     }
 
 
-def _names_wrong(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
+def _wrong_weight_names(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
     for name, owner in expected.items():
         if name not in named and owner.is_persistent(name):
             yield f"missing: {name}"
@@ -85,18 +90,18 @@ def _names_wrong(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Itera
     yield from (f"unexpected: {name}" for name in named if name not in expected)
 
 
-def _arrays_wrong(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
+def _wrong_weights(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
     for name, array in named.items():
         if name not in expected:
             continue
         held = expected[name].array_of(name)
         if not hasattr(array, "shape"):
             yield f"{name} is no array but of type {type(array).__name__}"
-        elif (got := _spec(array)) != (wanted := _spec(held)):
+        elif (got := _weight_spec(array)) != (wanted := _weight_spec(held)):
             yield f"{name} is {got}, and the model has {wanted}"
 
 
-def _spec(array: Any) -> str:
+def _weight_spec(array: Any) -> str:
     dtype = _DTYPES[array.encoded] if isinstance(array, StoredArray) else dtype_name(array)
     return f"{dtype}{list(array.shape)}"
 
@@ -123,3 +128,83 @@ def _in_file(path: Path) -> Iterator[tuple[str, Any]]:
             f"{path} is no readable safetensors file: {problem!r}. What torch.save wrote, pass as "
             "torch.load(path, weights_only=True)"
         ) from problem
+
+
+# ---------------------------------------------------------------------------------------- trained values
+def to_source(graph: RecordedGraph, values: Any) -> None:
+    owners, target = _weights_by_name(graph), graph._pipeline.target.target
+    held = {name: weights.live([name])()[name] for name, weights in owners.items()}
+    given = _to_target(_named_values(graph, values), target)
+    for name in [
+        name for name, array in held.items() if dtype_name(array).startswith(_KEY) and name not in graph.state
+    ]:
+        # Calls never write to such a key, and other frameworks store it as integers.
+        del held[name]
+        given.pop(name, None)
+    if problems := [*_wrong_names(held, given), *_wrong_values(held, given)]:
+        raise WeightsMismatch(
+            f"{graph.name}: these are not the parameters of the graph; nothing was changed.\n  "
+            + "\n  ".join(problems)
+        )
+    # All values are read before the first write, so that an error changes nothing.
+    elements = {name: numpy_values(target, array) for name, array in given.items()}
+    for name in held:
+        owners[name].set_elements(name, elements[name], False)
+
+
+def _weights_by_name(graph: RecordedGraph) -> dict[str, Any]:
+    if not graph.variants:
+        raise NotTraced(
+            f"{graph.name}: nothing is recorded yet; call the graph once, or pass args=, before to_source"
+        )
+    if not graph._pipeline.has_original:
+        raise NotTraced(
+            f"{graph.name} was loaded from a file: there is no original whose variables could change. Save "
+            "what is held instead"
+        )
+    return {
+        name: variant.recording.weights
+        for variant in graph.variants
+        if variant.recording
+        for name in variant.parameters()
+    }
+
+
+def _named_values(graph: RecordedGraph, values: Any) -> dict[str, Any]:
+    if isinstance(values, Mapping):
+        return dict(values)
+    if hasattr(values, "arrays_by_name"):
+        return dict(values.arrays_by_name())
+    raise InvalidOption(
+        f"{graph.name}: to_source takes a module that as_module gave, or a dict of arrays by the names in "
+        f"graph.parameters, not a {type(values).__name__}"
+    )
+
+
+def _to_target(given: Mapping[str, Any], target: Target) -> dict[str, Any]:
+    made = {
+        name: array if isinstance(array, target.array_types) else target.convert(array)
+        for name, array in given.items()
+    }
+    return {name: given[name] if array is None else array for name, array in made.items()}
+
+
+def _wrong_names(held: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"missing: {name}" for name in held if name not in given)
+    yield from (f"unexpected: {name}" for name in given if name not in held)
+
+
+def _wrong_values(held: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+    for name in held.keys() & given.keys():
+        if not hasattr(given[name], "shape"):
+            yield f"{name} is no array but of type {type(given[name]).__name__}"
+        elif _value_spec(given[name]) not in (
+            wanted := _value_spec(held[name]),
+            _value_spec(held[name], narrowed=True),
+        ):
+            yield f"{name} is {_value_spec(given[name])}, and the original has {wanted}"
+
+
+def _value_spec(array: Any, narrowed: bool = False) -> str:
+    dtype = dtype_name(array)
+    return f"{NARROWED.get(dtype, dtype) if narrowed else dtype}{list(array.shape)}"
