@@ -326,10 +326,8 @@ class _TracingAttempt:
         self.tree: Tree = plain_classes(tree)
         self.reached = reached = reach_of(self._referred())
         refuse_outside(reached.found())
-        self.globals, self.session = (
-            GlobalReads(reached.functions),
-            Session(outside=tf.init_scope, concrete=_example_of),
-        )
+        self.globals = GlobalReads(reached.functions)
+        self.session = Session(outside=tf.init_scope, concrete=_example_of)
         layers = layers_of(reached, self._referred())
         self.python_state = PythonState(request.function, layers, hypotheses.known, hypotheses.numbers)
         locks.only(self.python_state.may_change)
