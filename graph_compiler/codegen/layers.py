@@ -62,7 +62,7 @@ class IndexedWeight(NamedTuple):
 
 
 @dataclass(frozen=True)
-class IndexedWeights:
+class LayerWeights:
     """Weights that the function of a region reads from dicts instead of receiving them as arguments.
 
     weights: entry for each position of an operand that is such a weight.
@@ -78,10 +78,10 @@ class IndexedWeights:
         return sorted({weight.holder for weight in self.weights.values()}, reverse=True)
 
 
-NO_WEIGHTS = IndexedWeights({}, {})
+NO_WEIGHTS = LayerWeights({}, {})
 
 
-def indexed_weights_by_block(graph: Graph) -> dict[int, IndexedWeights]:
+def indexed_weights_by_block(graph: Graph) -> dict[int, LayerWeights]:
     """Return, for each block that several ``call`` nodes run, the operands that it can read from a dict.
 
     The keys are ``id(block)``. All calls must pass the same parameter or constant as the operand, or ones
@@ -99,7 +99,7 @@ def indexed_weights_by_block(graph: Graph) -> dict[int, IndexedWeights]:
     return {block: _indexed_weights(nodes, held) for block, nodes in calls.items() if len(nodes) > 1}
 
 
-def _indexed_weights(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -> IndexedWeights:
+def _indexed_weights(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -> LayerWeights:
     numbers: list[int] = []
     weights: dict[int, IndexedWeight] = {}
     for place, operands in enumerate(zip(*(node.inputs for node in nodes))):
@@ -118,7 +118,7 @@ def _indexed_weights(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -
             numbers = numbers or own
             if len({one - other for one, other in zip(own, numbers)}) == 1:
                 weights[place] = IndexedWeight(holder, before, after, own[0] - numbers[0])
-    return IndexedWeights(weights, dict(zip(nodes, numbers)))
+    return LayerWeights(weights, dict(zip(nodes, numbers)))
 
 
 def common_number(names: Sequence[str]) -> tuple[str, str, list[int]] | None:

@@ -24,7 +24,7 @@ from ..ops.dtypes import ITEMSIZE
 from ..ops.text import ExternalName, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import iterate_structure, map_structure
-from .layers import NO_WEIGHTS, IndexedWeights, Stack
+from .layers import NO_WEIGHTS, LayerWeights, Stack
 from .lines import LONGEST, break_line, inline_expression, remove_parentheses
 from .portability import portable
 
@@ -158,7 +158,7 @@ class SharedState:
     globals: dict[str, Any] = field(default_factory=dict)
     reserved: tuple[str, ...] = ()
     definitions: Definitions = field(default_factory=Definitions)
-    indexed_weights: Mapping[int, IndexedWeights] = field(default_factory=dict)
+    indexed_weights: Mapping[int, LayerWeights] = field(default_factory=dict)
     functions: dict[int, str] = field(default_factory=dict)
     stacks: Mapping[Node, Stack] = field(default_factory=dict)
 
@@ -528,7 +528,7 @@ class BlockWriter:
     # ------------------------------------------------------------------------------ inner blocks
     def write_inner(
         self, region: Region, inputs: Sequence[str], captured: Sequence[Any], is_assigning: bool = False
-    ) -> WrittenRegion:
+    ) -> RegionText:
         """Write a region in an inner scope, for a nested function or a statement, and return it.
 
         Its inputs have the names ``inputs``; ``captured`` values keep their outer names. If the region
@@ -551,7 +551,7 @@ class BlockWriter:
         for name in map(scope.text.__getitem__, assigned):
             if not self.names.take_back(name):
                 scope.held.pop(name, None)
-        return WrittenRegion(scope, outputs)
+        return RegionText(scope, outputs)
 
     def results(self, outputs: Sequence[Any]) -> list[str]:
         """Return the texts of the outputs of a block.
@@ -576,7 +576,7 @@ class BlockWriter:
             self._drop_line()
         return text
 
-    def write_separately(self, region: Region, inputs: Sequence[str]) -> WrittenRegion:
+    def write_separately(self, region: Region, inputs: Sequence[str]) -> RegionText:
         """Write a region in an inner scope, for a separate function, and return it.
 
         All sizes are read from the arguments of that function. Reads of sizes that nothing uses are removed.
@@ -588,7 +588,7 @@ class BlockWriter:
         outputs = scope.results(block.outputs)
         for name in scope.symbols.values():
             scope._drop_unread(name, outputs)
-        return WrittenRegion(scope, outputs)
+        return RegionText(scope, outputs)
 
     def drop(self, value: Value) -> None:
         """Remove the line that computes ``value`` if only the node that is being written uses it.
@@ -643,10 +643,10 @@ class BlockWriter:
         known[block] = known.get(block) or self.define(region.name, write)
         return known[block]
 
-    def indexed_weights(self, region: Region) -> IndexedWeights:
+    def indexed_weights(self, region: Region) -> LayerWeights:
         return self.shared.indexed_weights.get(id(region.block), NO_WEIGHTS)
 
-    def take(self, inside: WrittenRegion) -> None:
+    def take(self, inside: RegionText) -> None:
         """Append the lines of an inner scope at the current indentation, without its leading blank lines."""
         lines = list(dropwhile(lambda text: not text, inside.scope.lines))
         first = len(self.lines) - (len(inside.scope.lines) - len(lines))
@@ -663,7 +663,7 @@ class BlockWriter:
 
 
 @dataclass(frozen=True)
-class WrittenRegion:
+class RegionText:
     """Region written as lines and as the expressions of its outputs.
 
     scope: the inner scope, which has the lines.
