@@ -131,6 +131,25 @@ def test_nothing_stays_behind_an_interrupt_of_the_installation(
     assert dict(vars(library)) == before
 
 
+def test_nothing_stays_behind_an_interrupt_of_the_restoration(
+    library: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, space = dict(vars(library)), {"len": len}
+    restored, interrupts = patch.set_all, iter([True, False, True])
+
+    def restoring(held: Any) -> None:
+        if next(interrupts, False):
+            raise KeyboardInterrupt
+        restored(held)
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        patching(_probes(library), Session(), places=[(space, "len", max)]),
+    ):
+        monkeypatch.setattr(patch, "set_all", restoring)
+    assert dict(vars(library)) == before and space == {"len": len}
+
+
 def test_an_interrupted_recording_is_not_open(monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupted(set[object]):
         def add(self, item: object) -> None:

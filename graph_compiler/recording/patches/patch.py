@@ -41,7 +41,16 @@ def replaced(places: Iterable[Replacement]) -> Iterator[None]:
         set_all(held)
         yield
     finally:
-        set_all(before)
+        to_the_end(lambda: set_all(before))
+
+
+def to_the_end(restore: Callable[[], None]) -> None:
+    """Call ``restore``, once more if an interrupt ends it, and raise the interrupt then."""
+    try:
+        restore()
+    except KeyboardInterrupt:
+        restore()
+        raise
 
 
 def space_of(owner: Any) -> Any:
@@ -240,6 +249,14 @@ class PatchSet:
         The first open session of all threads installs the shims, and the last one to end removes them.
         """
         before = getattr(self._here, "sessions", _NO_SESSIONS)
+
+        def close() -> None:
+            self._here.sessions = before
+            with self._lock:
+                self._open = tuple(one for one in self._open if one is not session)
+                if not self._open:
+                    self._remove_shims()
+
         # An interrupt may come between any two statements, so the end undoes a half of the begin, too.
         try:
             with self._lock:
@@ -254,11 +271,7 @@ class PatchSet:
             with _resumed(session):
                 yield
         finally:
-            self._here.sessions = before
-            with self._lock:
-                self._open = tuple(one for one in self._open if one is not session)
-                if not self._open:
-                    self._remove_shims()
+            to_the_end(close)
 
     def _remove_shims(self) -> None:
         if self._are_installed:
