@@ -331,13 +331,9 @@ class _TracingAttempt:
         layers = layers_of(reached, self._referred())
         self.python_state = PythonState(request.function, layers, hypotheses.known, hypotheses.numbers)
         locks.only(self.python_state.may_change)
+        outside = outside_guards(reached, self._referred(), self.python_state.free())
         # These guards hold before the call. One that fails afterwards tells what the function has changed.
-        self.before = EnvironmentGuards(
-            [
-                *guards_on_all_globals(reached.functions),
-                *outside_guards(reached, self._referred(), self.python_state.free()),
-            ]
-        )
+        self.before = EnvironmentGuards([*guards_on_all_globals(reached.functions), *outside])
         self.mode = mode_of(request.function)
         self.weights = VariableWeights(
             (request.function, getattr(request.function, "__self__", None), *reached.found()), self.mode
