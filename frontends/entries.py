@@ -62,20 +62,20 @@ torch = FrontendEntry(
         entry_methods=("forward",),
         module_marks=("state_dict",),
         hooks=("_forward_pre_hooks", "_forward_hooks"),
-        reporting=frozenset(
+        message_functions=frozenset(
             {
                 *(f"torch.{name}" for name in _ONLY_CHECKS),
                 "transformers.utils.import_utils.torch_compilable_check",
             }
         ),
-        passing_on=(
+        skipped_modules=(
             "torch._tensor.",
             "torch.overrides.",
             "torch.utils._device.",
             "torch._compile.",
             "torch._dynamo.",
         ),
-        handing_on=frozenset({"torch", "transformers", "accelerate", "peft", "diffusers"}),
+        forwarding_packages=frozenset({"torch", "transformers", "accelerate", "peft", "diffusers"}),
         values=frozenset(("torch", name) for name in ("device", "dtype", "layout", "memory_format")),
         results=("transformers.", "torch.return_types"),
         copies=frozenset({"clone"}),
@@ -117,7 +117,7 @@ jax = FrontendEntry(
     target="torch",
     takes_parameters=True,
     traits=Traits(
-        handing_on=frozenset({"jax", "jaxlib", "flax"}),
+        forwarding_packages=frozenset({"jax", "jaxlib", "flax"}),
         is_stateless=True,
         facts={
             "weak_type": ArrayProperty(

@@ -45,10 +45,11 @@ class Traits:
     module_marks: names of methods that only objects have whose arrays the frontend finds and names
         (``state_dict``).
     hooks: names of attributes with functions that receive the arguments of a model as they were passed.
-    reporting: full names of functions that use string arguments only in the exceptions that they raise.
-    passing_on: prefixes of modules, with a final dot, whose frames are skipped in the search for the code
-        that reads a value.
-    handing_on: packages whose decorators do not distinguish positional and keyword arguments.
+    message_functions: full names of functions that use string arguments only in the exceptions that they
+        raise.
+    skipped_modules: prefixes of modules, with a final dot, whose frames are skipped in the search for the
+        code that reads a value.
+    forwarding_packages: packages whose decorators do not distinguish positional and keyword arguments.
     values: module and name of classes that are compared by value, because their objects never change.
     results: prefixes of modules that are imported if a saved file names one of their classes.
     tracking: prefixes of modules with containers that the framework puts in place of the user's.
@@ -61,9 +62,9 @@ class Traits:
     entry_methods: tuple[str, ...] = ()
     module_marks: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()
-    reporting: frozenset[str] = frozenset()
-    passing_on: tuple[str, ...] = ()
-    handing_on: frozenset[str] = frozenset()
+    message_functions: frozenset[str] = frozenset()
+    skipped_modules: tuple[str, ...] = ()
+    forwarding_packages: frozenset[str] = frozenset()
     values: frozenset[tuple[str, str]] = frozenset()
     results: tuple[str, ...] = ()
     tracking: tuple[str, ...] = ()

@@ -87,7 +87,7 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
         is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((args, kwargs)))
         # A key is drawn only if the graph needs one, because drawing changes the module's state.
         key = self._next_key if rng is None else lambda: rng
-        result, state = self._graph.value._step(
+        result, state = self._graph.value._call_as_module(
             self._held, args, kwargs, key=key, training=self._is_training, is_traced=is_traced
         )
         for name, array in state.items():

@@ -31,7 +31,9 @@ class ParameterizedGraph:
         sequence that ``graph.seed`` resets.
         """
         key = self.graph.variants[0].target.next_key if rng is None else lambda: rng
-        result, state = self.graph._step(self._held, args, kwargs, key=key, training=None, is_traced=False)
+        result, state = self.graph._call_as_module(
+            self._held, args, kwargs, key=key, training=None, is_traced=False
+        )
         self.parameters.update(state)
         return result
 

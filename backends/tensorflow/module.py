@@ -147,7 +147,7 @@ class GraphModel(keras.Model):
         if form is not None:
             args, kwargs = unflatten(form.tree, args)
         key = self._next_key if rng is None else lambda: rng
-        result, state = self._graph._step(
+        result, state = self._graph._call_as_module(
             self._tensors, args, kwargs, key=key, training=training, is_traced=tf.inside_function()
         )
         for name, array in state.items():

@@ -195,7 +195,9 @@ class _GraphCaller(torch.nn.Module):
         If no variant fits the call, force a graph break and return None. Then the call has to run eagerly.
         """
         held = self._own_tensors()
-        if (found := self._graph._follow(self._call_tensors(held), args, kwargs, self._mode)) is None:
+        if (
+            found := self._graph._call_as_module_traced(self._call_tensors(held), args, kwargs, self._mode)
+        ) is None:
             return None
         result, state = found
         with torch.no_grad():
@@ -281,7 +283,7 @@ class SharingGraphModule(_GraphCaller):
             return {**self._graph.parameters, **self._own_tensors()}
 
         is_traced = torch.compiler.is_compiling()
-        result, state = self._graph._step(
+        result, state = self._graph._call_as_module(
             lambda: self._call_tensors(held()),
             args,
             kwargs,
@@ -350,7 +352,7 @@ class OwningGraphModule(_GraphCaller):
         """Call the graph and return its result. Tensors that the call changes are updated in the module."""
         if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
-        result, state = self._graph._step(
+        result, state = self._graph._call_as_module(
             lambda: self._call_tensors(self._all_tensors()),
             args,
             kwargs,

@@ -41,7 +41,7 @@ from ...recording.request import GivenArguments
 from ...recording.search import Refutation, search_recording
 from ...recording.state.contents import buffer_bytes, refuse_outside
 from ...sizes import Size, Symbol, apply, expression_of, is_symbolic
-from ...trees import Tree, call_of, flatten, leaves_at, plain_classes, referred
+from ...trees import Tree, call_of, flatten, leaves_at, plain_classes, static_objects
 from ..common.lifter import argument_names, input_names
 from ..common.read_numbers import DTYPES, Reading, decide, with_numbers
 from .calls import CUSTOM_RULES, as_jax, dtype_name_of, recording_calls
@@ -554,7 +554,7 @@ class _Attempt:
             if isinstance(function, GivenArguments)
             else (function,)
         )
-        return (*given, *referred(self.tree))
+        return (*given, *static_objects(self.tree))
 
     def _unchanged(self) -> EnvironmentGuards:
         """Return the environment guards of the recording.

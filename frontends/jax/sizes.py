@@ -336,7 +336,7 @@ class SymbolicFloat(SymbolicNumber):
     def decide(self, size: Size) -> Any:
         return decided(size)
 
-    def made(self, expression: Any) -> Any:
+    def symbolic(self, expression: Any) -> Any:
         return symbolic(expression)
 
     def operand(self, item: Any) -> Any:

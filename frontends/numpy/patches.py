@@ -26,7 +26,7 @@ from ...recording.code.names import names_read
 from ...recording.loop_marks import loop_shims
 from ...recording.patches.builtin_names import builtin_lookups, conversion_replacements, type_replacements
 from ...recording.patches.host_math import Symbols
-from ...sizes import Size, computed, expression_of, is_symbolic
+from ...sizes import Size, compute_guarded, expression_of, is_symbolic
 from ...trees import iterate_structure
 from .calls import PYTHON_MODULES
 from .draws import NAMES, draw
@@ -223,7 +223,7 @@ def _expressions(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 def _compute_symbolic(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     capture = current()
-    return symbolic(capture, computed(function, operands, capture.decide))
+    return symbolic(capture, compute_guarded(function, operands, capture.decide))
 
 
 def _number(item: Any) -> Any:

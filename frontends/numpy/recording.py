@@ -45,7 +45,7 @@ from ...recording.state.contents import buffer_bytes, refuse_outside
 from ...recording.state.places import StatePlace, merge_places, reserved
 from ...registration import frontends
 from ...sizes import expression_of, is_symbolic
-from ...trees import Path, Tree, call_of, flatten, referred, statics
+from ...trees import Path, Tree, call_of, flatten, static_objects, statics
 from ..common.lifter import input_names
 from ..common.read_numbers import DTYPES, Reading
 from . import reference as checks
@@ -188,7 +188,9 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     leaves, tree = flatten_arguments(args, kwargs, numbers)
     with recording_lock, reserved() as locks:
-        code = Reached((function, *referred(tree)), WalkPolicy(lambda item: isinstance(item, np.ndarray)))
+        code = Reached(
+            (function, *static_objects(tree)), WalkPolicy(lambda item: isinstance(item, np.ndarray))
+        )
         refuse_outside(code.found())
         library = library_code((function, *code.found()), frontends.own["numpy"].parts)
         capture = BlockCapture(Recorder(request.name, "numpy"), reading)

@@ -39,7 +39,7 @@ class SizeNumber(SymbolicNumber):
     def decide(self, size: Size) -> Any:
         return self.capture.decide(size)
 
-    def made(self, expression: Any) -> Any:
+    def symbolic(self, expression: Any) -> Any:
         return symbolic(self.capture, expression)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

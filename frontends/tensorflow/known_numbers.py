@@ -26,8 +26,7 @@ from ...recording.code.names import names_read
 from ...recording.patches.builtin_names import builtin_lookups, conversion_replacements, type_replacements
 from ...recording.patches.host_math import Symbols
 from ...recording.patches.patch import Replacement
-from ...sizes import Size, apply, expression_of, hint_of, is_symbolic, negate
-from ...sizes import computed as computed_number
+from ...sizes import Size, apply, compute_guarded, expression_of, hint_of, is_symbolic, negate
 from ..common.read_numbers import Reading, rounding_of
 from .names import definition
 from .sizes import Sizes, symbolic
@@ -52,7 +51,7 @@ def symbols_of(trace: NumberTrace) -> Symbols:
         return expressions if all(isinstance(item, (Size, int, float)) for item in expressions) else None
 
     def made(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
-        return symbolic(trace, computed_number(function, operands, trace.decide))
+        return symbolic(trace, compute_guarded(function, operands, trace.decide))
 
     # AutoGraph rewrites the patched functions that call these, and would convert them too.
     asked = (is_symbolic, opened, made, trace.number, trace.length)

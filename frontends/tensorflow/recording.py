@@ -41,7 +41,7 @@ from ...recording.state.container_updates import Containers
 from ...recording.state.contents import refuse_outside
 from ...recording.state.places import Reserved, StatePlace, merge_places, reserved
 from ...sizes import Size, Symbol, expression_of, is_symbolic
-from ...trees import Tree, call_of, flatten, plain_classes, referred
+from ...trees import Tree, call_of, flatten, plain_classes, static_objects
 from ..common.lifter import input_names
 from ..common.read_numbers import DTYPES, Reading
 from . import bookkeeping, branches, derivatives, lists, loops
@@ -556,7 +556,7 @@ class _TracingAttempt:
         )
 
     def _referred(self) -> tuple[Any, ...]:
-        return (self.request.function, *referred(self.tree))
+        return (self.request.function, *static_objects(self.tree))
 
     def _refuse_traced(self, found: list[StatePlace]) -> None:
         """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed a place in ``found``.

@@ -45,7 +45,7 @@ class SizeTensor(SymbolicNumber, core.Tensor):
     def decide(self, size: Size) -> Any:
         return self.sizes.decide(size)
 
-    def made(self, expression: Any) -> Any:
+    def symbolic(self, expression: Any) -> Any:
         return symbolic(self.sizes, expression)
 
     def compared(self, function: str, other: Any) -> Any:

@@ -27,7 +27,7 @@ from ...recording.patches.host_math import Symbols
 from ...recording.patches.patch import Replacement
 from ...recording.reachability.namespaces import ModuleNamespace
 from ...recording.state.append_only_list import AppendOnlyList
-from ...sizes import Size, Symbol, computed
+from ...sizes import Size, Symbol, compute_guarded
 from ...trees import Branch, Leaf, Tree, TypedLeaf, iterate_structure, map_structure
 from ..common import read_numbers as reading
 from ..common.read_numbers import DTYPES, can_be_symbols, record_read
@@ -361,7 +361,7 @@ def symbols_of(capture: Trace) -> Symbols:
     return Symbols(
         is_symbolic,
         functools.partial(operand_expressions, capture),
-        lambda function, operands: symbolic(computed(function, operands, decide), decide),
+        lambda function, operands: symbolic(compute_guarded(function, operands, decide), decide),
         _element,
         _length,
     )

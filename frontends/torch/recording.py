@@ -42,11 +42,11 @@ from ...trees import (
     Tree,
     call_of,
     flatten,
-    has_arrays_alone,
+    is_plain_nest,
     iterate_structure,
     leaves_at,
     plain_classes,
-    referred,
+    static_objects,
     statics,
 )
 from ..common.read_numbers import DTYPES, Reading, with_numbers
@@ -295,7 +295,7 @@ def _state(
     functions: list[types.FunctionType],
     tree: Tree,
 ) -> ReachableState:
-    objects = () if has_arrays_alone(tree) else slotted(statics(tree))
+    objects = () if is_plain_nest(tree) else slotted(statics(tree))
     state = ReachableState(weights, request.places, (*request.stateful.objects, *objects), request.numbers)
     if request.auto_dynamic is not None and request.auto_dynamic.is_new and state.world.held:
         note_changes(request.auto_dynamic, weights, state)
@@ -476,7 +476,7 @@ def _environment(
         *reads.guards(),
         *capture.kept_views.guards(graph, weights, state.places),
     ]
-    given = () if has_arrays_alone(tree) else referred(tree)
+    given = () if is_plain_nest(tree) else static_objects(tree)
     guards += reference_guards(
         (function, *given, *reads.globals.functions()), state.free(containers), weights, containers.holds
     )

@@ -264,7 +264,7 @@ class _TorchNumber(SymbolicNumber):
     def decide(self, size: Size) -> Any:
         return self.node.decide(size)
 
-    def made(self, expression: Any) -> Any:
+    def symbolic(self, expression: Any) -> Any:
         return symbolic(expression, self.node.decide)
 
     def operand(self, item: Any) -> Any:
@@ -273,7 +273,7 @@ class _TorchNumber(SymbolicNumber):
     def compared(self, function: str, other: Any) -> Any:
         condition = apply(function, self.node.expression, other)
         return (
-            self.made(self.node.decide(condition, compared=True))
+            self.symbolic(self.node.decide(condition, compared=True))
             if isinstance(condition, Size)
             else condition
         )
@@ -294,7 +294,7 @@ class _TorchNumber(SymbolicNumber):
         numbers, which are guarded.
         """
         if ufunc is np.sqrt and method == "__call__" and not options and self.node.hint >= 0:
-            return self.made(apply("sqrt", self.expression))
+            return self.symbolic(apply("sqrt", self.expression))
         return getattr(ufunc, method)(
             *(item.node._number() if is_symbolic(item) else item for item in operands), **options
         )

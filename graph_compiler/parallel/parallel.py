@@ -660,7 +660,7 @@ class _GraphOfParameters:
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
         """Call the graph with these parameters. Raise ``NotCompilable`` if the call changes state."""
-        result, state = self._graph._purely(parameters, args, kwargs, kwargs.pop("rng", None))
+        result, state = self._graph._functional(parameters, args, kwargs, kwargs.pop("rng", None))
         if state:
             changed = ", ".join(f"argument {key}" if str(key).isdigit() else key for key in state)
             raise NotCompilable(

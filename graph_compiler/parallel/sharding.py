@@ -240,7 +240,7 @@ class _ShardedProgram:
 
     def _flat(self, parameters: Arrays, arrays: Arrays) -> Arrays:
         args, kwargs, rng = unflatten(self._tree, arrays)
-        result, state = self._sharded.graph._purely(dict(zip(self._names, parameters)), args, kwargs, rng)
+        result, state = self._sharded.graph._functional(dict(zip(self._names, parameters)), args, kwargs, rng)
         # The engine may call this only while it compiles, so the structure is stored for later calls.
         leaves, self._result = flatten((result, state) if state else result, is_value)
         return list(map(self._sharded._engine.array, leaves))

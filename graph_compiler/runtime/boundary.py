@@ -35,20 +35,20 @@ _REPORT = (
 
 
 def public(function: Public) -> Public:
-    """Decorate a public function so that its exceptions pass through :func:`leave`."""
+    """Decorate a public function so that its exceptions pass through :func:`prepare_to_raise`."""
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except Exception as problem:
-            leave(problem, function.__qualname__)
+            prepare_to_raise(problem, function.__qualname__)
             raise
 
     return called  # type: ignore[return-value]
 
 
-def leave(problem: Exception, doing: str) -> None:
+def prepare_to_raise(problem: Exception, doing: str) -> None:
     """Prepare an exception, just caught in the public function named ``doing``, to be raised again.
 
     Raise ``InternalError`` instead if it is a bug of this package. Otherwise remove the frames of this

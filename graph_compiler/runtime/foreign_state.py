@@ -209,7 +209,7 @@ class WriteBack:
         )
         return unflatten(tree, map(self.convert, leaves)) if leaves else held
 
-    def leave(self, new: Sequence[Any], arguments: Any) -> None:
+    def apply_updates(self, new: Sequence[Any], arguments: Any) -> None:
         """Apply the updates of a call to containers and places of the user's objects.
 
         Places get arrays of the user's framework, arguments those of the graph's framework. Objects are
@@ -217,7 +217,7 @@ class WriteBack:
         framework with immutable arrays.
         """
         made: dict[int, Any] = {}
-        left = [self._for_user(number, item, made, arguments) for number, item in enumerate(new)]
+        left = [self._converted_back(number, item, made, arguments) for number, item in enumerate(new)]
         own: dict[int, Any] = {}
 
         def placed(item: Any) -> Any:
@@ -244,7 +244,7 @@ class WriteBack:
     def name_of(self, number: int) -> str:
         return self._state.name_of(number - self._first)
 
-    def _for_user(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
+    def _converted_back(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
         """Convert ``item``, the object with index ``number`` in the new state, to the user's framework.
 
         If it has the new values of arrays that the original writes to in place, write them into these

@@ -15,7 +15,7 @@ from ..ir.graph import call_signature
 from ..recording import active
 from ..recording.lock import recording_lock
 from ..recording.request import AbandonedWay
-from .boundary import leave, public
+from .boundary import prepare_to_raise, public
 from .calling.binding import signature_of, unpack_container
 from .calling.matcher import CallMiss
 from .calling.nested import call_nested, run_any_traced, tracer_of
@@ -92,8 +92,8 @@ class Graph(RecordingMethods, DisplayMethods):
         return self if obj is None or self._method is None else self._method.__get__(obj, cls)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        # ``leave`` replaces the decorator ``public`` here, because a try block costs nothing until something
-        # is raised.
+        # ``prepare_to_raise`` replaces the decorator ``public`` here, because a try block costs nothing until
+        # something is raised.
         try:
             # A call within the recording of another function records the original with it.
             if active.anywhere and active.recording and self._pipeline.has_original:
@@ -107,7 +107,7 @@ class Graph(RecordingMethods, DisplayMethods):
                     return result
             return self._miss(known, args, kwargs)
         except Exception as problem:
-            leave(problem, self.name)
+            prepare_to_raise(problem, self.name)
             raise
 
     @public
@@ -287,7 +287,7 @@ class Graph(RecordingMethods, DisplayMethods):
         return self._written_by(self._pipeline.for_framework(framework))
 
     def _written_by(self, pipeline: Pipeline) -> Graph:
-        made = self._by(pipeline)
+        made = self._empty_copy(pipeline)
         with recording_lock:
             for variant in self._variants:
                 made._adopt(pipeline.rewrite_variant(variant))
@@ -455,10 +455,10 @@ class Graph(RecordingMethods, DisplayMethods):
         """
         # Without state of its own, the original may have an argument of this name.
         given = kwargs.pop("state", None) if any(variant.state for variant in self._variants) else None
-        result, state = self._purely(parameters, args, kwargs, rng, given)
+        result, state = self._functional(parameters, args, kwargs, rng, given)
         return (result, state) if state else result
 
-    def _purely(
+    def _functional(
         self,
         parameters: Mapping[str, Any],
         args: tuple[Any, ...],
@@ -477,7 +477,7 @@ class Graph(RecordingMethods, DisplayMethods):
         """
         return call_purely(self, parameters, args, kwargs, rng, given, compiled, in_place)
 
-    def _step(
+    def _call_as_module(
         self,
         held: Callable[[], Mapping[str, Any]],
         args: tuple[Any, ...],
@@ -500,10 +500,10 @@ class Graph(RecordingMethods, DisplayMethods):
         try:
             return call_as_module(self, held, args, kwargs, key, training, is_traced)
         except Exception as problem:
-            leave(problem, self.name)
+            prepare_to_raise(problem, self.name)
             raise
 
-    def _follow(
+    def _call_as_module_traced(
         self, held: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
     ) -> tuple[Any, dict[str, Any]] | None:
         """Return ``(result, state)`` of a call by a generated module that ``torch.compile`` traces.
@@ -515,7 +515,7 @@ class Graph(RecordingMethods, DisplayMethods):
     def _hide_calls(self) -> None:
         """Exclude calls of graphs that run uncompiled from tracing by the target's compiler."""
         if (tracer := tracer_of(self)) is not None:
-            tracer.skip([type(self).__call__, Graph.__call__, Graph._step])
+            tracer.skip([type(self).__call__, Graph.__call__, Graph._call_as_module])
 
     # torch.compile runs it while it follows a call, and does not follow it itself.
     _hide_calls._dynamo_marked_constant = True  # type: ignore[attr-defined]
@@ -546,7 +546,7 @@ class Graph(RecordingMethods, DisplayMethods):
         made: Graph = restore(*args)
         return made
 
-    def _by(self, pipeline: Any) -> Graph:
+    def _empty_copy(self, pipeline: Any) -> Graph:
         """Return a graph for ``pipeline`` with the same options and attributes, and without variants."""
         made = type(self)(pipeline, self.name, self._on_miss, *self._limit.options)
         # Attributes that were set after construction, such as the static arguments, are copied.

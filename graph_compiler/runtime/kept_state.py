@@ -44,7 +44,7 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
     }
 
 
-def settle(graph: Recordable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+def record_settled_values(graph: Recordable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     """Write the Python values that a call sets into the original, and record a variant for them.
 
     Do this at most three times, because the new variant may set further values. If it does not leave all

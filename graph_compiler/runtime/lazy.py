@@ -157,13 +157,13 @@ class LazyGraph(Graph):
         return graph_at, (module, name)
 
     def __copy__(self) -> Any:
-        return super().__copy__() if self._variants else self._by(self._pipeline)
+        return super().__copy__() if self._variants else self._empty_copy(self._pipeline)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Return an uncalled graph of a deep copy of the original; once called, a copy without original."""
         if self._variants:
             return super().__copy__()
-        made = memo[id(self)] = self._by(
+        made = memo[id(self)] = self._empty_copy(
             replace(self._pipeline, function=copy.deepcopy(self._pipeline.function, memo))
         )
         return made
@@ -220,7 +220,7 @@ class StaticGraph(LazyGraph):
             args, kwargs = self._statics.marked(tuple(args or ()), dict(kwargs or {}))
         return super().verify(runs, rtol, atol, seed, args, kwargs)
 
-    def _purely(
+    def _functional(
         self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any, **options: Any
     ) -> Any:
-        return super()._purely(parameters, *self._statics.marked(args, kwargs), *rest, **options)
+        return super()._functional(parameters, *self._statics.marked(args, kwargs), *rest, **options)

@@ -31,9 +31,9 @@ def _weights_of(variant: Variant) -> tuple[Any, Iterable[str]]:
 
 
 def require_weights(variants: Iterable[Variant]) -> None:
-    """Raise ``WeightsMissing`` if a variant held back by :func:`hold_back` still lacks weights."""
+    """Raise ``WeightsMissing`` if a variant held back by :func:`gate_until_loaded` still lacks weights."""
     for variant in variants:
-        # ``hold_back`` sets an attribute of the instance, which hides the method.
+        # ``gate_until_loaded`` sets an attribute of the instance, which hides the method.
         if isinstance(vars(variant).get("attempt"), _WeightsGate):
             # While another thread records, missing weights are replaced by zeros, so wait for it.
             with recording_lock:
@@ -54,7 +54,7 @@ def _raise_missing(name: str, names: list[str]) -> None:
     )
 
 
-def hold_back(variant: Variant) -> None:
+def gate_until_loaded(variant: Variant) -> None:
     """Make calls of a variant raise ``WeightsMissing`` until its weights are loaded.
 
     Do nothing if no weight is missing.

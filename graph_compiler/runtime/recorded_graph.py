@@ -169,7 +169,7 @@ class RecordedGraph:
     def to(self, framework: str) -> RecordedGraph: ...
 
     @abstractmethod
-    def _purely(
+    def _functional(
         self,
         parameters: Mapping[str, Any],
         args: tuple[Any, ...],

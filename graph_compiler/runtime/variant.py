@@ -493,7 +493,7 @@ class Variant:
 
     def _update(self, new: tuple[Any, ...], arguments: Any) -> None:
         if self.write_back is not None:
-            self.write_back.leave(new, arguments)
+            self.write_back.apply_updates(new, arguments)
             return
         planned = planned_places(self.state, new, arguments) if self.state else []
         apply_updates(self._updates or (), new, arguments)

@@ -28,9 +28,9 @@ from ..trees import Branch, Static, Tree, TypedLeaf, iterate_structure, leaves_a
 from .boundary import public, raise_refused
 from .calling.binding import calls_in_recorded_order, positional
 from .calling.matcher import NO_FIT, CallMiss
-from .calling.nested import leave_graph, tracer_of
+from .calling.nested import force_graph_break, tracer_of
 from .calling.pure import call_purely
-from .missing_weights import hold_back, missing_weights, require_weights
+from .missing_weights import gate_until_loaded, missing_weights, require_weights
 from .options import check_options
 from .pipeline import Pipeline
 from .progress import recording_message, show_conversion
@@ -258,7 +258,7 @@ class RecordingMethods(RecordedGraph):
         """
         # Nothing can be recorded while the compiler traces.
         if (tracer := tracer_of(self)) is not None and tracer.is_tracing():
-            leave_graph(self, tracer)
+            force_graph_break(self, tracer)
         for variant, call in self._other_calls(args, kwargs):
             result = variant.attempt(*call)
             if not isinstance(result, CallMiss):
@@ -480,7 +480,7 @@ class RecordingMethods(RecordedGraph):
                 variant = self._with_statements_traced(args, kwargs, why) or variant
             if self._pipeline.options.verify:
                 # A model without weights computes nothing that could be compared.
-                hold_back(variant)
+                gate_until_loaded(variant)
                 require_weights([variant])
                 from .verify import verify_variant
 
@@ -506,7 +506,7 @@ class RecordingMethods(RecordedGraph):
         If the model's weights are missing, calls of the variant raise ``WeightsMissing`` until they are
         loaded.
         """
-        hold_back(variant)
+        gate_until_loaded(variant)
         variant.siblings = self._variants
         if self._statements_traced is not None:
             self._variants[:] = self._statements_traced.without_covered(variant, self._variants)

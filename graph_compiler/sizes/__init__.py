@@ -35,6 +35,6 @@ from .bounds import isolate as isolate
 from .bounds import substitute as substitute
 from .number import Decide as Decide
 from .number import SymbolicNumber as SymbolicNumber
-from .number import computed as computed
+from .number import compute_guarded as compute_guarded
 from .number import expression_of as expression_of
 from .number import is_symbolic as is_symbolic

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn, Union
 
 
-def _ite(condition: bool, yes: Any, no: Any) -> Any:
+def _if_then_else(condition: bool, yes: Any, no: Any) -> Any:
     return yes if condition else no
 
 
@@ -61,7 +61,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], type | None, str]] = {
     "and": (lambda a, b: a and b, bool, "({} and {})"),
     "or": (lambda a, b: a or b, bool, "({} or {})"),
     "not": (operator.not_, bool, "not {}"),
-    "ite": (_ite, None, "({1} if {0} else {2})"),
+    "ite": (_if_then_else, None, "({1} if {0} else {2})"),
 }
 # Function of Python's ``math`` -> number of arguments -> name in ``FUNCTIONS``.
 FUNCTIONS_OF_MATH: dict[str, dict[int, str]] = {
@@ -71,7 +71,7 @@ FUNCTIONS_OF_MATH: dict[str, dict[int, str]] = {
     "pow": {2: "pow_float"},
 }
 # The order of the two arguments of these functions does not matter.
-ORDER_MATTERS_NOT = frozenset({"max", "min", "eq", "ne"})
+COMMUTATIVE = frozenset({"max", "min", "eq", "ne"})
 NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
 
 
@@ -80,13 +80,13 @@ Term = tuple[tuple[Any, ...], int]
 Sum = list[Term]
 
 
-def two_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
+def factor_into_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
     """Return two sums whose product equals ``terms``, or None if no such sums are found.
 
     The search is limited to first sums in which one term is a single atom with the coefficient 1. The atom
     must occur at most once in each of ``terms``.
 
-    >>> two_sums([(("a", "b"), 1), (("a",), 1), (("b",), 1), ((), 1)])
+    >>> factor_into_sums([(("a", "b"), 1), (("a",), 1), (("b",), 1), ((), 1)])
     ([(('a',), 1), ((), 1)], [(('b',), 1), ((), 1)])
     """
     # The product of two sums has at least four terms.
@@ -203,14 +203,14 @@ class Apply:
         self.function, self.arguments = function, arguments
         self.hint = FUNCTIONS[function][0](*map(hint_of, arguments))
         self.weight: int = 1 + sum(argument.weight for argument in arguments if isinstance(argument, Size))
-        key: Any = frozenset(arguments) if function in ORDER_MATTERS_NOT else arguments
+        key: Any = frozenset(arguments) if function in COMMUTATIVE else arguments
         self._hash = hash((function, key))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Apply) or self.function != other.function:
             return False
         same = self.arguments == other.arguments
-        return same or (self.function in ORDER_MATTERS_NOT and self.arguments == other.arguments[::-1])
+        return same or (self.function in COMMUTATIVE and self.arguments == other.arguments[::-1])
 
     def __hash__(self) -> int:
         return self._hash
@@ -339,7 +339,11 @@ class Size:
         if not (_integral(self) and _integral(other)):
             return apply("mul", self, other)
         others = _terms_of(other)
-        if len(self._terms) * len(others) > _MOST_TERMS or _is_left_whole(self) or _is_left_whole(other):
+        if (
+            len(self._terms) * len(others) > _MOST_TERMS
+            or _has_unexpanded_product(self)
+            or _has_unexpanded_product(other)
+        ):
             return apply("mul", self, other)
         terms: dict[Any, tuple[Monomial, int]] = {}
         for left, p in self._terms.values():
@@ -419,7 +423,7 @@ class Size:
         >>> (n + 1) * (m - 2), (n + 1) * m
         ((n.shape[0] + 1) * (m.shape[0] - 2), n.shape[0] * m.shape[0] + m.shape[0])
         """
-        if (factors := two_sums(list(self.terms()))) is not None:
+        if (factors := factor_into_sums(list(self.terms()))) is not None:
             sums: list[Any] = [sum(_term(*term) for term in factor) for factor in factors]
             return " * ".join(f"({size.text(symbol_text)})" for size in sums)
         parts: list[str] = []
@@ -440,7 +444,7 @@ def _integral(value: Scalar) -> bool:
     return type(hint_of(value)) is int
 
 
-def _is_left_whole(value: Scalar) -> bool:
+def _has_unexpanded_product(value: Scalar) -> bool:
     """Return True if ``value`` is a size with an atom that is an unexpanded product.
 
     Multiplication by further factors would repeat it.

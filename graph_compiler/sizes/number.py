@@ -20,7 +20,7 @@ COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 Rule = Callable[..., Scalar]
 
 
-def computed(compute: Callable[..., Any], operands: tuple[Any, ...], decide: Decide) -> Any:
+def compute_guarded(compute: Callable[..., Any], operands: tuple[Any, ...], decide: Decide) -> Any:
     """Return ``compute(*operands)``.
 
     If that raises ``ArithmeticError`` or ``ValueError``, such as for a division by 0, call ``decide`` on
@@ -51,14 +51,14 @@ def rule(function: str) -> Rule:
     """
     known = _RULES.get(function)
     compute = _OPERATORS.get(function) or functools.partial(apply, function)
-    return known or (lambda *given: computed(compute, given[:-1], given[-1]))
+    return known or (lambda *given: compute_guarded(compute, given[:-1], given[-1]))
 
 
 def _quotient(dividend: Scalar, divisor: Scalar, decide: Decide) -> Scalar:
     compute = (
         operator.floordiv if _whole(dividend) and _whole(divisor) else functools.partial(apply, "floordiv")
     )
-    result: Scalar = computed(compute, (dividend, divisor), decide)
+    result: Scalar = compute_guarded(compute, (dividend, divisor), decide)
     return result
 
 
@@ -69,14 +69,14 @@ def _power(base: Scalar, exponent: Scalar, decide: Decide) -> Any:
     conditions on these. If the result may be complex or an error, both numbers are decided.
     """
     if _whole(base) and _whole(exponent) and _holds(apply("ge", exponent, 0), decide):
-        return computed(operator.pow, (base, exponent), decide)
+        return compute_guarded(operator.pow, (base, exponent), decide)
     if isinstance(exponent, Size) or not float(exponent).is_integer():
         is_open = _holds(apply("gt", base, 0), decide)
     else:
         is_open = exponent >= 0 or _holds(apply("ne", base, 0), decide)
     if not is_open:
-        return computed(operator.pow, tuple(_decided((base, exponent), decide)), decide)
-    return computed(functools.partial(apply, "pow"), (base, exponent), decide)
+        return compute_guarded(operator.pow, tuple(_decided((base, exponent), decide)), decide)
+    return compute_guarded(functools.partial(apply, "pow"), (base, exponent), decide)
 
 
 def _inverted(number: Scalar, decide: Decide) -> Any:
@@ -86,7 +86,7 @@ def _inverted(number: Scalar, decide: Decide) -> Any:
 
 def _rounded(function: str) -> Rule:
     return lambda number, decide: (
-        number if _whole(number) else computed(functools.partial(apply, function), (number,), decide)
+        number if _whole(number) else compute_guarded(functools.partial(apply, function), (number,), decide)
     )
 
 
@@ -126,7 +126,7 @@ class SymbolicNumber:
     Arithmetic extends the expression. Where Python needs the number itself (``range``, ``if``, an index, a
     string), it is *decided*: a guard requires the same number, or the same outcome of a comparison, in
     later calls. A subclass for a framework implements :meth:`decide`, which returns the current number of a
-    size and adds the guard, and :meth:`made`, which returns the symbolic number of an expression. It also
+    size and adds the guard, and :meth:`symbolic`, which returns the symbolic number of an expression. It also
     registers itself where the framework checks for numbers.
 
     >>> from graph_compiler.sizes import Symbol
@@ -136,7 +136,7 @@ class SymbolicNumber:
     ...     def decide(self, size):
     ...         print("assumed:", size, "is", size.hint)
     ...         return size.hint
-    ...     def made(self, expression):
+    ...     def symbolic(self, expression):
     ...         return Number(expression) if isinstance(expression, Size) else expression
     >>> n = Number(Size.of(Symbol("x", 0, hint=6)))
     >>> (2 * n + 1).expression, n - n, isinstance(n, int)
@@ -154,7 +154,7 @@ class SymbolicNumber:
     def decide(self, size: Size) -> Any:
         raise NotImplementedError
 
-    def made(self, expression: Scalar) -> Any:
+    def symbolic(self, expression: Scalar) -> Any:
         raise NotImplementedError
 
     def operand(self, item: Any) -> Any:
@@ -170,7 +170,7 @@ class SymbolicNumber:
         # Members of an ``IntEnum``, and the like, compute as plain integers.
         return int(item) if issubclass(cls, int) else None
 
-    def computed(self, expression: Scalar) -> Any:
+    def wrap_result(self, expression: Scalar) -> Any:
         """Return the object that the user's code receives for a result of arithmetic.
 
         An expression of more than 256 symbols and functions is decided first, because iterations such as
@@ -178,7 +178,7 @@ class SymbolicNumber:
         """
         if isinstance(expression, Size) and expression.weight > _HEAVIEST:
             expression = self.decide(expression)
-        return self.made(expression)
+        return self.symbolic(expression)
 
     def compared(self, function: str, other: Scalar) -> Any:
         condition = apply(function, self.expression, other)
@@ -284,7 +284,7 @@ def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
             return NotImplemented
         # Expressions are real, so a complex operand needs the number.
         own = self.number() if type(operand) is complex else self.expression
-        return self.computed(
+        return self.wrap_result(
             compute(operand, own, self.decide) if reflected else compute(own, operand, self.decide)
         )
 
@@ -293,7 +293,7 @@ def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
 
 def unary(function: str) -> Callable[[Any], Any]:
     compute = rule(function)
-    return lambda self: self.computed(compute(self.expression, self.decide))
+    return lambda self: self.wrap_result(compute(self.expression, self.decide))
 
 
 def _comparison(function: str) -> Callable[[Any, Any], Any]:

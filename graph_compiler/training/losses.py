@@ -23,7 +23,7 @@ from ..trees import iterate_structure, map_structure
 
 
 # A class, because each step enters two of these and a generator would be slower.
-class reporting_errors:
+class ReportErrors:
     """Context manager that turns exceptions of the user's code into ``CallMismatch``, with its arguments.
 
     Exceptions of this package pass unchanged.
@@ -34,7 +34,7 @@ class reporting_errors:
     target: if not None, only exceptions by which functions of the target reject arguments are converted.
 
     >>> import numpy as np
-    >>> with reporting_errors("the model Net", (np.zeros(3), None), ""):
+    >>> with ReportErrors("the model Net", (np.zeros(3), None), ""):
     ...     1 / 0
     Traceback (most recent call last):
     graph_compiler.errors.CallMismatch: the model Net fails with ZeroDivisionError: division by zero; ...
@@ -86,7 +86,7 @@ class LossFunction:
     place: its file and line, for messages.
     """
 
-    def __init__(self, function: Any, source: str, target: str) -> None:
+    def __init__(self, function: Any, source: str, backend: str) -> None:
         if isinstance(function, str) or not callable(function) or isinstance(function, type):
             raise InvalidOption(
                 f"loss= is {function!r}, and has to be a function of the outputs of the model and the "
@@ -96,11 +96,11 @@ class LossFunction:
         self.name = getattr(function, "__name__", type(function).__name__)
         written_in = framework_of(function)
         self._graph: Graph | None = function if isinstance(function, Graph) else None
-        if self._graph is None and written_in not in (None, target):
-            self._graph = transpile(function, source=written_in, to=target)
-        self._target = target
+        if self._graph is None and written_in not in (None, backend):
+            self._graph = transpile(function, source=written_in, to=backend)
+        self._backend = backend
         # Framework that the loss may be written in, if its code names none.
-        self._source = source if self._graph is None and written_in is None and source != target else None
+        self._source = source if self._graph is None and written_in is None and source != backend else None
         self.place = place_of(function)
 
     @property
@@ -108,20 +108,20 @@ class LossFunction:
         """Recorded variants of the loss; empty if it is called directly."""
         return () if self._graph is None else self._graph.variants
 
-    def arguments(self, outputs: Any, wanted: Any) -> tuple[Any, Any]:
-        """Return ``outputs`` and the target ``wanted`` in the order of the function's parameters."""
-        return (wanted, outputs) if self._is_reversed else (outputs, wanted)
+    def arguments(self, outputs: Any, target: Any) -> tuple[Any, Any]:
+        """Return ``outputs`` and ``target`` in the order of the function's parameters."""
+        return (target, outputs) if self._is_reversed else (outputs, target)
 
-    def record(self, outputs: Any, wanted: Any) -> None:
+    def record(self, outputs: Any, target: Any) -> None:
         """Record a loss of another framework for concrete arrays like these.
 
-        If recording fails, try again with int32 arrays of ``wanted`` as int64. If that fails, too, raise the
+        If recording fails, try again with int32 arrays of ``target`` as int64. If that fails, too, raise the
         exception of this package, or ``CallMismatch`` for any other exception.
         """
         assert self._graph is not None
-        why, wide = "the loss of a training step", map_structure(_to_int64, wanted)
+        why, wide = "the loss of a training step", map_structure(_to_int64, target)
         try:
-            self._graph.add_variant(self.arguments(outputs, wanted), {}, why)
+            self._graph.add_variant(self.arguments(outputs, target), {}, why)
         # A loss may raise anything for integers that it does not take.
         except Exception as problem:
             if is_fault(problem):
@@ -129,14 +129,14 @@ class LossFunction:
             with self._reporting_errors(*self.arguments(outputs, wide)):
                 self._graph.add_variant(self.arguments(outputs, wide), {}, why)
 
-    def __call__(self, outputs: Any, wanted: Any) -> tuple[Any, dict[str, Any]]:
+    def __call__(self, outputs: Any, target: Any) -> tuple[Any, dict[str, Any]]:
         """Return the loss and a dict of further metrics.
 
         Raise ``CallMismatch`` if the function fails, if the loss or a metric is not a number, or if a metric
         has a name that training uses. Raise ``GuardFailed`` if the function has to be recorded for these
         arrays first.
         """
-        given = self.arguments(outputs, wanted)
+        given = self.arguments(outputs, target)
         if self._graph is not None:
             return self._checked_result(self._recorded_result(self._graph, given))
         try:
@@ -146,12 +146,12 @@ class LossFunction:
             if self._source is None:
                 raise
             # The function may be written in the model's framework, so record it from there.
-            self._graph, self._source = transpile(self._function, source=self._source, to=self._target), None
+            self._graph, self._source = transpile(self._function, source=self._source, to=self._backend), None
             raise GuardFailed(f"the loss {self.name} is not recorded yet") from None
         return self._checked_result(found)
 
-    def _reporting_errors(self, *given: Any) -> reporting_errors:
-        return reporting_errors(f"the loss {self.name}", given, self.place)
+    def _reporting_errors(self, *given: Any) -> ReportErrors:
+        return ReportErrors(f"the loss {self.name}", given, self.place)
 
     def _recorded_result(self, graph: Graph, given: tuple[Any, Any]) -> Any:
         if not graph.variants:

@@ -16,7 +16,7 @@ from ..runtime import Graph
 from ..runtime.calling.binding import takes_container
 from ..runtime.calling.pure import in_mode
 from ..trees import Tree, flatten, likeness, unflatten
-from .losses import LossFunction, reporting_errors
+from .losses import LossFunction, ReportErrors
 from .optimizers import Rate
 
 # ---------------------------------------------------------------------------------------------------- batches
@@ -296,13 +296,13 @@ class TrainingPlan:
         with in_mode(self.graph, True):
             # Only variants of the training mode count.
             draws = any(variant.is_random for variant in self.graph.variants if variant.environment.holds())
-            with reporting_errors(
+            with ReportErrors(
                 f"the model {self.graph.name}",
                 (*args, *kwargs.values()),
                 "",
                 self.graph._pipeline.target.target,
             ):
-                return self.graph._purely(
+                return self.graph._functional(
                     parameters, args, kwargs, key if draws else None, places or None, compiled
                 )
 

@@ -19,7 +19,7 @@ from ..runtime import Graph
 from ..runtime.boundary import public
 from ..runtime.calling.pure import in_mode
 from ..runtime.frameworks import backend_of
-from ..runtime.kept_state import settle, state_of
+from ..runtime.kept_state import record_settled_values, state_of
 from .files import load, save
 from .losses import LossFunction
 from .optimizers import rate_of, resolve_optimizer
@@ -182,7 +182,7 @@ def _graph_of(model: Any, to: str | None, given: ExampleInputs) -> Graph:
         ):
             graph.add_variant(tuple(args or ()), dict(kwargs or {}), "training mode")
         if args is not None or kwargs is not None:
-            settle(graph, tuple(args or ()), kwargs or {})
+            record_settled_values(graph, tuple(args or ()), kwargs or {})
     return graph
 
 

@@ -11,7 +11,7 @@ from ..contracts.training import Arrays, StepState
 from ..errors import CallMismatch, GuardFailed, NotCompilable
 from ..runtime.boundary import public
 from ..runtime.calling.pure import in_mode
-from .losses import reporting_errors
+from .losses import ReportErrors
 from .optimizers import evaluate_rate
 from .plan import Batch, unflatten_batch
 from .state import TrainState
@@ -193,7 +193,7 @@ def _record(state: TrainState, taken: Batch) -> None:
             found = outputs()
         except GuardFailed:
             given = unflatten_batch(taken.tree, taken.unplaced)[:2]
-            with reporting_errors(f"the model {graph.name}", [*given[0], *given[1].values()], ""):
+            with ReportErrors(f"the model {graph.name}", [*given[0], *given[1].values()], ""):
                 graph.add_variant(*given, "a training step")
             if more := [name for name in graph.parameters if name not in parameters]:
                 raise NotCompilable(

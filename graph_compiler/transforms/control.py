@@ -16,7 +16,7 @@ from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..runtime.options import require_function
 from ..trees import Tree, flatten, in_order_of, iterate_structure, map_structure, same_structure, unflatten
-from .functions import FlattenedFunction, Function, describe_array, is_value, name_of, owner_of, where
+from .functions import FlattenedFunction, Function, describe_array, is_value, location_text, name_of, owner_of
 from .transformed import Transformed
 
 T = TypeVar("T")
@@ -241,7 +241,7 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
     if any(not getattr(item, "shape", ()) for item in rows):
         raise CallMismatch(
             f"scan of {name_of(f)}: xs has an array without axes; its rows are those of the first "
-            f"axis{where(f)}"
+            f"axis{location_text(f)}"
         )
     if length is not None:
         sizes.add(length)
@@ -250,7 +250,7 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
     if len(sizes) > 1:
         raise CallMismatch(
             f"scan of {name_of(f)}: the arrays of xs and length= have {sorted(sizes)} rows, and need one "
-            f"number{where(f)}"
+            f"number{location_text(f)}"
         )
     # TensorFlow may not know the size while it traces; then the error is that of the user's own ``int``.
     count: int = forward(int, sizes.pop())
@@ -261,7 +261,7 @@ class _ScanLoop:
     """Loop whose carry and rows are flattened to lists of arrays.
 
     f: the function of carry and row.
-    words: name of the loop, for messages.
+    label: name of the loop, for messages.
     length: number of iterations.
     segment: what ``_segment`` returned.
     named: the user's function, for messages.
@@ -277,7 +277,7 @@ class _ScanLoop:
     def __init__(
         self,
         f: Any,
-        words: str,
+        label: str,
         carry: Any,
         rows: list[Any],
         rows_tree: Tree,
@@ -285,9 +285,9 @@ class _ScanLoop:
         segment: int | None,
         named: Any = None,
     ) -> None:
-        self.f, self.words, self.length, self.segment = (
+        self.f, self.label, self.length, self.segment = (
             f,
-            f"{words} of {name_of(named or f)}",
+            f"{label} of {name_of(named or f)}",
             length,
             segment,
         )
@@ -308,8 +308,8 @@ class _ScanLoop:
     def run(self) -> tuple[Any, Any]:
         if not self.length:
             raise CallMismatch(
-                f"{self.words}: there is no step, so nobody knows the outputs; leave the loop "
-                f"out{where(self.named)}"
+                f"{self.label}: there is no step, so nobody knows the outputs; leave the loop "
+                f"out{location_text(self.named)}"
             )
         state, outputs = (
             self._in_segments()
@@ -329,21 +329,22 @@ class _ScanLoop:
         made = self.f(unflatten(self.tree, state), given)
         if not (isinstance(made, tuple) and len(made) == 2):
             raise CallMismatch(
-                f"{self.words}: a step gives (carry, output), not {type(made).__name__}{where(self.named)}"
+                f"{self.label}: a step gives (carry, output), not {type(made).__name__}"
+                f"{location_text(self.named)}"
             )
         leaves, tree = flatten(made[0], is_value)
         if not same_structure(self.tree, tree):
             raise CallMismatch(
-                f"{self.words}: a step gives the carry {tree!r}, and is given {self.tree!r}; what is carried "
-                f"keeps its structure, and integers of Python in it their value{where(self.named)}"
+                f"{self.label}: a step gives the carry {tree!r}, and is given {self.tree!r}; what is carried "
+                f"keeps its structure, and integers of Python in it their value{location_text(self.named)}"
             )
         new = list(map(self.derivatives.array, in_order_of(self.tree, tree, leaves)))
         for place, (array, old) in enumerate(zip(new, state)):
             if tuple(array.shape) != tuple(old.shape) or array.dtype != old.dtype:
                 raise CallMismatch(
-                    f"{self.words}: carried array {place} is {describe_array(array)} after a step, and "
+                    f"{self.label}: carried array {place} is {describe_array(array)} after a step, and "
                     f"{describe_array(old)} before; what is carried keeps its shape and dtype: convert the "
-                    f"result, or begin with another array{where(self.named)}"
+                    f"result, or begin with another array{location_text(self.named)}"
                 )
         outputs, self.outputs = flatten(made[1], is_value)
         return new, list(map(self.derivatives.array, outputs))

@@ -30,12 +30,12 @@ from .functions import (
     graph_of,
     is_inside,
     lazy_graph,
+    location_text,
     name_of,
     owner_of,
     position_of,
     resolve_function,
     target_of,
-    where,
 )
 from .transformed import DerivativeOptions, Transformed
 
@@ -90,9 +90,9 @@ class StrongZeroFunction(FunctionWrapper):
                 f"{self.__name__} is recorded for strong_zero=True inside of another transform, and holds "
                 f"arrays beside its arguments ({', '.join(held)}): a derivative would take them for "
                 "constants. Make them arguments, or take strong_zero=True in the outermost "
-                f"transform{where(self.function)}"
+                f"transform{location_text(self.function)}"
             )
-        return found if has_derivatives else replace(found, hand_back=converter_to(graph, framework))
+        return found if has_derivatives else replace(found, convert_result=converter_to(graph, framework))
 
     def _resolve_graph(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         graph: Any = graph_of(function)
@@ -262,10 +262,10 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool =
     @public
     def pulled(cotangent: Any) -> Any:
         arrays = pull(call.cotangents(cotangent, results))
-        return tuple(found.hand_back(call.unflatten_like_arguments(arrays)))
+        return tuple(found.convert_result(call.unflatten_like_arguments(arrays)))
 
-    result = found.hand_back(call.result(results, extras))
-    return (result, pulled, found.hand_back(call.aux(extras))) if has_aux else (result, pulled)
+    result = found.convert_result(call.result(results, extras))
+    return (result, pulled, found.convert_result(call.aux(extras))) if has_aux else (result, pulled)
 
 
 Finished = Callable[[DifferentiatedCall, Arrays, Arrays, Any], Any]
@@ -303,7 +303,7 @@ def _unit_cotangent(call: DifferentiatedCall, results: Arrays, extras: Arrays) -
         what, remedy = f"a {type(result).__name__}", "return the number alone, and the rest with has_aux=True"
     raise CallMismatch(
         f"{call.words} of {call.function.name}: the result has to be one real number, and is {what}; "
-        f"{remedy}{where(call.function.call)}"
+        f"{remedy}{location_text(call.function.call)}"
     )
 
 
@@ -351,7 +351,7 @@ def jvp(
     call = DifferentiatedCall(found, "jvp", args, {}, (range(len(args)), ()), has_aux)
     results, extras, out = call.jvp(call.tangents(tangents))
     given = call.result(results, extras), call.unflatten_like_result(out, extras)
-    return found.hand_back((*given, call.aux(extras)) if has_aux else given)
+    return found.convert_result((*given, call.aux(extras)) if has_aux else given)
 
 
 @public
@@ -382,9 +382,9 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
 
     @public
     def pushed(*tangents: Any) -> Any:
-        return found.hand_back(call.unflatten_like_result(push(call.tangents(tangents)), extras))
+        return found.convert_result(call.unflatten_like_result(push(call.tangents(tangents)), extras))
 
-    return found.hand_back(call.result(results, extras)), pushed
+    return found.convert_result(call.result(results, extras)), pushed
 
 
 @public
@@ -420,7 +420,7 @@ def _arguments(words: str, function: Any, **given: Any) -> Iterator[tuple[Any, .
         if not isinstance(items, (tuple, list)):
             raise CallMismatch(
                 f"{words} of {name_of(function)}: {option} are a tuple with one for each argument, "
-                f"({option[0]},) for one, and not a {type(items).__name__}{where(function)}"
+                f"({option[0]},) for one, and not a {type(items).__name__}{location_text(function)}"
             )
     return map(tuple, given.values())
 
@@ -542,7 +542,7 @@ def _jacobian_rule(
         if call.results_without_derivative():
             raise CallMismatch(
                 f"{words} of {function.name}: a result has no derivative, for it is no floating-point "
-                f"array{where(function.call)}"
+                f"array{location_text(function.call)}"
             )
         arguments = [call.unflatten_like_arguments(arrays, shape) for arrays, shape in zip(found, shapes)]
         jacobian = call.result([arrange(each, argnums, argnames) for each in arguments], [])
@@ -611,7 +611,9 @@ def _require_one_kind(call: DifferentiatedCall, results: Arrays) -> None:
         remedy += ", or take jacfwd" if call.words == "jacrev" else ""
     else:
         return
-    raise CallMismatch(f"{call.words} of {call.function.name}: {what}; {remedy}{where(call.function.call)}")
+    raise CallMismatch(
+        f"{call.words} of {call.function.name}: {what}; {remedy}{location_text(call.function.call)}"
+    )
 
 
 def _shapes(arrays: Arrays) -> Shapes:

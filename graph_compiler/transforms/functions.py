@@ -53,7 +53,7 @@ class Function:
     name: name of the function, for messages.
     untrained: names of parameters in the first argument of ``graph.functional`` that the original does not
         train.
-    hand_back(result): converts a result to what the caller gets.
+    convert_result(result): converts a result to what the caller gets.
     number(item): converts a Python number to what the source framework computes with.
     prepare(args, kwargs): records a graph for arguments in which numbers have become arrays.
     """
@@ -63,7 +63,7 @@ class Function:
     framework: str
     name: str
     untrained: frozenset[str] = frozenset()
-    hand_back: Callable[[Any], Any] = lambda result: result
+    convert_result: Callable[[Any], Any] = lambda result: result
     number: Callable[[Any], Any] = lambda item: item
     prepare: Callable[[tuple[Any, ...], dict[str, Any]], None] = lambda args, kwargs: None
 
@@ -196,13 +196,13 @@ def _recorded_for_derivatives(
     assert derivatives is not None
     record_first(written, args, kwargs)
     target, prepare = written._pipeline.target.name, functools.partial(record_first, written)
-    hand_back = converter_to(written, framework)
+    convert_result = converter_to(written, framework)
     return Function(
         written,
         derivatives,
         target,
         name_of(function),
-        hand_back=hand_back,
+        convert_result=convert_result,
         number=_number_conversion(written),
         prepare=prepare,
     )
@@ -291,7 +291,7 @@ def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: di
             raise CallMismatch(
                 f"{graph.name} is written for {framework}, and is given an array that a transform of "
                 f"{owner_of(item)} follows: a derivative would end there. Give the transforms around it "
-                f"arrays of {framework}{where(graph)}"
+                f"arrays of {framework}{location_text(graph)}"
             )
 
 
@@ -330,10 +330,12 @@ def name_of(function: Any) -> str:
     return graph.name if graph is not None else getattr(function, "__name__", type(function).__name__)
 
 
-def where(function: Any) -> str:
+def location_text(function: Any) -> str:
     """Return the file and line of ``function`` for an error message, or an empty string."""
     if isinstance(function, (FunctionWrapper, BoundRule)):
-        return where(function.function if isinstance(function, FunctionWrapper) else function.inner.call)
+        return location_text(
+            function.function if isinstance(function, FunctionWrapper) else function.inner.call
+        )
     graph = graph_of(function)
     return place_of(
         function if graph is None or not graph._pipeline.has_original else graph._pipeline.function
@@ -359,7 +361,7 @@ def differentiable_backends() -> list[BackendEntry]:
 
 
 @contextmanager
-def translating_refusals(words: str, function: Function) -> Iterator[None]:
+def missing_derivatives_reported(words: str, function: Function) -> Iterator[None]:
     """Turn the framework's exception for a missing derivative into ``GradientRefused``.
 
     The message names the transform and the function. If the function calls a graph of another framework, any
@@ -385,7 +387,7 @@ def translating_refusals(words: str, function: Function) -> Iterator[None]:
         reason, _, _ = str(problem).partition("\n")
         raise GradientRefused(
             f"{words} of {function.name}: its framework has no such derivative ({reason}). Take another one, "
-            f"or transform a graph of it that is written for another framework{where(function.call)}"
+            f"or transform a graph of it that is written for another framework{location_text(function.call)}"
         ) from problem
 
 
@@ -396,7 +398,7 @@ def _require_graphs_of(words: str, function: Function, problem: Exception) -> No
             f"{words} of {function.name}: its code or its arrays are of {own}, and it calls a graph that is "
             f"written for {others[0]}, where the derivative would end. Write what is around the graph in "
             f"{others[0]} and give it arrays of {others[0]}, or take the graph for {own}, "
-            f"graph.to({own!r}){where(function.call)}"
+            f"graph.to({own!r}){location_text(function.call)}"
         ) from problem
 
 
@@ -431,7 +433,7 @@ def native_arrays(function: Function, words: str, leaves: list[Any]) -> Arrays:
             found = f"{type(leaf).__module__.partition('.')[0]}.{type(leaf).__name__}"
             raise CallMismatch(
                 f"{words} of {function.name}: it gives {found}, which has no derivative in the framework "
-                f"that it is transformed in; compute in one framework{where(function.call)}"
+                f"that it is transformed in; compute in one framework{location_text(function.call)}"
             )
     return list(map(function.derivatives.array, leaves))
 
@@ -448,7 +450,7 @@ def is_value(item: Any) -> bool:
 Names = Sequence[str]
 
 # These differentiate with respect to all arguments, some of which may have no derivative.
-_OF_ALL = (
+_WITH_RESPECT_TO_ALL = (
     "jvp",
     "vjp",
     "linearize",
@@ -541,7 +543,7 @@ class DifferentiatedCall:
         given = ", ".join((f"{len(self._args)} by position", *map(repr, self._kwargs)))
         raise CallMismatch(
             f"{self.words} of {self.function.name}: there is no {what}; given are "
-            f"{given}{where(self.function.call)}"
+            f"{given}{location_text(self.function.call)}"
         )
 
     def _has_derivative(self, leaf: Any, path: Path) -> bool:
@@ -553,7 +555,7 @@ class DifferentiatedCall:
             raise InvalidOption(
                 f"{self.words} of {self.function.name}: say of which argument, argnums= or argnames="
             )
-        for place in self._places if not any(self._has) or self.words not in _OF_ALL else ():
+        for place in self._places if not any(self._has) or self.words not in _WITH_RESPECT_TO_ALL else ():
             argument = self._container_of(place)[place]
             found = [
                 self.function.derivatives.array(item)
@@ -568,7 +570,7 @@ class DifferentiatedCall:
                 raise CallMismatch(
                     f"{self.words} of {self.function.name}: argument {place!r} is {what}, which has no "
                     "derivative; pass floating-point numbers, or name another argument, "
-                    f"argnums={where(self.function.call)}"
+                    f"argnums={location_text(self.function.call)}"
                 )
 
     def unflatten_like_arguments(self, arrays: Sequence[Any], leading: Sequence[int] = ()) -> list[Any]:
@@ -637,7 +639,7 @@ class DifferentiatedCall:
         return results, extras, self._translating_refusals()(push)
 
     def _translating_refusals(self) -> Any:
-        return translating_refusals(self.words, self.function)
+        return missing_derivatives_reported(self.words, self.function)
 
     # ------------------------------------------------------------------------------ the function
     def __call__(self, arrays: Arrays) -> tuple[Arrays, Arrays]:
@@ -666,7 +668,7 @@ class DifferentiatedCall:
             if not (isinstance(result, tuple) and len(result) == 2):
                 raise CallMismatch(
                     f"{self.words} of {self.function.name}: with has_aux=True it has to return a pair "
-                    f"(result, aux), and returned {type(result).__name__}{where(self.function.call)}"
+                    f"(result, aux), and returned {type(result).__name__}{location_text(self.function.call)}"
                 )
             result, aux = result
         leaves, tree = flatten(result, is_value)
@@ -676,7 +678,7 @@ class DifferentiatedCall:
             what = ", ".join(map(describe_array, results)) or f"a {type(result).__name__}"
             raise CallMismatch(
                 f"{self.words} of {self.function.name}: its result is {what}, which has no derivative; "
-                f"return floating-point numbers{where(self.function.call)}"
+                f"return floating-point numbers{location_text(self.function.call)}"
             )
         extras, self._aux = flatten(aux, is_value)
         self._result = tree, has

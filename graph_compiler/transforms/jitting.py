@@ -19,9 +19,9 @@ from .functions import (
     differentiable_backends,
     framework_for,
     is_array,
+    location_text,
     name_of,
     resolve_function,
-    where,
 )
 
 
@@ -55,7 +55,7 @@ class Jitted(FunctionWrapper):
             raise NotCompilable(
                 f"jit of {name_of(self.function)}: {framework} has no compiler; write it for a framework "
                 f"that has one: graph_compiler.transpile(f, {targets}, "
-                f"return_backend_compiled_fn=True){where(self.function)}"
+                f"return_backend_compiled_fn=True){location_text(self.function)}"
             )
         if self.device is not None:
             place = functools.partial(map_structure, functools.partial(self._place, derivatives))

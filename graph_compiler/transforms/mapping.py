@@ -10,7 +10,15 @@ from ..contracts.parallelism import running_over
 from ..errors import CallMismatch, InvalidOption
 from ..runtime.boundary import public
 from ..trees import flatten, unflatten
-from .functions import Arguments, FlattenedFunction, Function, is_array, name_of, translating_refusals, where
+from .functions import (
+    Arguments,
+    FlattenedFunction,
+    Function,
+    is_array,
+    location_text,
+    missing_derivatives_reported,
+    name_of,
+)
 from .transformed import Transformed
 
 _RANDOMNESS = ("error", "different", "same")
@@ -97,19 +105,19 @@ def _slice(array: Any, axis: int | None) -> Any:
 def _mapped_result(
     found: Function, how: VmapSpec, flat: FlattenedFunction, arrays: Arrays, out_axes: Any
 ) -> Any:
-    with translating_refusals("vmap", found), running_over(how.axis_name, found.framework):
+    with missing_derivatives_reported("vmap", found), running_over(how.axis_name, found.framework):
         results = found.derivatives.vmap(flat, how)(arrays)
     axes: list[Any] = list(_axis_of_each(out_axes, flat.result(results), "out_axes"))
     if None in axes:
         raise InvalidOption(
             f"vmap of {found.name}: out_axes= is {out_axes!r}; every result has an axis for its "
-            f"slices{where(found.call)}"
+            f"slices{location_text(found.call)}"
         )
     for place, (array, axis) in enumerate(zip(results, axes)):
         if not -len(array.shape) <= axis < len(array.shape):
             raise CallMismatch(
                 f"vmap of {found.name}: out_axes= is {out_axes!r}, and result {place} has {len(array.shape)} "
-                f"axes with that of the slices{where(found.call)}"
+                f"axes with that of the slices{location_text(found.call)}"
             )
     return flat.result([found.derivatives.move_axis(array, 0, axis) for array, axis in zip(results, axes)])
 
@@ -167,6 +175,7 @@ def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size
     if others := {place: size for place, size in known.items() if size != wanted}:
         shapes = ", ".join(f"array {place} has {size}" for place, size in others.items())
         raise CallMismatch(
-            f"vmap of {found.name}: there are {wanted} slices, and {shapes} along its axis{where(found.call)}"
+            f"vmap of {found.name}: there are {wanted} slices, and {shapes} along its axis"
+            f"{location_text(found.call)}"
         )
     return None if wanted is None else int(wanted)

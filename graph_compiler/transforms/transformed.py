@@ -272,7 +272,7 @@ class Transformed(FunctionWrapper):
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         found = resolve_function(self.function, *self.inner(*args, **kwargs))
-        return found.hand_back(self.rule(found, args, kwargs))
+        return found.convert_result(self.rule(found, args, kwargs))
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         inner = resolve_function(self.function, *self.inner(*args, **kwargs))

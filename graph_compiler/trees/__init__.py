@@ -38,8 +38,8 @@ from .tree import containers as containers
 from .tree import count_leaves as count_leaves
 from .tree import entries_of as entries_of
 from .tree import flatten as flatten
-from .tree import has_arrays_alone as has_arrays_alone
 from .tree import in_order_of as in_order_of
+from .tree import is_plain_nest as is_plain_nest
 from .tree import items_of as items_of
 from .tree import iterate_structure as iterate_structure
 from .tree import leaf as leaf
@@ -49,9 +49,9 @@ from .tree import likeness as likeness
 from .tree import map_structure as map_structure
 from .tree import paths as paths
 from .tree import plain_classes as plain_classes
-from .tree import referred as referred
 from .tree import same_static as same_static
 from .tree import same_structure as same_structure
+from .tree import static_objects as static_objects
 from .tree import static_paths as static_paths
 from .tree import statics as statics
 from .tree import unfixed as unfixed

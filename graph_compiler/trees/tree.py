@@ -367,10 +367,10 @@ def leaves_of(tree: Tree) -> list[Leaf]:
     return [part for _, part in _parts(tree) if isinstance(part, Leaf)]
 
 
-def has_arrays_alone(tree: Tree) -> bool:
+def is_plain_nest(tree: Tree) -> bool:
     """Return True if the tree consists only of leaves in tuples, lists and dicts, not subclasses of these."""
     if isinstance(tree, Branch):
-        return tree.type in (tuple, list, dict) and all(map(has_arrays_alone, tree.children))
+        return tree.type in (tuple, list, dict) and all(map(is_plain_nest, tree.children))
     return isinstance(tree, Leaf)
 
 
@@ -383,7 +383,7 @@ def classes(tree: Tree) -> Iterator[type]:
     return (part.type for _, part in _parts(tree) if isinstance(part, Branch))
 
 
-def referred(tree: Tree) -> list[Any]:
+def static_objects(tree: Tree) -> list[Any]:
     return [*statics(tree), *dict.fromkeys(classes(tree))]
 
 

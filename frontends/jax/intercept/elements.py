@@ -25,7 +25,7 @@ from ....recording.code.ownership import skip_patch_frames
 from ....recording.patches import Patch, PatchSet, Session, note_call, patching, replace_call
 from ....recording.patches.host_math import Symbols
 from ....recording.patches.patch import Replacement
-from ....sizes import Size, Symbol, computed, expression_of, hint_of, is_symbolic
+from ....sizes import Size, Symbol, compute_guarded, expression_of, hint_of, is_symbolic
 from ...common.read_numbers import DTYPES, Reading
 from ..calls import record_as
 from ..equations import is_users
@@ -81,7 +81,7 @@ def _opened(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
 SYMBOLS = Symbols(
     is_symbolic,
     _opened,
-    lambda function, operands: symbolic(computed(function, operands, decided)),
+    lambda function, operands: symbolic(compute_guarded(function, operands, decided)),
     _number,
     _length,
 )

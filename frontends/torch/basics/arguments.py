@@ -17,7 +17,7 @@ import torch
 
 from ....errors import TracingError
 from ....registration import responds_to
-from ....trees import Tree, classes, has_arrays_alone, static_paths
+from ....trees import Tree, classes, is_plain_nest, static_paths
 from ...common import lifter as signatures
 from ..compat import OpOverloadPacket
 from ..sizes import NUMBERS, is_symbolic
@@ -224,7 +224,7 @@ def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tre
     Items of flattened containers count as arguments. The classes of these containers follow, by their
     ``__name__``, without builtin ones. Return an empty list if the arguments consist of arrays alone.
     """
-    if has_arrays_alone(tree):
+    if is_plain_nest(tree):
         return []
     positional = signatures.positional_names(_called(function), len(args))
     objects = [

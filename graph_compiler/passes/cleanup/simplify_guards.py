@@ -9,7 +9,7 @@ from typing import Any, Union
 
 from ...ir.graph import Graph, Guard
 from ...sizes import Compared, Scalar, Size, Symbol, apply, comparison, isolate, substitute
-from ...sizes.algebra import two_sums
+from ...sizes.algebra import factor_into_sums
 from ...sizes.bounds import ALL, MIRRORED, Range, range_of
 from ..driver import only_with
 
@@ -86,7 +86,7 @@ def _facing(row: Compared) -> Compared:
 def _condition(row: Compared) -> Any:
     """Return the comparison as a condition: of two factors with 0, or of sums with positive factors."""
     difference: Any = row.size - row.number
-    if two_sums(list(difference.terms())) is not None:
+    if factor_into_sums(list(difference.terms())) is not None:
         return apply(row.function, difference, 0)
     terms = [math.prod(map(Size.of, monomial), start=factor) for monomial, factor in row.size.terms()]
     factors = [factor for _, factor in row.size.terms()]

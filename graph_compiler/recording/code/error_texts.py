@@ -206,7 +206,9 @@ def _reports(function: Any) -> bool:
 
 def _raises(function: Any) -> bool:
     inner = getattr(function, "__wrapped__", function)
-    return f"{getattr(inner, '__module__', '')}.{getattr(inner, '__qualname__', '')}" in trait("reporting")
+    return f"{getattr(inner, '__module__', '')}.{getattr(inner, '__qualname__', '')}" in trait(
+        "message_functions"
+    )
 
 
 def in_check() -> bool:
@@ -229,7 +231,7 @@ def in_check() -> bool:
 
 
 def _passes_on(module: str) -> bool:
-    return module.startswith((f"{OWN}.", *trait("passing_on")))
+    return module.startswith((f"{OWN}.", *trait("skipped_modules")))
 
 
 def _only_raises(statement: Any) -> bool:

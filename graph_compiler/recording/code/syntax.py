@@ -164,14 +164,14 @@ def is_of_library(function: Any) -> bool:
     """Return True if ``function`` is of a package whose decorators treat all arguments alike.
 
     They do not distinguish positional and keyword arguments, but may look up arguments whose names, or
-    prefixes of names, are strings in their code. Packages register under the trait ``handing_on``.
+    prefixes of names, are strings in their code. Packages register under the trait ``forwarding_packages``.
     """
     module = (
         function.__globals__.get("__name__")
         if isinstance(function, FunctionType)
         else type(function).__module__
     )
-    return package_of(module) in trait("handing_on")
+    return package_of(module) in trait("forwarding_packages")
 
 
 def _texts(code: Any) -> Iterator[str]:

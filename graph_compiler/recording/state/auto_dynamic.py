@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from ...trees import Path, Tree, has_arrays_alone, static_paths
+from ...trees import Path, Tree, is_plain_nest, static_paths
 from ..reachability.containers import is_whole
 from ..reachability.references import NamespacePart
 from ..reachability.snapshot import ObjectSnapshot, TrackedContainer
@@ -59,7 +59,7 @@ class AutoDynamic:
         [(1, 'cache', 'length')]
         """
         # Calls of arrays alone are frequent and have nothing to note.
-        if has_arrays_alone(tree):
+        if is_plain_nest(tree):
             return frozenset()
         numbers = {
             path: value

@@ -34,7 +34,7 @@ def call_nested(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, A
     """
     pipeline = graph._pipeline.settled(args, kwargs)
     framework = active.framework
-    if framework is None or not _is_foreign(pipeline, framework, args, kwargs):
+    if framework is None or not _runs_as_written(pipeline, framework, args, kwargs):
         return pipeline.call_within(args, kwargs)
     result, state = _run(_graph_for(graph, pipeline, framework, args, kwargs), args, kwargs)
     if state:
@@ -46,7 +46,9 @@ def call_nested(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, A
     return result
 
 
-def _is_foreign(pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+def _runs_as_written(
+    pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> bool:
     """Return True if a nested call runs the graph as written for ``framework``, instead of the original.
 
     That is so if no argument is an array of the original's framework, and some array is not NumPy's or
@@ -127,7 +129,7 @@ def _purely(
             f"{target.name} needs a key for them: call its functional(parameters, ..., rng=key) there, with "
             "a key that is an argument of that function"
         )
-    return graph._purely(held if given is None else given, args, kwargs, None, in_place=False)
+    return graph._functional(held if given is None else given, args, kwargs, None, in_place=False)
 
 
 def _assume_parameters(graph: RecordedGraph, held: Mapping[str, Any]) -> None:
@@ -164,7 +166,7 @@ def run_any_traced(
         found = run_traced(variant, args, kwargs, weights, mode)
         if found is not None:
             return found
-    leave_graph(graph, tracer_of(graph))
+    force_graph_break(graph, tracer_of(graph))
     return None
 
 
@@ -173,7 +175,7 @@ def tracer_of(graph: RecordedGraph) -> Tracer | None:
     return None if target is None else target.target.tracer
 
 
-def leave_graph(graph: RecordedGraph, tracer: Any) -> None:
+def force_graph_break(graph: RecordedGraph, tracer: Any) -> None:
     """Force a graph break, so that the call runs uncompiled.
 
     The compiler raises instead if it permits no graph break.

@@ -245,7 +245,7 @@ def call_as_module(
     def run() -> tuple[Any, dict[str, Any]]:
         # Each key advances the module's generator, so one is made only if it may be used.
         draws = any(variant.is_random for variant in graph.variants if variant.environment.holds())
-        return graph._purely(held(), args, kwargs, key() if draws else None, in_place=True)
+        return graph._functional(held(), args, kwargs, key() if draws else None, in_place=True)
 
     with in_mode(graph, training):
         if is_traced and not any(variant.environment.holds() for variant in graph.variants):

@@ -400,7 +400,7 @@ def by_torch(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
     }
     given = [torch.from_numpy(array.numpy().copy()) for array in call]
     given = [array.requires_grad_() if array.is_floating_point() else array for array in given]
-    result, _ = graph._purely(leaves, tuple(given), {}, None)
+    result, _ = graph._functional(leaves, tuple(given), {}, None)
     total = total_of(result, lambda array, weights: (array.float() * torch.from_numpy(weights)).sum())
     if total.requires_grad:
         total.backward()
@@ -424,7 +424,7 @@ def by_jax(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
 
     def total(trained: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
         given = [inputs.get(str(place), array) for place, array in enumerate(plain)]
-        result, _ = graph._purely({**parameters, **trained}, tuple(given), {}, None)
+        result, _ = graph._functional({**parameters, **trained}, tuple(given), {}, None)
         return total_of(result, lambda array, weights: (array.astype("float32") * weights).sum())
 
     gradient = jax.grad(total, (0, 1))
@@ -440,7 +440,7 @@ def by_tensorflow(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
     inputs = {str(place): array for place, array in enumerate(call) if array.dtype.is_floating}
     with tf.GradientTape() as tape:
         tape.watch([trained, inputs])
-        result, _ = graph._purely({**parameters, **trained}, tuple(call), {}, None)
+        result, _ = graph._functional({**parameters, **trained}, tuple(call), {}, None)
         total = total_of(result, lambda array, weights: tf.reduce_sum(tf.cast(array, tf.float32) * weights))
     return {name: _dense(gradient) for name, gradient in tape.gradient(total, {**inputs, **trained}).items()}
 

@@ -21,7 +21,7 @@ from graph_compiler.recording import (
     facts_outside,
     refuse_escapes,
 )
-from graph_compiler.trees import call_of, flatten, plain_classes, referred
+from graph_compiler.trees import call_of, flatten, plain_classes, static_objects
 
 
 def is_array(item: Any) -> bool:
@@ -109,7 +109,7 @@ class Frontend(contracts.Frontend):
             Traced(build, build.input(name, ArraySpec(leaf.shape, leaf.dtype)))
             for name, leaf in zip(names, leaves)
         ]
-        reached = Reached((request.function, *referred(tree)))
+        reached = Reached((request.function, *static_objects(tree)))
         args, kwargs = call_of(tree, given)
         found, output_tree = flatten(request.function(*args, **kwargs), is_array)
         refuse_escapes(request.name, output_tree, tree, is_array)
