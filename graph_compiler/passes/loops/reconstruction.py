@@ -29,30 +29,30 @@ from .recorded_iterations import (
 
 def answers(places: ValueIndex, loop: RecordedLoop, peeled: int) -> list[Guard]:
     guards = []
-    for question in loop.comparisons:
-        is_apart = question.place < peeled
-        condition = in_its_step(loop, question) if is_apart else question.condition
-        if not always_holds(condition, numbers_in(places, question, {loop: peeled})):
+    for comparison in loop.comparisons:
+        is_apart = comparison.place < peeled
+        condition = in_its_step(loop, comparison) if is_apart else comparison.condition
+        if not always_holds(condition, numbers_in(places, comparison, {loop: peeled})):
             if not is_apart or not places.sources.issuperset(symbol.source for symbol in condition.symbols()):
                 raise IterationsDiffer
-            guards.append(Guard(condition, True, question.origin))
+            guards.append(Guard(condition, True, comparison.origin))
     return guards
 
 
-def in_its_step(loop: RecordedLoop, question: LoopComparison) -> Size:
-    number = loop.marks[question.place].index
+def in_its_step(loop: RecordedLoop, comparison: LoopComparison) -> Size:
+    number = loop.marks[comparison.place].index
     found: Size = (
-        question.condition
+        comparison.condition
         if number is None
-        else with_index(question.condition, number, loop.start + question.place * loop.step)
+        else with_index(comparison.condition, number, loop.start + comparison.place * loop.step)
     )
     return found
 
 
 def numbers_in(
-    places: ValueIndex, question: LoopComparison, left_out: dict[RecordedLoop, int]
+    places: ValueIndex, comparison: LoopComparison, left_out: dict[RecordedLoop, int]
 ) -> LoopIndices:
-    read = {symbol.source for symbol in question.condition.symbols()} & places.of_index.keys()
+    read = {symbol.source for symbol in comparison.condition.symbols()} & places.of_index.keys()
     loops = {places.of_index[number] for number in read}
     loops.update(outer for loop in list(loops) for outer in outer_loops(loop))
     found = [(index, loop) for index, loop in places.of_index.items() if loop in loops]
@@ -230,11 +230,11 @@ class _LoopFolder:
             condition = apply("eq", bound, hint_of(bound))
             assert isinstance(condition, Size)
             self.guards.append(Guard(condition, True, loop.origin))
-        for question in loop.comparisons:
-            if not always_holds(in_its_step(loop, question), numbers_in(self.places, question, {})):
-                read = {self.places.of_index.get(symbol.source) for symbol in question.condition.symbols()}
+        for comparison in loop.comparisons:
+            if not always_holds(in_its_step(loop, comparison), numbers_in(self.places, comparison, {})):
+                read = {self.places.of_index.get(symbol.source) for symbol in comparison.condition.symbols()}
                 self.unrolled.update(outer for outer in outer_loops(loop) if outer in read)
-                self.guards.append(Guard(question.condition, True, question.origin))
+                self.guards.append(Guard(comparison.condition, True, comparison.origin))
         for value, answer in loop.conditions:
             self.unrolled.update(outer for outer in outer_loops(loop) if self._is_of_step(value, outer))
             self.guards.append(Guard(value, answer, loop.origin))
