@@ -69,7 +69,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
 def with_traits(array: Any, facts: Mapping[str, Any]) -> Any:
     """Return ``array``, converted to a weakly typed array if ``facts["weak_type"]`` is true.
 
-    >>> with_facts(fresh((2,), "float32", (0.0, 1.0), seed=0), {"weak_type": True}).weak_type
+    >>> with_traits(fresh((2,), "float32", (0.0, 1.0), seed=0), {"weak_type": True}).weak_type
     True
     """
     return (

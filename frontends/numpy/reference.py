@@ -76,7 +76,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
 def with_traits(array: Array, facts: Mapping[str, Any]) -> Array:
     """Return ``array`` as column-major if ``facts["is_contiguous"]`` is False, and otherwise unchanged.
 
-    >>> with_facts(np.zeros((2, 3)), {"is_contiguous": False}).flags.c_contiguous
+    >>> with_traits(np.zeros((2, 3)), {"is_contiguous": False}).flags.c_contiguous
     False
     """
     return np.asfortranarray(array) if facts.get("is_contiguous") is False else array

@@ -52,7 +52,9 @@ def results_of(calls: Sequence[Call]) -> list[Any]:
         found: list[list[Any]] = []
         for call, (_, tree), leaves in zip(calls, given, arrays, strict=True):
             try:
-                result, state = call.graph._functional(call.graph.parameters, *unflatten(tree, leaves), rng=None)
+                result, state = call.graph._functional(
+                    call.graph.parameters, *unflatten(tree, leaves), rng=None
+                )
                 results, result_tree = flatten(result, lambda item: isinstance(item, jax.Array))
             except Exception:
                 results, result_tree, state = [], None, {}
