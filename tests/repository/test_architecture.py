@@ -402,7 +402,7 @@ BROAD_HANDLERS: dict[str, str] = {
     "graph_compiler/runtime/variant.py _traced": "raises everything again, or the target's errors in other words",
     "graph_compiler/runtime/verify.py _blame": "tells in VerificationFailed, which matters more, what it caught",
     "graph_compiler/training/fitting.py _read": "hands everything to the thread that asks, which raises it",
-    "graph_compiler/transforms/functions.py translating_refusals": "raises again, or GradientRefused by message",
+    "graph_compiler/transforms/functions.py missing_derivatives_reported": "raises again, or GradientRefused by message",
 }
 
 
