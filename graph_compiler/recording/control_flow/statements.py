@@ -148,12 +148,22 @@ class Statements:
         cells.write({**kept, **made})
 
     def choice(self, test: Any, then: Any, otherwise: Any) -> Any:
-        """Run ``then() if test else otherwise()``; record both if ``test`` is an array of the recording."""
+        """Run ``then() if test else otherwise()``; record both if ``test`` is an array of the recording.
+
+        If a ``raise`` or ``assert`` of the user ends a side, guard the value of ``test`` and run the selected
+        side.
+        """
         found = regions_of(test)
         if found is None:
             return then() if test else otherwise()
-        branch = BranchRecorder(found, _place(), "a side of this condition", (then, otherwise))
-        return branch.run(found.truth(test), lambda: {VALUE: then()}, lambda: {VALUE: otherwise()})[VALUE]
+        truth, branch = (
+            found.truth(test),
+            BranchRecorder(found, _place(), "a side of this condition", (then, otherwise)),
+        )
+        try:
+            return branch.run(truth, lambda: {VALUE: then()}, lambda: {VALUE: otherwise()})[VALUE]
+        except Raised:
+            return (then if found.decide(truth) else otherwise)()
 
     def and_(self, left: Any, right: Any) -> Any:
         if self._is_probing and (type(left) is SizeCondition or regions_of(left) is not None):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,28 @@ def test_an_exception_on_one_side_is_a_condition() -> None:
     for x in (-np.ones(2), np.full(2, 1000.0)):
         with pytest.raises(GuardFailed):
             graph(x)
+
+
+def refused(x: Any) -> Any:
+    raise ValueError("negative")
+
+
+SIDES_THAT_RAISE: dict[str, Callable[[Any], Any]] = {
+    "otherwise": lambda x: x * 2 if x.sum() > 0 else refused(x),
+    "then": lambda x: refused(x) if x.sum() < 0 else x * 2,
+    "or": lambda x: (x.sum() > 0 or refused(x), x * 2)[1],
+    "and": lambda x: (x.sum() < 0 and refused(x), x * 2)[1],
+}
+
+
+@pytest.mark.parametrize("name", SIDES_THAT_RAISE)
+def test_an_exception_on_one_side_of_an_expression_is_a_condition(name: str) -> None:
+    graph = graph_compiler.compile(
+        trace(SIDES_THAT_RAISE[name]), source="numpy", to="numpy", args=(np.ones(2),), on_miss="error"
+    )
+    np.testing.assert_allclose(graph(np.full(3, 4.0)), np.full(3, 8.0))
+    with pytest.raises(GuardFailed):
+        graph(-np.ones(2))
 
 
 def doubled(x: Any) -> Any:
