@@ -53,7 +53,7 @@ def default(member: F) -> F:
 
 
 def require(contract: type, item: Any, what: str) -> None:
-    """Raise ``InvalidRegistration`` if ``item`` lacks members of ``contract``.
+    """Raise ``InvalidRegistration`` if ``item`` is a class, or lacks members of ``contract``.
 
     The message names the item as ``what`` and lists each missing member with its purpose, which is the
     first paragraph of the member's docstring.
@@ -68,6 +68,10 @@ def require(contract: type, item: Any, what: str) -> None:
         name: What it is called.
     Members and defaults stand in graph_compiler.contracts, an example in docs/extending.md
     """
+    if isinstance(item, type):
+        raise InvalidRegistration(
+            f"{what} is the class {item.__name__}, and has to be an instance of it; write {item.__name__}()"
+        )
     if lacks := list(_missing(contract, item, "")):
         members = "\n    ".join(lacks)
         raise InvalidRegistration(

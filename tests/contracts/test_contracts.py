@@ -87,6 +87,13 @@ def test_what_is_no_function_is_told() -> None:
     assert "it is there, and cannot be called" in lacking(Target, Wrong())["from_bytes"]
 
 
+def test_a_class_instead_of_an_instance_is_refused() -> None:
+    with pytest.raises(
+        InvalidRegistration, match=r"mine is the class MyTarget, and has to be an instance.*MyTarget\(\)"
+    ):
+        require(Target, MyTarget, "mine")
+
+
 def test_a_frontend_that_loads_models_says_how() -> None:
     assert "pretrained" in lacking(LoadsModels, _module()) and "pretrained" not in lacking(
         Frontend, _module()
