@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import logging
 import threading
@@ -88,6 +89,8 @@ def over_dlpack(array: Any, is_copied: bool = False) -> Any:
     >>> import numpy as np
     >>> over_dlpack(np.arange(3, dtype="int32")).tolist()
     [0, 1, 2]
+    >>> over_dlpack(np.arange(3, dtype="int32"), is_copied=True).tolist()
+    [0, 1, 2]
     """
     # DLPack does not transfer a conjugation or sign that torch has only marked.
     plain = array.detach().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
@@ -97,7 +100,7 @@ def over_dlpack(array: Any, is_copied: bool = False) -> Any:
             return None
         # A clone is aligned.
         if is_copied or kind != _CPU and plain.data_ptr() % _ALIGNMENT:
-            plain = plain.clone()
+            plain = copy.copy(plain) if isinstance(plain, np.ndarray) else plain.clone()
         return jax.dlpack.from_dlpack(plain.contiguous() if hasattr(plain, "contiguous") else plain)
     # DLPack does not support all layouts and dtypes.
     except (

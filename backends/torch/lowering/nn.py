@@ -641,7 +641,7 @@ def _mode(method: str, rank: int, antialias: bool) -> str:
 
     Raise ``UnsupportedOperation`` for methods that torch does not have for this rank.
     """
-    if method.startswith("nearest") and 1 <= rank <= 3:
+    if method.startswith("nearest") and 1 <= rank <= 3 and not antialias:
         return method
     if method == "linear" and rank in ((2,) if antialias else _LINEAR):
         return _LINEAR[rank]

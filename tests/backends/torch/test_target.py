@@ -308,6 +308,8 @@ def test_rows_that_no_call_of_torch_needs(name: str) -> None:
 def test_what_torch_lacks_is_told() -> None:
     with pytest.raises(UnsupportedOperation, match="no cubic interpolation over 1 axes"):
         lowered(lambda b, x: b.interpolate(x, size=(4,), method="cubic"), (X,))
+    with pytest.raises(UnsupportedOperation, match="no nearest interpolation over 1 axes with antialias"):
+        lowered(lambda b, x: b.interpolate(x, size=(4,), method="nearest", antialias=True), (X,))
 
 
 # --------------------------------------------------------------------------------------- writes and gradients
