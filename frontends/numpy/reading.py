@@ -194,9 +194,8 @@ def _has_float_power(capture: CallCapture, base: Any, exponent: Any) -> bool:
     The guard is that the base is positive, or not 0 if the exponent is a constant whole number. Return
     False otherwise: a negative base may have a complex power, and a base of 0 may raise.
     """
-    numbers = [item for item in (base, exponent) if is_traced(item) and item._value in capture.read]
     if not any(isinstance(item, float) for item in (base, exponent)) or any(
-        isinstance(item, complex) for item in numbers
+        isinstance(item, complex) for item in (base, exponent)
     ):
         return False
     if not (is_traced(base) and base._value in capture.read):

@@ -136,7 +136,12 @@ class _NumpyLifter(Lifter):
         ``divmod``, even with ``out``.
         """
         out = node.params.get("out")
-        if not isinstance(out, Value) or not isinstance(result, Value):
+        if not isinstance(result, Value):
+            raise UnsupportedOperation(
+                "where= has no translation for a function of several outputs; call it without where= and "
+                "select the elements with np.where"
+            )
+        if not isinstance(out, Value):
             raise UnsupportedOperation(
                 "with where= and without out=, elements are whatever the memory holds; pass out="
             )

@@ -60,6 +60,7 @@ KNOWN: dict[str, Callable[[Any], Any]] = {
     "json": lambda x: len(json.dumps(10 ** int(np.argmax(x)))) * x,
     "a class of numpy": lambda x: np.float32(int(np.argmax(x))) * x,
     "a method of int": lambda x: int(np.argmax(x)).bit_length() * x,
+    "a complex power": lambda x: (x.max().item() ** 2j).real * x,
     "a power": lambda x: 2 ** int(np.argmax(x)) * x,
 }
 

@@ -808,6 +808,11 @@ UNWRITABLE: list[tuple[str, Callable[..., Any], str]] = [
     ("polymul of a leading 0", lambda x: np.polymul(x[0] * [0, 1, 1, 1], x[1]), "begin with 0"),
     ("poly of a matrix", lambda x: np.poly(x[:3, :3]), "depends on the elements"),
     ("where without out", lambda x: np.sqrt(x, where=x > 0), "pass out="),
+    (
+        "where of two",
+        lambda x: np.divmod(x, 2, where=x > 0),
+        "without where= and select the elements with np",
+    ),
     ("eig", lambda x: np.linalg.eig(x[:3, :3] + x[:3, :3].T), "eigh"),
     ("order", lambda x: x.ravel(order="K"), "order='K'"),
     ("as_strided of a transposed array", lambda x: as_strided(x.T, (3,), (8,)), "not contiguous"),
