@@ -22,11 +22,10 @@ _BY_SINGULAR_VALUES = (2, -2)
 
 
 def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
-    """Compute the condition number of ``x``: its norm of ``order`` times that of its inverse.
+    """Compute the condition numbers of the matrices ``x`` in the norm of ``order``.
 
-    For ``order`` 2 and -2 the result of ``cond`` is returned. For other orders it is infinity instead of
-    NaN and for matrices without an inverse. With ``keeps_nan``, for all orders, a matrix that contains
-    NaN has NaN, and infinity replaces any other NaN.
+    For an ``order`` other than 2 and -2, the result is infinity instead of NaN and for singular matrices.
+    With ``keeps_nan``, for any order, infinity replaces NaN except for matrices that contain NaN.
     """
     has_nan = b.any(b.isnan(x), axis=(-2, -1))
     if order in _BY_SINGULAR_VALUES:
@@ -102,7 +101,7 @@ LINEAR_ALGEBRA: Conditions = {
 
 
 def expect_elements(b: RaisingBuilder, made: Iterable[Node], conditions: Conditions) -> None:
-    """Guard that the operations ``made`` of one call satisfy their ``conditions``, at all elements.
+    """Guard that the operations ``made`` of one call satisfy their ``conditions`` at all elements.
 
     Operations without an entry, or whose condition is None, get no guard.
     """

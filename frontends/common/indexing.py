@@ -53,9 +53,8 @@ def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
 def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any) -> tuple[Any, Any, Any]:
     """Return the ``getitem`` key item for ``start:stop:step`` on an axis of ``size``, with clamped bounds.
 
-    Bounds at the ends of the axis are None. The signs of symbolic bounds are guarded. A bound that was in
-    range while recording is guarded to stay there; any other is clamped by ``max`` or ``min``. ``step``
-    must be positive or None.
+    A start of 0 and a stop of ``size`` become None. Guards may be added on symbolic bounds and sizes.
+    ``step`` must be positive or None.
     """
     first, last = _clamped(b, start, size, 0), _clamped(b, stop, size, size)
     # A slice whose stop is before its start is empty.
@@ -260,8 +259,8 @@ def _of_vectors(node: Node) -> Picked:
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
     """Assume that the index arrays which the operations ``made`` of the call ``key`` read are in bounds.
 
-    Only inputs of the graph, and copies of them by :func:`_as_given`, get an assumption. It allows negative
-    indices if the call does.
+    An index array that :func:`_as_given` does not trace to an input of the graph gets no assumption. Negative
+    indices are allowed if the call allows them.
     """
     for node in made:
         picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
@@ -274,7 +273,7 @@ def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
 
 
 def _as_given(b: RaisingBuilder, value: Any, key: str) -> Value | None:
-    """Return the integer input that ``value`` is a reshaped, broadcast or widened copy of, or None.
+    """Return the integer input of the graph that ``value`` rearranges, broadcasts or widens, or None.
 
     For calls ``key`` that take index vectors, ``value`` may also be a part of the input.
     """
@@ -437,9 +436,10 @@ def _width(b: RaisingBuilder, item: Any) -> int:
 
 
 def _static(item: Any) -> np.ndarray[Any, Any]:
-    """Convert a list to a NumPy array; return an empty object array if it contains values or sizes.
+    """Convert a list, tuple or array to a NumPy array.
 
-    An empty list becomes int64, as indices are.
+    Return an empty object array if ``item`` contains values or sizes. An empty array that is not bool becomes
+    int64.
     """
     if any(isinstance(part, (Value, Size)) for part in _flat(item)):
         return np.empty(0, dtype=object)
@@ -506,10 +506,6 @@ def _arrays(b: RaisingBuilder, item: Any, shape: tuple[Any, ...]) -> list[tuple[
 
 # ---------------------------------------------------------------------------------------------- reading
 def read_index(b: RaisingBuilder, x: Value, index: Any) -> Value:
-    """Emit ``x[index]``.
-
-    ``b.recorded``, if set, has the number of elements that a mask selected while recording.
-    """
     x, _, index = with_positive_steps(b, x, index)
     selection = select(b, x, index)
     hints = b.recorded[0].hints if b.recorded else ()
@@ -519,8 +515,7 @@ def read_index(b: RaisingBuilder, x: Value, index: Any) -> Value:
 def read_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, ...] = ()) -> Value:
     """Index ``x`` by ``arrays``, pairs of an axis and an index array or mask.
 
-    ``hints`` is the recorded shape of the result, which has the sizes that masks determine. Without it,
-    they are unknown.
+    ``hints`` is the recorded shape of the result, or ``()`` if it is unknown.
     """
     scalars, arrays = _parted(arrays)
     x = _at_scalars(b, x, scalars)
@@ -589,8 +584,7 @@ def _place_of_indices(arrays: Arrays) -> int:
 def _hints_of_written(x: Value, arrays: Arrays, value: Any) -> tuple[int, ...]:
     """Return the recorded shape of ``value`` with the rank of the selection that it is written to.
 
-    Missing leading axes become 1, and surplus ones are removed. Axes along which ``value`` broadcasts are 1,
-    too, whatever the size of the selection.
+    Missing leading axes become 1, and surplus ones are removed.
     """
     taken = sum(array.ndim if array.dtype == "bool" else 1 for _, array in arrays)
     rank = x.ndim - taken + max(1 if array.dtype == "bool" else array.ndim for _, array in arrays)
@@ -651,8 +645,7 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
 def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, reduce: str | None) -> Value:
     """Return ``x`` with ``value`` written where ``mask`` is true. The axes of the mask begin at ``axis``.
 
-    With ``reduce``, ``value`` is combined with the old elements by that reduction. If ``value``
-    broadcasts, no array of data-dependent size is made.
+    With ``reduce``, ``value`` is combined with the old elements by that reduction.
     """
     behind = x.ndim - axis - mask.ndim
     aligned = b.reshape(mask, shape=(*mask.shape, *(1,) * behind))

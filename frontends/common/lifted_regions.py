@@ -76,7 +76,7 @@ def _comparison(condition: Any) -> Apply | None:
 
 
 def _is_sum(item: Any, value: Value) -> bool:
-    """Return True if ``value`` occurs in ``item`` only as a linear term, or not at all."""
+    """Return True if ``value`` occurs in ``item`` at most as a linear term of an integer sum."""
     if not isinstance(item, Size):
         return True
     if item.type is not int:
@@ -178,11 +178,7 @@ class LiftedDerivative:
         )
 
     def _with_rule(self, problems: int) -> tuple[Value, ...] | None:
-        """Return the results of the canonical node, or None if a region cannot be lifted.
-
-        Inputs of the rule other than the operands get the specs that the function and the forward function
-        return.
-        """
+        """Return the results of the canonical node, or None if there are more than ``problems`` problems."""
         lifter, node = self.lifter, self.node
         *functions, rule = node.regions
         bodies = [self._body(region, self.operands) for region in functions]
@@ -231,10 +227,7 @@ class LiftedDerivative:
             self.lifter.regions.guard_same_sizes(new, old)
 
     def _needed(self, bodies: Sequence[Body]) -> list[int]:
-        """Return the indices of the operands that are differentiated or that a body reads.
-
-        Recorded regions take other operands only for their sizes, which the enclosing scope has.
-        """
+        """Return the indices of the operands that are differentiated or that a body reads."""
         read = [(list(body.outputs), [(node.inputs, node.params) for node in body.nodes]) for body in bodies]
         used, count = set(values_in(read)), len(self.operands)
         return [
@@ -274,8 +267,8 @@ class LiftedRegions:
     def _called(self, node: Node) -> tuple[Value, ...] | None:
         """Lift a ``call`` node, or return None if its function cannot be lifted.
 
-        Calls with the same operand specs, numbers and sizes share one lifted region. If the function draws
-        random numbers, the first operand is the number of the call, from which its keys derive.
+        If the function draws random numbers, the first operand is the number of the call, from which its keys
+        derive.
         """
         lifter, region = self.lifter, node.regions[0]
         operands = [lifter.read(item) for item in node.inputs]
@@ -352,10 +345,7 @@ class LiftedRegions:
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
-        """Create the inputs of the canonical region: like the operands, but sequences lose their first axis.
-
-        The elements that an ``associative_scan`` combines have a length of their own.
-        """
+        """Create the inputs of the canonical ``region`` for ``operands``."""
         # A function has the same inputs wherever it is called.
         if node.op == "call":
             return [Value(old.name, new.spec) for old, new in zip(region.block.inputs, operands)]
@@ -452,10 +442,9 @@ class LiftedRegions:
         )
 
     def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
-        """Move guards from index ``since`` on out of a loop if they compare sums that contain its index.
+        """Replace guards from index ``since`` on that compare sums of loop indices by guards on the ends.
 
-        Such a guard is replaced by its strictest case, at the first or the last iteration, which has only
-        sizes of the enclosing scope. A guard that always holds is removed.
+        A replacement that always holds is left out. See :func:`at_ends`.
         """
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []

@@ -186,7 +186,7 @@ class Lifter:
     stamp: the count in ``written`` at which the value of an array in ``current_values`` was derived.
     made: canonical nodes of the current call.
     lifted: canonical value of each recorded value right after its call.
-    loop_indices: loop indices of the loops lifted so far, also of those being lifted.
+    loop_indices: elements of an ``arange`` over which a ``scan`` that was lifted iterates.
     problems: a message for each call that cannot be translated.
     """
 
@@ -234,8 +234,7 @@ class Lifter:
     def run(self) -> Graph:
         """Lift the recorded graph and return the canonical graph.
 
-        Raise :class:`UnsupportedOperation` if only the source framework can run the graph, or if calls
-        cannot be translated. The error lists all of these calls.
+        Raise :class:`UnsupportedOperation` if the graph, or a call in it, cannot be translated.
         """
         graph, b = self.recorded, self.b
         if reason := graph.demands.source_only:
@@ -294,11 +293,7 @@ class Lifter:
             self._effect(value)
 
     def _assume_guards(self) -> None:
-        """Add the guards of the recorded graph, with the sizes and values of the canonical graph.
-
-        Guards that always hold are left out, and so are guards on sizes that were added before. A guard on
-        elements gets a tolerance for rounding.
-        """
+        """Translate the guards of the recorded graph and add those that the canonical graph does not have."""
         graph, result = self.recorded, self.result
         assumed: set[Any] = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
         for guard in graph.guards:
@@ -328,11 +323,7 @@ class Lifter:
         return condition
 
     def _effect(self, value: Value) -> None:
-        """Add the effects that copy ``value``, which was written to, back to the user's arrays.
-
-        These are arguments, arrays in the state, buffers and constants. An array that the graph made has
-        no effect, nor has an array in the state if the graph returns it, or a buffer that is rebound.
-        """
+        """Add the effects that copy ``value``, which was written to, back to the user's arrays."""
         graph = self.recorded
         if value in graph.inputs_of_call:
             self.result.effects.append(Effect("argument", graph.inputs.index(value), self.read(value)))
@@ -519,7 +510,7 @@ class Lifter:
         If the row needs the number of an argument that is a size, such as an axis or an order, the size
         is guarded to equal its recorded number, and the row is called again with the number.
 
-        Raise :class:`UnsupportedOperation` if the call reads the storage of a view by strides.
+        Raise :class:`UnsupportedOperation` if the call depends on how the memory of an array is laid out.
         """
         if node.record is not None and node.record.strided:
             raise UnsupportedOperation(

@@ -101,10 +101,9 @@ def expect_result(b: Any, result: Any, numbers: tuple[Any, ...]) -> None:
 
 
 def compute_math(b: Any, name: str, numbers: tuple[Any, ...]) -> Any:
-    """Compute the function ``name`` of :data:`COMPUTE` as a float64 array.
+    """Compute the function ``name`` of :data:`COMPUTE`, with guards against exceptions that Python may raise.
 
-    Guards exclude arguments for which Python raises an exception. Python numbers in ``numbers`` become
-    float64 arrays.
+    Python numbers in ``numbers`` become float64 arrays.
     """
     arrays = tuple(number if isinstance(number, Value) else b.array(number, "float64") for number in numbers)
     if name in _REFUSED:
@@ -136,10 +135,7 @@ def holds_numbers(held: Any, is_whole: bool) -> bool:
 
 
 def with_numbers(tree: Tree, places: Container[Path], path: Path = ()) -> Tree:
-    """Return ``tree`` with the static ints and floats at the paths ``places`` replaced by typed leaves.
-
-    Other objects at these paths stay static.
-    """
+    """Return ``tree`` with the static ints and floats at the paths ``places`` replaced by typed leaves."""
     if isinstance(tree, Static) and type(tree.value) in DTYPES and path in places:
         return TypedLeaf(type(tree.value))
     if isinstance(tree, Branch):
@@ -237,11 +233,10 @@ def is_read(item: Any) -> bool:
 
 
 def number_of(b: Any, size: Size) -> Value:
-    """Emit ``size`` as a 0-d array of int64, float64 or bool.
+    """Emit ``size`` as a 0-d array of int64, float64 or bool, with guards on its operands where needed.
 
-    Guards exclude what Python refuses, such as a division by 0, and keep products of more than two
-    factors, integer powers and rounded floats below :data:`LARGE`. Raise :class:`UnsupportedOperation` if
-    the recorded product or power is not below it.
+    Raise :class:`UnsupportedOperation` if the recorded value of an integer power, or of a product of more
+    than two factors, is at least :data:`LARGE` in absolute value.
     """
     total: Any = None
     for monomial, coefficient in size.terms():
@@ -346,8 +341,7 @@ def _applied(b: Any, atom: Apply) -> Any:
 def _expect_small(b: Any, estimate: Value, hint: int) -> None:
     """Guard that ``estimate`` is below :data:`LARGE` in absolute value.
 
-    Raise :class:`UnsupportedOperation` if ``hint``, its recorded value, is not. The function is then
-    recorded again with constant numbers.
+    Raise :class:`UnsupportedOperation` if ``hint``, its recorded value, is not.
     """
     if abs(hint) >= LARGE:
         raise UnsupportedOperation(
@@ -357,7 +351,7 @@ def _expect_small(b: Any, estimate: Value, hint: int) -> None:
 
 
 def _as_recorded(b: Any, atom: Apply) -> Any:
-    """Return the recorded value of an expression that no operation computes, with guards on its operands."""
+    """Return the recorded value of ``atom``, with guards that the symbols in it are as recorded."""
     for symbol in Size.of(atom).symbols():
         if symbol.kind == "number":
             b.graph.guards.append(Guard(symbol.source, symbol.hint, b.origin, rounding_of(b, symbol.source)))

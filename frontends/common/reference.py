@@ -16,11 +16,10 @@ Range = tuple[float, float]
 
 
 def random_array(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np.ndarray[Any, Any]:
-    """Return a random array of ``shape`` for ``dtype``, with elements in the range ``seen``.
+    """Return a random array of ``shape`` for ``dtype``.
 
-    Floats are drawn from [0.5, 1.5) if the lower bound is positive, else from [-2, 2), if the bounds are
-    equal or one is 1e30 or more in absolute value. Bools and complex numbers ignore ``seen``. All floats
-    are float64, all complex numbers complex128, and all integers int64.
+    Elements lie between the bounds ``seen`` if they are integers, or floats whose bounds differ and are
+    smaller than 1e30 in absolute value. Floats are float64, complex numbers complex128, and integers int64.
 
     >>> random_array((2,), "int32", (3.0, 3.0), seed=0)
     array([3, 3])
@@ -48,11 +47,10 @@ def with_intermediates(
     is_array: Callable[[Node], bool] = lambda node: True,
     **changed: Any,
 ) -> tuple[Graph, list[Value]]:
-    """Return ``graph`` without guards, but with all results as its outputs, and the list of these results.
+    """Return ``graph`` without guards but with its nodes' results as outputs, and the list of these results.
 
-    Results of nodes for which ``is_array`` returns False are left out. If arrays can be written to,
-    ``copy`` is the name of a call that copies each result right after its node; the outputs are then the
-    copies. ``changed`` replaces other fields of the graph.
+    ``is_array`` selects the nodes. If ``copy``, the name of a call, is given, each result is copied by that
+    call right after its node, and the outputs are the copies. ``changed`` replaces other fields of the graph.
     """
     nodes: list[Node] = []
     made: list[Value] = []

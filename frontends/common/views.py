@@ -95,7 +95,7 @@ def _whole(b: RaisingBuilder, value: Any, base: Value) -> Value:
 def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]] | None:
     """Return the nodes from ``view`` back to ``base``, each with the index of the viewed output.
 
-    Return None if one of the nodes has no inverse.
+    Return None if one of them has no inverse, or if no node made ``view`` from ``base``.
     """
     steps = []
     while view is not base:
@@ -265,7 +265,7 @@ class StoredViews(Generic[Array]):
     def lies_still(self, array: Array, owner: Array, view_now: Reader, owner_now: Reader) -> EnvironmentGuard:
         """Return a guard that ``view_now()`` is in ``owner_now()`` at the position of ``array`` in ``owner``.
 
-        Both objects must have the class of ``owner``.
+        Both objects must be instances of the class of ``owner``.
         """
         still = partial(self._still, type(owner), view_now, owner_now, self.geometry_of(array, owner))
         return EnvironmentGuard(

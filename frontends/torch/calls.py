@@ -54,10 +54,9 @@ _COLLECTIVES = {
 
 
 class TorchCalls(RecordedCalls):
-    """Dialect of recorded torch graphs: writes each node as the torch call that it was recorded from.
+    """Dialect of recorded torch graphs.
 
-    Calls of tensor methods are written as operators and indices where Python has them, and collectives as
-    functions of ``graph_compiler.parallel``.
+    Nodes are written as torch calls, operators, indices, and functions of ``graph_compiler.parallel``.
     """
 
     prelude = ("run_again",)
@@ -100,10 +99,6 @@ class TorchCalls(RecordedCalls):
         return "torch.no_grad()" if node.no_grad else ""
 
     def spell(self, item: Any) -> str | None:
-        """Return source text for a dtype, layout, memory format, device or NumPy scalar, else None.
-
-        A NumPy scalar is written as the Python number.
-        """
         if isinstance(item, (torch.dtype, torch.layout, torch.memory_format)):
             return repr(item)
         if isinstance(item, torch.device):

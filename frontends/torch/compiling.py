@@ -103,13 +103,11 @@ def differs_outside(
     kwargs: dict[str, Any],
     seen: RunResults,
 ) -> bool:
-    """Run the function again with ``is_compiling()`` False, and return True if its result differs.
+    """Run the function again with ``is_compiling()`` False, and return True if tensors in its result differ.
 
-    Compare with ``seen`` the number, shapes and dtypes of the tensors in the result, integers and booleans
-    exactly, and other elements up to a tolerance. Return True as well if the user's code raises, and False
-    without a run if the graph is not pure (it has effects or state, writes to an input or draws random
-    numbers). Calls whose results ``seen`` has stored are not computed again. Restore ``state``, buffers and
-    torch's random state on the CPU after the run.
+    Floating-point and complex elements are compared up to a tolerance. Return True as well if the user's code
+    raises, and False without a run if the graph is not pure (it has effects or state, writes to an input or
+    draws random numbers).
     """
     if not _is_pure(graph):
         return False

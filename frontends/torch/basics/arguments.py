@@ -32,8 +32,9 @@ def without_defaults(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Drop keyword arguments, and trailing positional ones, that equal the defaults of the function ``name``.
 
-    Only None, booleans, numbers, strings and sequences of these are dropped, and only if their classes are
-    equal, too. Methods of ``torch.Tensor``, and functions whose defaults are unknown, get all arguments.
+    Arguments other than None, bools, ints, floats, strings, and lists and tuples of these are not dropped,
+    nor are numbers of another type than the default. Methods of ``torch.Tensor``, and functions whose
+    defaults are unknown, get all arguments.
 
     >>> without_defaults("torch.nn.functional.linear", (1.5, 2.5, None), {})
     ((1.5, 2.5), {})
@@ -222,7 +223,7 @@ def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tre
     """Return (name, object) of each static argument that is callable or has a ``__dict__``.
 
     Items of flattened containers count as arguments. The classes of these containers follow, by their
-    ``__name__``, without builtin ones. Return an empty list if the arguments consist of arrays alone.
+    ``__name__``, without builtin ones.
     """
     if is_plain_nest(tree):
         return []

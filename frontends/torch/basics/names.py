@@ -32,10 +32,10 @@ _names: dict[Any, str] = {}
 
 
 def name_of(function: Any) -> str:
-    """Return the dotted public name of a callable that a ``TorchFunctionMode`` was given.
+    """Return a dotted name of a callable that a ``TorchFunctionMode`` was given.
 
-    A kernel is named ``torch.ops.<namespace>.<name>``. Another callable without a public name gets its
-    module and ``__name__``, which may not resolve.
+    This is its public name if it has one, and ``torch.ops`` with the qualified name for a kernel. Other names
+    may not resolve.
     """
     name = _names.get(function)
     if name is None:
@@ -229,7 +229,7 @@ def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _updates_statistic(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if the call updates ``tensor``, a running statistic, without incrementing its version."""
+    """Return True if ``tensor`` is a running statistic that the call updates."""
     if key == "_native_batch_norm_legit" and len(args) + len(kwargs) < 8:
         return False
     order = statistics_order(key, args, kwargs)

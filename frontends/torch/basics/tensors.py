@@ -124,8 +124,6 @@ def _promote_all(examples: list[Any]) -> torch.dtype:
     """Return the dtype that torch promotes several operands to.
 
     The operands of each category (arrays with axes, 0-d arrays, numbers) are promoted among themselves first.
-    A later category then changes the dtype only if it is of a higher kind (boolean, integer, floating-point,
-    complex).
     """
     groups: dict[int, Any] = {}
     for example in examples:

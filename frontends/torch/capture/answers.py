@@ -86,6 +86,8 @@ def introduces_int64(
     if not any(exceeds_int32(tensor) for tensor in filled if not tensor._is_view()):
         return False
     others = [item for item in operands if all(item is not one for one in filled)]
+    # The cast of an infinity or NaN to an integer depends on the framework, and models mask the result (T5
+    # casts ``log(0)``).
     return not any(_has_nonfinite(item) or exceeds_int32(item) for item in others)
 
 
@@ -196,11 +198,7 @@ def _read(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _integer(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``int(tensor)`` and ``tensor.__index__``, for which Python accepts no symbol.
-
-    A number that was computed from sizes gets a guard on these sizes, any other one a guard on the
-    element.
-    """
+    """Answer ``int(tensor)`` and ``tensor.__index__``, for which Python accepts no symbol."""
     number = numbers_of_sizes(capture, capture.value(args[0]))
     return (
         elements(capture, function, args, kwargs)
@@ -210,9 +208,9 @@ def _integer(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
 
 
 def _truth(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``bool(tensor)``. For a single number, guard on whether it is 0 instead of on its value.
+    """Answer ``bool(tensor)``.
 
-    A boolean tensor gets a guard on its element, unless it is the condition of a loop that is marked.
+    If a number that is not a bool varies between calls, guard on whether it is 0 instead of on its value.
     """
     tensor = args[0]
     if tensor.dtype == torch.bool and capture.loops.mark_condition(
@@ -279,13 +277,13 @@ def _foreign(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
 
 
 def _as_tensor(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Record ``torch.as_tensor`` or ``asarray``.
+    """Record ``torch.as_tensor`` or ``torch.asarray``.
 
-    A NumPy array is copied at each call of the graph if it is passed by position, and only ``dtype`` and
-    ``device`` by keyword. If torch shares the memory of the array while recording, later writes to that
-    memory are checked as in :class:`ExportedMemory`.
+    If the result shares memory with an array of the user, later writes to it are checked as in
+    :class:`ExportedMemory`.
     """
     given = args[0] if args else next(iter(kwargs.values()))
+    # A copy reads the elements of the array anew at each call of the graph.
     copies = isinstance(given, np.ndarray) and len(args) == 1 and kwargs.keys() <= {"dtype", "device"}
     name = "torch.tensor" if copies else capture.call
     made = capture.record_call(function, name, row_key(name), args, kwargs)
@@ -300,10 +298,6 @@ def _contiguous(capture: RunningTrace, function: Any, args: Any, kwargs: Any) ->
 
 
 def _device(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer a read of a tensor's device, and guard on the answer.
-
-    For a captured tensor the guard is on that tensor, else on the devices of the inputs.
-    """
     # ``torch.device`` called with a string has no tensor.
     if not isinstance(args[0], torch.Tensor):
         return capture.run(function, args, kwargs)

@@ -69,10 +69,6 @@ class BackwardSizes:
             self._passing, self._batched = before
 
     def with_sizes(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return a kernel's arguments with sizes instead of numbers.
-
-        Return None if no backward pass runs, if there is no rule for the kernel, or if a number is unknown.
-        """
         rule = RULES.get(function._schema.name)
         derivative = self._running(args) if rule is not None else None
         try:
@@ -81,7 +77,6 @@ class BackwardSizes:
             return None
 
     def has_no_sizes(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if a backward pass runs and the kernel's numbers need no guard on sizes."""
         derivative, numbers = self._running(args), computing(function, args, kwargs)
         # No autograd node runs outside of derivatives, and where torch accumulates gradients.
         if derivative is None or function is torch.ops.aten.add.Tensor:

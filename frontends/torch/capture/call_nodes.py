@@ -47,9 +47,8 @@ def guard_failed_call(
 ) -> None:
     """Guard on what a call that raised ``problem`` depends on, because the user's code may catch it.
 
-    These are all sizes, numbers in the arguments that were read from tensors, and, if an operand varies
-    between calls, ``requires_grad`` of the inputs. The elements of operands that are no floats are guarded,
-    too, and after a ``LinAlgError`` those of all operands.
+    The guards are on all sizes and on properties of ``operands``. Elements of operands that are no floats are
+    guarded, too, and after a ``LinAlgError`` those of all operands.
     """
     capture.fix_all_sizes()
     numbers.decide_read(capture, (args, kwargs))

@@ -54,8 +54,8 @@ _LENGTHS = (
 def scan_replacement(capture: RunningTrace, original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a replacement for torch's ``generic_associative_scan``, with the same parameters.
 
-    The replacement adds a node if torch's own wrapper calls it. For any other caller, or if an earlier
-    attempt found a backward pass through the scan, it computes the prefixes by doubling.
+    The replacement adds a node if torch's own wrapper calls it and the scan can be recorded so. Otherwise it
+    computes the prefixes by doubling.
     """
     # An enclosing recording has already replaced the function.
     original = getattr(original, "__wrapped__", original)
@@ -222,7 +222,7 @@ _SCANS = "torch._higher_order_ops.associative_scan"
 
 @contextmanager
 def without_compilation(capture: RunningTrace) -> Iterator[None]:
-    """Make ``torch.compile`` compile nothing inside of the block, so that ``capture`` sees the calls.
+    """Let ``capture`` see the calls in functions of ``torch.compile`` inside of the block, which run eagerly.
 
     Replace the code of ``cond`` and of associative scans that runs before a mode sees the call.
     """

@@ -20,12 +20,9 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Replace integer tensors that a call takes as sizes, bounds or other ints by numbers.
+    """Replace integer tensors that a call takes as sizes, bounds of slices or other ints by numbers.
 
-    They are 0-d tensors (and 1-d ones for ``tensor_split``) in three positions: bounds of slices in an
-    index, arguments of ``kinds.TAKES_SIZES``, and parameters that take an int in every overload. Tensors
-    computed from sizes become symbols; the elements of others are guarded as if the code had called
-    ``tolist``.
+    Tensors computed from sizes become symbols; others are read as by ``tolist``.
     """
 
     def number(item: Any) -> Any:

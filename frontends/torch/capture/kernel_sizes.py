@@ -134,7 +134,7 @@ class Kernel:
     """A kernel under ``torch.vmap``, with the public call that it belongs to.
 
     call: bare name of the public call, or None if the kernel is vmap's own.
-    given: numbers that the public call was given.
+    given: numbers among the arguments of the public call and the defaults of its function.
     batch: batch sizes of the active levels, the innermost first.
     """
 

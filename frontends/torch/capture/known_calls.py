@@ -134,7 +134,7 @@ class CallOutcomes:
         """Return a key of all that determines the outcome of a call.
 
         Append the tensors of the call to ``operands``. Return None if the outcome may depend on anything
-        else, such as elements or autocast, or if the call is in-place or not public; ``operands`` is then
+        else, such as elements or autocast, or if the call is in-place or not public; ``operands`` may then be
         incomplete.
         """
         # In-place calls have an effect, and autocast depends on more than the arguments.

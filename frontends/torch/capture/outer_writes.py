@@ -81,12 +81,7 @@ class OuterWrites:
             self._open[-1].written[base] = self.capture.quietly(SavedContents, owner)
 
     def refuse(self, written: Sequence[Value], origin: Origin) -> None:
-        """Raise ``TracingError`` if the innermost block may not write to one of the values ``written``.
-
-        A block may write to what it made itself. If it ``is_free``, it may write to its inputs. If it
-        ``may_write``, it may write to outer tensors that were saved before; unless it ``is_free``,
-        gradients must be disabled for that.
-        """
+        """Raise ``TracingError`` if the innermost block may not write to one of the values ``written``."""
         recorder = self.capture.recorder
         for value in written if self._open else ():
             base = recorder.base_of(value)

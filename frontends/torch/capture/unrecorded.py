@@ -103,7 +103,7 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
 
 
 def _refuse_unknown(capture: RunningTrace, tensor: torch.Tensor, name: str | None) -> None:
-    """Raise ``TracingError`` for a tensor that is neither recorded nor the same in each call.
+    """Raise ``TracingError`` for an unrecorded tensor whose elements a call of the graph could not reproduce.
 
     ``name`` is the name of a weight; None if the tensor is no weight.
     """
@@ -161,10 +161,8 @@ def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any])
 def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Record a tensor that shares storage with a recorded value but was made by no recorded call.
 
-    Examples are ``nn.Parameter(x)``, ``x.as_subclass`` and a saved tensor. Gradients through user-defined
-    subclasses become an error in the graph. Raise ``TracingError`` if no recorded value has the same dtype,
-    shape, strides and offset in that storage, or if no recorded call made that value and the tensor is a
-    plain one without a gradient; the next attempt then records kernels or views instead.
+    Examples are ``nn.Parameter(x)``, ``x.as_subclass`` and a saved tensor. Raise ``TracingError`` if no
+    recorded value can stand for it; the next attempt then records kernels or views instead.
     """
     seen = capture.memory.find_alias(tensor)
     if seen is None or (
@@ -237,8 +235,7 @@ class KernelwiseSizes:
         """Return the arguments of a reshaping kernel with sizes instead of numbers.
 
         Return None for another kernel, outside of such a call, if one of the numbers was given to the call,
-        and if the sizes cannot be determined. Sizes that have the same number get a guard that they stay
-        equal.
+        and if the sizes cannot be determined.
         """
         if (
             self._shapes is None
@@ -256,7 +253,6 @@ class KernelwiseSizes:
         )
 
     def has_no_sizes(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if the kernel has only numbers that the public call was given, which are no sizes."""
         return (
             self._shapes is not None
             and not is_sized(function)
