@@ -78,7 +78,7 @@ def softplus(x: Array, beta: float, threshold: float) -> Array:
 
 
 def soft_shrink(x: Array, threshold: float) -> Array:
-    """Move ``x`` towards 0 by ``threshold``. Smaller values become 0, and NaN stays NaN."""
+    """Move ``x`` towards 0 by ``threshold``, but not beyond 0."""
     return xp.where(x > threshold, x - threshold, xp.where(x < -threshold, x + threshold, x * 0))
 
 
@@ -100,8 +100,7 @@ def real_angle(x: Array) -> Array:
 def condition_number(x: Array, *, ord: float | str = 2) -> Array:
     """Compute the condition number of the matrices in the last two axes; 0 for empty matrices.
 
-    For ``ord`` 2 and -2, it is a quotient of singular values, otherwise ``norm(x) * norm(inv(x))``. For
-    the latter NumPy raises ``LinAlgError`` if a matrix is singular.
+    For ``ord`` 2 and -2, it is a quotient of singular values, otherwise ``norm(x) * norm(inv(x))``.
     """
     if 0 in x.shape[-2:]:
         return xp.zeros(x.shape[:-2], x.real.dtype)
@@ -221,8 +220,9 @@ def adaptive_max_pool(x: Array, size: tuple[int, ...]) -> Array:
 def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Array, Array]:
     """Return the maxima of evenly spaced windows and their flat indices in the spatial axes.
 
-    The last ``len(size)`` axes are spatial, and ``size`` has the number of windows along each. The
-    windows cover all elements and may overlap.
+    The last ``len(size)`` axes are spatial, and ``size`` has the number of windows along each. The windows
+    may
+    overlap.
     """
     return max_over_windows(
         x, [adaptive_places(n, windows) for n, windows in zip(x.shape[-len(size) :], size)]
@@ -276,7 +276,7 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> Array:
-    """Resample uint8 in fixed point, bit for bit as torch does.
+    """Resample uint8 in fixed point, as torch does.
 
     The axes from ``first`` on are resampled one by one, the last first, and rounded after each. An axis
     that keeps its size is skipped.

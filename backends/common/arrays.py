@@ -25,10 +25,7 @@ _REMEDIES = {
 
 
 def refuse_array(array: Any, framework: str, problem: Exception) -> NoReturn:
-    """Raise ``CallMismatch`` for an array that has no counterpart in ``framework``.
-
-    The message contains the first line of ``problem`` and says what to pass instead.
-    """
+    """Raise ``CallMismatch`` for an array that cannot become one of ``framework``, and say what to pass."""
     dtype, layout, device = (str(getattr(array, name, "")) for name in ("dtype", "layout", "device"))
     layout = "torch.jagged" if getattr(array, "is_nested", False) else layout
     told = " ".join((layout, device, dtype))
@@ -60,8 +57,8 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     """Convert an array of any framework to NumPy, sharing storage where possible, or return None.
 
     None means that ``array`` is no array; NumPy scalars do not count as arrays. bfloat16 becomes
-    ``ml_dtypes.bfloat16``. Raise ``CallMismatch`` for a tensor that NumPy has no counterpart of, such as
-    a nested tensor.
+    ``ml_dtypes.bfloat16``. Raise ``CallMismatch`` for a torch tensor that NumPy cannot represent, such as a
+    nested tensor.
 
     >>> import torch
     >>> tensor = torch.ones(2, dtype=torch.bfloat16)
@@ -106,7 +103,7 @@ def is_plain(array: np.ndarray[Any, Any]) -> bool:
 
 
 def underlying_array(array: Any) -> Any:
-    """Return the uint32 data of a ``jax.random`` key, or the value of a ``tf.Variable``.
+    """Return the data of a ``jax.random`` key, or the value of a ``tf.Variable``.
 
     Other arrays are returned unchanged.
     """

@@ -31,7 +31,7 @@ Key = tuple[Any, ...]
 
 
 class NewShape(Exception):
-    """Raised while tracing for new shapes or numbers, so that this call runs uncompiled."""
+    """Exception by which a function that is being traced asks for an uncompiled call."""
 
 
 class CompiledShapes:
@@ -111,10 +111,6 @@ class CompiledShapes:
 
 
 def _level_of_user() -> int:
-    """Return the ``stacklevel`` with which a warning of the caller names the first outer frame.
-
-    Frames of this package and of generated code are inner frames.
-    """
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and _is_internal(frame):
         frame, level = frame.f_back, level + 1
@@ -194,9 +190,9 @@ def compiled_or_plain(
 
     ``reason`` returns why an exception means that the function cannot be compiled. If it returns None,
     the exception is raised. After the first fallback every call runs ``function``. The fallback is
-    logged, as a warning if ``is_wanted`` and as information otherwise. The result has a method
-    ``describe_compilation()``; the text of ``describe`` is part of its description as long as no call has
-    fallen back.
+    logged, as a warning if ``is_wanted`` and as information otherwise. ``describe`` adds details to the text
+    of
+    ``describe_compilation()``, an attribute of the result.
 
     >>> def fails(x):
     ...     raise NotImplementedError("no kernel")

@@ -101,7 +101,7 @@ def nearest_places(size: int, out: int, scale: float | None, exact: bool, small:
 
 
 def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
-    """Return the cubic convolution weights of four neighbours of a point.
+    """Return the weights of four neighbours in cubic convolution with the parameter ``a``.
 
     The point is at distance ``t`` after the second neighbour.
     """

@@ -15,16 +15,10 @@ def prefixes(
 ) -> tuple[Any, ...]:
     """Compute the inclusive scan of ``arrays`` along ``axis`` with the associative function ``combine``.
 
-    ``combine(*first, *second)`` takes one slice of each array before the matching slices after them, and
-    returns a tuple. The nonnegative ``axis`` must have the same static length in all arrays. Arrays of
-    length 0 or 1 are returned unchanged.
-
-    Adjacent pairs are combined and scanned recursively, which yields the results at odd indices. One more
-    call combines these with the elements after them, which yields the results at even indices. So
-    ``combine`` is called about twice for each power of two in the length.
-
-    ``joined(first, second, axis)`` concatenates. ``interleaved(even, odd, axis)`` alternates the elements
-    of two arrays, of which the first may be longer by 1.
+    ``combine(*first, *second)`` combines the elements of both along ``axis`` in pairs, and returns a tuple.
+    The nonnegative ``axis`` has the same length in all arrays. ``joined(first, second, axis)`` concatenates.
+    ``interleaved(even, odd, axis)`` alternates the elements of two arrays, the first of which may be longer
+    by 1.
     """
     length = arrays[0].shape[axis]
     if length < 2:

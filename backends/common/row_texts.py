@@ -22,9 +22,7 @@ WHOLE = (None, None, 1)
 def key_text(key: tuple[Any, ...], rank: int) -> str:
     """Return the source of ``key``, with brackets, for an array of ``rank`` axes.
 
-    The items of ``key`` are None, indices, and tuples ``(start, stop, step)``. Slices of whole axes at
-    the end are left out. If there are none, several of them at the start become ``...``, provided that the
-    key has an item for each axis.
+    The items of ``key`` are None, indices, and tuples ``(start, stop, step)``.
 
     >>> key_text(((None, None, 1), (1, None, 1), None), 2)
     '[:, 1:, None]'
@@ -55,9 +53,7 @@ def item_text(item: Any) -> str:
 
 
 def arrays_text(arrays: tuple[Any, ...], axes: tuple[int, ...], rank: int) -> str:
-    """Return the source of a key, with brackets, that has index ``arrays`` at ``axes`` and slices elsewhere.
-
-    The ``axes`` ascend.
+    """Return the source of a key, with brackets, that indexes the ascending ``axes`` with ``arrays``.
 
     >>> arrays_text(("i", "j"), (0, 2), 3), arrays_text(("i",), (2,), 3), arrays_text(("i",), (0,), 3)
     ('[i, :, j]', '[..., i]', '[i]')
@@ -79,8 +75,7 @@ UNSAID = (
 class SliceKeys:
     """Source of random keys for functions under ``vmap``, local to each context.
 
-    Inside :meth:`drawing` it replaces the target's own source. :meth:`next` returns a function that draws
-    a key, or None outside of :meth:`drawing`.
+    :meth:`next` returns a function that draws a key, or None outside of :meth:`drawing`.
 
     >>> keys = SliceKeys()
     >>> with keys.drawing("different", lambda: 7, lambda key: key + 1):
@@ -130,9 +125,9 @@ class SliceKeys:
 
 
 def permute_text(method: str) -> Callable[..., str]:
-    """Return a row that writes ``x.<method>(2, 0, 1)``, or ``x.mT`` if only the last two axes are swapped.
+    """Return a row that writes ``x.<method>(2, 0, 1)``.
 
-    For an array of two axes, it is ``x.T``.
+    If only the last two axes are swapped, it writes ``x.mT`` instead, or ``x.T`` for an array of two axes.
     """
 
     def permute(x: Operand, *, axes: tuple[int, ...]) -> str:
@@ -145,12 +140,7 @@ def permute_text(method: str) -> Callable[..., str]:
 
 
 def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """Write a reshape in its shortest form.
-
-    If it inserts up to three axes of size 1, this is ``x[:, None]``. If it removes axes of size 1, this
-    is ``x.squeeze(1)``. Otherwise it is ``x.reshape(...)``, in which -1 replaces the size of a vector, an
-    expression that is the only symbolic size, or a quotient that the other sizes determine.
-    """
+    """Write a reshape as ``x.reshape(...)``, or shorter as ``x[:, None]`` or ``x.squeeze(1)``."""
     new = added_axes(x.shape, out[0].shape)
     if new and len(new) <= 3:
         return f"{x}{key_text(tuple(None if axis in new else WHOLE for axis in range(len(shape))), x.ndim)}"
@@ -167,7 +157,7 @@ def added_axes(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = 
     """Return the axes of size 1 whose removal from ``large`` leaves ``small``, or () if no removal does.
 
     Both shapes must have the same number of elements. With ``symbolic``, a symbolic size that was 1 when
-    recorded and is only in ``large`` counts too, because then it must always be 1.
+    recorded and is only in ``large`` counts too.
     """
     added, place = [], 0
     for axis, dim in enumerate(large):
@@ -188,11 +178,11 @@ def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any
 
 
 def with_inferred_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return ``shape`` with -1 instead of the first size ``n // d`` that the other sizes determine.
+    """Return ``shape`` with -1 instead of the first size ``n // d`` that the other sizes determine, if any.
 
-    The other sizes determine it if their product is an int multiple of the symbolic size ``d``. ``sizes``
-    has the sizes of ``shape`` as symbolic expressions. Without such a size, ``shape`` is returned
-    unchanged.
+    ``sizes`` has the sizes of ``shape`` as symbolic expressions. The other sizes determine ``n // d`` if
+    their
+    product is an int multiple of the symbolic size ``d``.
     """
     for axis, dim in enumerate(sizes):
         divisor = _divisor(dim)
@@ -225,10 +215,9 @@ _AS_THEY_ARE = frozenset({"multiply", "divide"})
 
 
 def rounded_literal(item: Any, op: str, dtype: str) -> Any:
-    """Round the literal ``item`` to the half-precision ``dtype`` if the operation ``op`` needs that.
+    """Round the literal ``item`` to the half-precision ``dtype``.
 
-    Return anything but a literal, such as an array or a symbolic size, and operands of ``multiply`` and
-    ``divide`` unchanged. Numbers beyond the range of ``dtype`` become infinities.
+    Return arrays, symbolic sizes, and the operands of ``multiply`` and ``divide`` unchanged.
     """
     if not isinstance(item, Operand) or item.spec is not None or op in _AS_THEY_ARE:
         return item
@@ -243,7 +232,7 @@ def rounded_literal(item: Any, op: str, dtype: str) -> Any:
 
 
 def in_half(number: float, dtype: str) -> float:
-    """Round ``number`` to the nearest value of the half-precision ``dtype``.
+    """Round ``number`` to the half-precision ``dtype``.
 
     >>> in_half(0.1, "float16"), in_half(0.1, "bfloat16"), in_half(1e5, "float16")
     (0.0999755859375, 0.10009765625, inf)

@@ -59,7 +59,7 @@ def unless_all(values: tuple[Any, ...], default: Any) -> tuple[Any, ...] | None:
 
 
 def number_in(text: str) -> float | None:
-    """Return the number that ``text`` is a literal of, or None for other text, such as a symbolic size.
+    """Return ``text`` without parentheses as a float, or None if it is none, such as a symbolic size.
 
     >>> number_in("(-2)"), number_in("rows")
     (-2.0, None)
@@ -78,7 +78,7 @@ class Operand(Text):
     """Text of an input of an operation.
 
     spec: shape and dtype; None for a number.
-    given: True if the text is the name of an argument, a parameter or a constant of the graph.
+    given: True if the input is an array that no node of its block computes.
     """
 
     __slots__ = ("given", "spec")

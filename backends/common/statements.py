@@ -43,10 +43,7 @@ def writes_nothing(inside: WrittenRegion, targets: Sequence[str]) -> bool:
 
 
 def branch(scope: Scope, node: Node) -> None:
-    """Write a ``branch`` node as an ``if``/``elif``/``else`` statement. Each branch assigns the outputs.
-
-    For a single region no ``if`` is written.
-    """
+    """Write a ``branch`` node as an ``if`` statement, or inline if it has a single region."""
     index, *captured = node.inputs
     chosen = repr(scope.literal(index))
     insides = [scope.write_inner(region, [], captured) for region in node.regions]
@@ -110,12 +107,7 @@ def scan_with(
 
 
 def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
-    """Return ``loop`` with ``range`` in place of ``arange`` where the body needs only Python ints.
-
-    The body may use them in parameters of operations, such as bounds of slices, but not as arrays.
-    Iterating over a ``range`` is faster than over an array. The line of the ``arange`` is dropped if nothing
-    else uses it. A reversed loop is returned unchanged.
-    """
+    """Return ``loop`` with ``range`` in place of integer ``arange`` that the body does not compute with."""
     if node.params["reverse"]:
         return loop
     (body,), carried, texts = node.regions, len(loop.state), list(loop.sequences)
@@ -126,6 +118,7 @@ def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
         operand, number = node.inputs[carried + place], body.block.inputs[carried + place]
         maker = made.get(operand)
         if maker is not None and number.dtype.startswith("int") and not _is_read(body.block, number):
+            # Iterating over a range is faster than over an array.
             texts[place] = _range(scope, maker)
             scope.drop(operand)
     return Loop(loop.state, texts, loop.captured)
@@ -134,8 +127,7 @@ def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
 def _is_read(block: Block, number: Value) -> bool:
     """Return True if ``block`` returns ``number`` or may compute with it.
 
-    An operand of a loop or call counts only if the region reads it. A use as a parameter, such as the
-    bound of a slice, does not count.
+    A use as a parameter, such as the bound of a slice, does not count.
     """
     if number in block.outputs:
         return True
@@ -183,7 +175,7 @@ class Results:
 
 
 class Lists(Results):
-    """Writer that appends the outputs of all iterations to lists and does not stack them."""
+    """Writer that appends the outputs of each iteration to Python lists."""
 
     def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for name in outputs:
@@ -195,10 +187,7 @@ class Lists(Results):
 
 
 def function_of_rule(scope: Scope, node: Node) -> None:
-    """Write the function of a ``custom_derivative`` node inline, without its rule.
-
-    This is for targets without derivatives.
-    """
+    """Write the function of a ``custom_derivative`` node inline, without its rule."""
     body = node.regions[0]
     inside = scope.write_inner(body, [], node.inputs)
     scope.take(inside)

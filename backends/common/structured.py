@@ -26,10 +26,7 @@ class WrittenRegion(Protocol):
         """Return True if the lines or outputs contain ``name``."""
 
     def expression(self) -> str | None:
-        """Return the text of the only output if the region has no lines, else None.
-
-        A region with several outputs, or none, returns None too.
-        """
+        """Return the text of the only output if the region has no lines, else None."""
 
     def free(self) -> None:
         """Make the local names of the region available again."""
@@ -83,11 +80,7 @@ class Scope(Protocol):
         """Assign and return names for the outputs of ``node``, with ``_`` for unused ones among several."""
 
     def name_carry(self, node: Node, body: Region, is_statement: bool = True) -> list[str]:
-        """Return names for the carry of a loop, before and after each iteration of ``body``.
-
-        An array takes the name of its initial value if nothing else reads that value, or if no iteration
-        assigns it and the loop ``is_statement``, such as ``for``.
-        """
+        """Return names for the carry of a loop, before and after each iteration of ``body``."""
 
     def write_inner(
         self, region: Region, inputs: Sequence[str], captured: Sequence[Any], is_assigning: bool = False
@@ -95,8 +88,7 @@ class Scope(Protocol):
         """Write ``region`` without inserting its lines.
 
         Its first inputs get the names ``inputs``, which it may assign again if it ``is_assigning``, and the
-        others the texts of ``captured``. Lines that read sizes of the enclosing scope are added to this
-        scope at once.
+        others the texts of ``captured``.
         """
 
     def write_separately(self, region: Region, inputs: Sequence[str]) -> WrittenRegion:
@@ -121,7 +113,7 @@ class Scope(Protocol):
         """Append the lines of ``inside`` at the current indentation."""
 
     def drop(self, value: Value) -> None:
-        """Remove the line that computes ``value`` if nothing but the current node uses it."""
+        """Remove the line that computes ``value`` if only the current node uses it."""
 
 
 @dataclass(frozen=True)
@@ -199,10 +191,6 @@ def call(scope: Scope, node: Node) -> None:
 
 
 def _definition(scope: Scope, name: str, region: Region, own: IndexedWeights) -> None:
-    """Write the function of ``region`` under ``name``.
-
-    The weights in ``own`` are read inside instead of being arguments.
-    """
     # Equal layers share the function, which gets the number of the layer.
     index = [scope.new("index")] if own.layer_indices else []
     texts = [
@@ -220,10 +208,10 @@ def _definition(scope: Scope, name: str, region: Region, own: IndexedWeights) ->
 def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
     """Write the region of ``node`` as a nested function, and return its name and the texts of its operands.
 
-    ``results`` makes the returned expression of the texts of the outputs. The function takes all operands
-    and captures no variables, because it is recomputed for the gradient.
+    ``results`` returns the text of the function's result from the texts of the outputs.
     """
     region = node.regions[0]
+    # The function is recomputed for the gradient, so it captures no variables.
     names = [scope.new(value.name) for value in region.block.inputs]
     inside = scope.write_separately(region, names)
     name = function(scope, region.name, names, inside, results(inside.outputs))
@@ -258,8 +246,7 @@ def step_called(node: Node) -> Node:
 def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:
     """Return a writer of ``associative_scan`` nodes as ``helper(combine, sequences, axis)``.
 
-    ``sequences`` is a tuple, and ``reverse=True`` is added for a reversed scan. ``combine`` takes the
-    arrays of both elements one after the other, and returns a tuple.
+    ``combine`` takes the arrays of both elements one after the other, and returns a tuple.
     """
 
     def associative_scan(scope: Scope, node: Node) -> None:

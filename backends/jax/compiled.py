@@ -50,12 +50,10 @@ def weak(array: Any) -> Any:
 
 
 class Packed:
-    """Result of a compiled function as a pytree.
-
-    Arrays are leaves. Everything else, such as numbers, strings and the order of keys, is static.
+    """Result of a compiled function as a pytree, whose leaves are the arrays.
 
     leaves: the arrays.
-    form: the static part.
+    form: the static part, such as numbers, strings and the order of keys.
     """
 
     def __init__(self, leaves: Any, form: ResultStructure) -> None:
@@ -107,10 +105,9 @@ _WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
 
 
 def key_of(text: str, args: Iterable[Any]) -> str | None:
-    """Return a digest of ``text``, the descriptions of ``args``, and the settings and versions of a trace.
+    """Return the cache key of the program of the source ``text`` and the traced ``args``.
 
-    Return None if an argument or an imported package cannot be described, if a context manager of JAX is
-    open, or if JAX is not to cache or compile programs.
+    Return None if the program is not to be cached.
     """
     is_off = not jax.config.jax_enable_compilation_cache
     if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
@@ -142,10 +139,9 @@ def _is_in_a_context() -> bool:
 
 
 def _described(arg: Any) -> str | None:
-    """Return a string for the key of a program that describes ``arg``.
+    """Return a description of a traced array, a dict of traced arrays, or a bool, int or float.
 
-    It describes a traced array, a dict of traced arrays, or a Python bool, int or float. Return None for
-    anything else.
+    Return None for anything else.
     """
     if isinstance(arg, jax.core.Tracer):
         aval = arg.aval
@@ -160,15 +156,15 @@ def _described(arg: Any) -> str | None:
 
 
 def _packages(text: str) -> Iterator[str | None]:
-    """Yield name and version of each package that ``text`` imports.
+    """Yield name and version of each imported package in ``text``, or None if these do not identify its code.
 
-    JAX, NumPy and the standard library are left out. Yield None instead for a package without a version,
-    for this package, and for any that is not installed in site-packages, because its code may change.
+    JAX, NumPy and the standard library are left out.
     """
     for name in dict.fromkeys(_IMPORT.findall(text)):
         if name in _OWN or name in sys.stdlib_module_names:
             continue
         module = sys.modules.get(name)
+        # Code outside of site-packages may change without a new version.
         version, file = getattr(module, "__version__", None), getattr(module, "__file__", None) or ""
         yield (
             f"{name} {version}" if version and _INSTALLED.search(file) and name != "graph_compiler" else None
@@ -179,7 +175,7 @@ Classes = Mapping[tuple[str, str], type]
 
 
 class NotStorable(Signal):
-    """Raised if a file says that its program cannot be stored."""
+    """Signal that a file says that its program cannot be stored."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +184,7 @@ class ProgramFile:
 
     program: the exported program.
     form: structure of the result.
-    passed: for each array of the result, the index of the argument that it is, or None if the program
+    passed: for each array of the result, the index of the argument's array that it is, or None if the program
         computes it.
     weak: for each computed array, True if its dtype is weak.
     """
@@ -269,11 +265,7 @@ _LEAST_SECONDS = 0.05
 
 
 class StoredPrograms:
-    """Stored programs of one ``function``.
-
-    ``text`` is the complete source of the function, or None if the function depends on more. Then, or
-    without a cache folder, nothing is stored. Stored programs have no derivative and no batching rule, so
-    they apply only to calls that are not transformed.
+    """Stored programs of one ``function``, for calls that JAX does not transform.
 
     are_used: True if programs are looked up and stored. It becomes False if the first trace neither
         finds nor stores one.
@@ -297,11 +289,9 @@ class StoredPrograms:
         return Packed.of(self._function(*args)) if found is None else found
 
     def _found(self, args: tuple[Any, ...]) -> Packed | None:
-        """Return the result of the stored program for ``args``.
+        """Return the result of the stored program for ``args``, or None if there can be no such program.
 
-        If there is none, trace the function and store its program, unless tracing is quick. Return None if
-        programs are not to be cached. Return None, too, if the program cannot be stored, and write a file
-        that says so.
+        If the program is missing, store it first, unless the function is traced quickly.
         """
         try:
             key = key_of(self._text, args)
@@ -461,16 +451,14 @@ def compiled(
     text: str | None,
     by_default: bool,
 ) -> Callable[..., Any]:
-    """Return ``function`` compiled by ``jax.jit``, once for each set of shapes and static values.
+    """Return ``function`` compiled by ``jax.jit`` with ``options``.
 
-    ``static`` are the positions of static arguments, and ``options`` are those of ``jax.jit``. A function
-    with data-dependent sizes, which XLA cannot compile, runs operation by operation. With ``by_default``, a
-    call with a new shape after many others runs operation by operation, too, and a call from a function
-    that is itself compiled is inlined there. ``text`` is the complete source of the function. If it is not
-    None, lowered programs are cached between processes.
+    A function whose sizes depend on elements, which XLA cannot compile, runs operation by operation.
 
-    Each operation rounds to its own dtype, as it does uncompiled. XLA's default would drop casts to half
-    precision between two operations.
+    static: positions of static arguments.
+    text: complete source of the function, for a cache of programs between processes; None for no cache.
+    by_default: True if the user has not asked for compilation. Then some calls with new shapes run operation
+        by operation, and calls from a function that is itself compiled are inlined there.
     """
     options = {**options, **({"static_argnums": static} if static else {})}
     cache, programs = PersistentCache(), StoredPrograms(function, text)
@@ -531,6 +519,7 @@ class _Entries:
         shapes: CompiledShapes,
     ) -> _Entries:
         wanted = options.get("compiler_options") or {}
+        # By default XLA would drop casts to half precision between two operations.
         exact = {**options, "compiler_options": {"xla_allow_excess_precision": False, **wanted}}
 
         def jitted(traced: Callable[..., Packed], options: dict[str, Any]) -> Callable[..., Any]:

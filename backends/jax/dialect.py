@@ -27,9 +27,9 @@ def sharding(mesh: Mesh, layout: Layout) -> NamedSharding:
 def automatic(array: Any) -> Any:
     """Return ``array`` with the explicit axes of its mesh made automatic.
 
-    A traced array and an array without explicit axes are returned unchanged. Operations on explicit axes
-    would require a sharding for each result.
+    A traced array and an array without explicit axes are returned unchanged.
     """
+    # Operations on explicit axes would require a sharding for each result.
     mesh = (
         None
         if isinstance(array, jax.core.Tracer)
@@ -70,12 +70,9 @@ def single(array: Any) -> Any:
     return jax.device_put(array if array.is_fully_addressable else np.asarray(array), jax.local_devices()[0])
 
 
+# This is a class because entering a generator costs more at each call.
 class CommunicationErrors:
-    """Context manager that raises JAX's runtime errors as ``CollectiveFailed``.
-
-    It does nothing in a single process. It is a class because entering a generator costs more at each
-    call.
-    """
+    """Context manager that raises JAX's runtime errors as ``CollectiveFailed``; not for a single process."""
 
     def __enter__(self) -> None: ...
 
@@ -87,17 +84,10 @@ class CommunicationErrors:
 
 
 class JaxDialect(CanonicalDialect):
-    """Writer of canonical nodes for JAX, with the recorded precision of matrix products.
-
-    On accelerators JAX multiplies float32 in fewer bits by default, unlike torch and NumPy. Numbers are
-    limited to the range of float32 unless ``jax_enable_x64`` is set.
-    """
+    """Writer of canonical nodes for JAX, with the recorded precision of matrix products."""
 
     def check(self, graph: Graph) -> None:
-        """Raise ``UnsupportedOperation`` if ``graph`` needs 64-bit integers and ``jax_enable_x64`` is off.
-
-        A graph needs them if integers of more than 32 bits were recorded.
-        """
+        """Raise ``UnsupportedOperation`` if ``graph`` needs 64-bit integers and ``jax_enable_x64`` is off."""
         if graph.demands.wide and not jax.config.jax_enable_x64:
             raise UnsupportedOperation(
                 f"{graph.demands.wide} gives whole numbers of more than 32 bits, which JAX has only where "
@@ -106,10 +96,7 @@ class JaxDialect(CanonicalDialect):
             )
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """Write ``node``. Without ``jax_enable_x64``, clip finite Python floats to the range of float32.
-
-        JAX would convert larger ones to infinities, which can turn into NaN.
-        """
+        # JAX would convert larger floats to infinities, which can turn into NaN.
         if not jax.config.jax_enable_x64:
             for item in (*node.inputs, *node.params.values()):
                 if (

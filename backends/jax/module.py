@@ -16,7 +16,7 @@ class _ParameterNode(nnx.Module):  # type: ignore[misc,unused-ignore]
 
 
 class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
-    """Module that calls a graph with its own weights (``nnx.Param``) and buffers (``nnx.BatchStat``).
+    """Module that calls a graph with its own variables (``nnx.Param`` and ``nnx.BatchStat``).
 
     A call updates the buffers. ``train()`` and ``eval()`` set the mode of the original's modules for calls
     of this module, also within ``nnx.jit``. Before either is called, the original's own mode applies.

@@ -173,14 +173,9 @@ class JaxTarget(Target):
 
     # ------------------------------------------------------------------------------ arrays
     def convert(self, array: Any) -> Any:
-        """Return a JAX array unchanged, and copy NumPy arrays and tensors. Return None for other objects.
-
-        JAX computes asynchronously, so the caller could write to shared storage before JAX reads it. CUDA
-        tensors are copied on the device if JAX uses that device. Raise ``GuardFailed`` for integers that
-        JAX's dtype cannot represent.
-        """
         if isinstance(array, jax.Array):
             return array
+        # JAX computes asynchronously, so the caller could write to shared storage before JAX reads it.
         if getattr(array, "is_cuda", False) and (found := _over_dlpack(array, is_copied=True)) is not None:
             return found
         array = _as_numpy(underlying_array(array))
@@ -278,11 +273,9 @@ class JaxTarget(Target):
             self._key = jax.random.PRNGKey(number)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
-        """Split the key of the sequence and return a new one for a call with these array ``leaves``.
+        """Return a key from the target's sequence, or one of ``graph_compiler.transforms.vmap`` within it.
 
-        Unless ``seed`` was called, the sequence starts at seed 0. Within
-        ``graph_compiler.transforms.vmap``, return a key by its ``randomness``. Raise ``CallMismatch`` if
-        JAX traces the call, and inside of ``jax.vmap``, where one key would serve every row.
+        Raise ``CallMismatch`` if the key would be a tracer, or would serve several rows of ``jax.vmap``.
         """
         if draw := self.of_slices.next():
             return draw()
@@ -318,12 +311,11 @@ class JaxTarget(Target):
                 _register(cls)
 
     def require_guards(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """Return ``result``. Raise ``GuardFailed`` if a guard on values does not hold.
+        """Return ``result``. Raise ``GuardFailed`` if a guard whose check is not traced does not hold.
 
-        While a function is recorded, guards on traced checks become guards of its graph. Under a
-        transformation, the values of a traced check are unknown. Then a guard that fails turns the floats
-        of the result to NaN. If the result has other numbers, or no floats, a callback raises, too, which
-        JAX reports when the result is used.
+        While a function is recorded, guards on traced checks become guards of its graph. Otherwise they
+        change
+        ``result`` at run time if they do not hold, see ``_invalidated_unless``.
         """
         traced, recording = [], regions()
         for check, guard in zip(checks, guards):
@@ -381,9 +373,10 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
 
 
 def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
-    """Return a copy of ``array`` as a JAX array, with the dtype that JAX uses. It is never a tracer.
+    """Return a copy of ``array`` as a concrete JAX array, with the dtype that JAX uses.
 
-    Raise ``GuardFailed`` for integers that overflow this dtype, because they would wrap around.
+    Raise ``GuardFailed`` for integers that overflow this dtype, and ``CallMismatch`` for an array that JAX
+    rejects.
     """
     dtype = jax_dtype(str(array.dtype))
     if array.dtype.kind in "iu" and array.size and dtype != str(array.dtype):
@@ -457,10 +450,9 @@ def _invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard,
 def _raised_unless(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
     """Return ``holds``, after the program has called ``raising(each)`` on the host if it is False.
 
-    The callback is pure, because effects take ``jax.jit`` off its fast path and cost each call some 100
-    microseconds. So every array of the result must depend on the value returned here, or XLA may drop the
-    callback.
+    XLA may drop the callback unless the result depends on the value returned here.
     """
+    # An effect would take ``jax.jit`` off its fast path, so the callback is pure.
     called = functools.partial(
         jax.pure_callback, raising, jax.ShapeDtypeStruct((), bool), vmap_method="broadcast_all"
     )

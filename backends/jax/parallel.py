@@ -37,7 +37,7 @@ from .transforms import derivatives
 
 
 class JaxTrainingOverMesh(JaxTraining):
-    """Training engine over a mesh, which computes the same as on one device, batch norm included."""
+    """Training engine that runs each step over a mesh."""
 
     def __init__(self, mesh: Mesh, batch: Sequence[str], local_batch: bool) -> None:
         self._mesh, self._batch, self._local_batch = mesh, tuple(batch), local_batch
@@ -46,10 +46,9 @@ class JaxTrainingOverMesh(JaxTraining):
         self._rate: tuple[float, Any] | None = None
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Return a program that moves the state, batch and rate to the mesh and runs ``step``.
+        """Return a program that moves the state, the batch and the rate to the mesh, and runs ``step``.
 
-        At its first call for a structure of the state, the program is compiled with the shardings of that
-        state for the new state. After an exception, all programs are compiled again. The program raises
+        The new state has the shardings of the state that the program was compiled for. The program raises
         ``CollectiveFailed`` if the communication between processes fails.
         """
         compiled: dict[Any, Callable[..., Any]] = {}
@@ -57,7 +56,6 @@ class JaxTrainingOverMesh(JaxTraining):
         last: tuple[Callable[[], Any], Callable[..., Any]] = (type(None), step)
 
         def placed_with_program(held: StepState) -> tuple[StepState, Callable[..., Any]]:
-            """Return ``held`` on the mesh, and the program that is compiled for its structure."""
             leaves, key = jax.tree.flatten(held)
             leaves = list(map(self._on_mesh, leaves))
             # The shardings are part of the program, so they are those of the first state of a structure.
@@ -107,10 +105,7 @@ class JaxTrainingOverMesh(JaxTraining):
         return constrained
 
     def _everywhere(self, rate: Any) -> Any:
-        """Return the learning rate replicated over the mesh, or None for None.
-
-        The rate is transferred only if it differs from that of the last call.
-        """
+        """Return the learning rate replicated over the mesh, or None if there is no rate."""
         if rate is None:
             return None
         if self._rate is None or self._rate[0] != rate:

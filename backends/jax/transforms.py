@@ -28,10 +28,9 @@ _KEPT = "kept by the minimum cut"
 
 
 def checkpoint_by_min_cut(function: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
-    """Wrap ``function`` in ``jax.checkpoint`` with the policy that saves the fewest bytes.
+    """Wrap ``function`` in ``jax.checkpoint`` such that it saves the values of a minimum cut.
 
-    The backward pass recomputes no expensive operation, such as a matrix product. Each call traces
-    ``function`` to a jaxpr first.
+    Each call traces ``function`` to a jaxpr first. ``variables_to_save`` describes the cut.
     """
 
     def of_arrays(*arrays: Any) -> Any:

@@ -41,11 +41,9 @@ def varying_as(sequences: Any, start: Any) -> Any:
 
 
 def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], start: Any, most: Any) -> Any:
-    """Run a ``lax.while_loop`` with derivatives in forward and reverse mode.
+    """Run ``lax.while_loop``, differentiable in reverse mode, too, if ``most`` is an ``int``.
 
-    ``most`` is an upper bound of the trip count, which the caller guarantees. Derivatives are those of at
-    least ``most`` masked iterations, and the backward pass recomputes the iterations from checkpoints. If
-    ``most`` is not an ``int``, the loop is not differentiable in reverse mode.
+    ``most`` is an upper bound of the trip count, which the caller guarantees.
     """
     # The bound is a tracer if sizes are traced.
     if not isinstance(most, int):

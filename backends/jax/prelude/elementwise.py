@@ -448,11 +448,7 @@ def sine_quotient(x: jax.Array) -> jax.Array:
 
 
 def trigamma(x: jax.Array) -> jax.Array:
-    """Compute the derivative of ``digamma``.
-
-    Below 0.5, compute it by the reflection formula, as torch does. At negative integers the result is
-    therefore finite but huge, because ``sin(pi * x)`` is rounded.
-    """
+    """Compute the derivative of ``digamma``, below 0.5 by the reflection formula."""
     # The reflection formula is valid for all arguments, but the zeta function needs positive ones.
     below = x < 0.5
     sine = jnp.sin(jnp.pi * jnp.where(below, x, 0.5))

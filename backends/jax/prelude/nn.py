@@ -84,9 +84,6 @@ def attention_weights(
 
     A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
     keys after the position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
-
-    The mask is added instead of selected by ``where``, so that XLA fuses product, sum and softmax into one
-    loop.
     """
     wide = jnp.promote_types(query.dtype, jnp.float32)
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
@@ -96,21 +93,20 @@ def attention_weights(
         mask = (
             kept if mask is None else kept & mask if mask.dtype == bool else jnp.where(kept, mask, -jnp.inf)
         )
+    # XLA fuses a sum with the product and the softmax, but not a ``where`` instead of it.
     if mask is not None:
         scores = scores + (jnp.where(mask, 0, -jnp.inf).astype(wide) if mask.dtype == bool else mask)
     return softmax_or_zero(scores)
 
 
 def softmax_or_zero(scores: jax.Array) -> jax.Array:
-    """Compute the softmax over the last axis; 0 where all scores are -inf.
+    """Compute the softmax over the last axis; 0 where all scores are -inf."""
 
-    The maximum starts at the lowest finite number instead of -inf, and the sum at the smallest normal number
-    instead of 0. So no ``where`` is needed between them, which would cost a further loop. The derivative is
-    explicit because that of the quotient would overflow.
-    """
-
+    # The derivative is explicit because that of the quotient would overflow.
     @jax.custom_jvp
     def softmax(scores: jax.Array) -> jax.Array:
+        # The maximum starts at the lowest finite number, and the sum at the smallest normal one, so no
+        # ``where`` is needed.
         peaks = lax.reduce(scores, jnp.finfo(scores.dtype).min, lax.max, (scores.ndim - 1,))
         weights = jnp.exp(scores - peaks[..., None])
         totals = lax.reduce(weights, jnp.finfo(scores.dtype).tiny, lax.add, (scores.ndim - 1,))
@@ -254,9 +250,7 @@ def ctc_loss(
     """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
     ``log_probabilities`` is [time, batch, classes], and ``targets`` is [batch, length]. If no alignment
-    exists, the loss is infinite and its gradient 0. Unreachable states have a large negative logarithm
-    instead of -inf, which would make the gradient NaN. The gradient equals torch's only if
-    ``log_probabilities`` come from ``log_softmax``, which torch assumes.
+    exists, the loss is infinite and its gradient 0.
     """
     time, batch = log_probabilities.shape[:2]
     length = targets.shape[1]
@@ -267,6 +261,7 @@ def ctc_loss(
     labels = jnp.where(places < 2 * target_lengths[:, None] + 1, labels, blank)
     two_back = jnp.pad(labels, ((0, 0), (2, 0)), constant_values=blank)[:, : 2 * length + 1]
     may_skip = (labels != blank) & (labels != two_back)
+    # Logarithms of -inf for unreachable states would make the gradient NaN.
     never = float(jnp.finfo(log_probabilities.dtype).min) / 8
     emitted = jnp.take_along_axis(log_probabilities, jnp.broadcast_to(labels, (time, *labels.shape)), axis=2)
 

@@ -262,13 +262,12 @@ def pdist(x: jax.Array, *, p: float = 2.0) -> jax.Array:
 def dropout(key: jax.Array, x: jax.Array, rate: float, shared_axes: tuple[int, ...] = ()) -> jax.Array:
     """Set elements of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
 
-    The random choice is the same for all elements along ``shared_axes``. The random numbers are drawn as a
-    flat array, because XLA on a CPU compiles that ten times as fast as an array of four axes. The values are
-    the same.
+    The random choice is the same for all elements along ``shared_axes``.
     """
     if rate == 1:
         return jnp.zeros_like(x)
     shape = [1 if axis in shared_axes else size for axis, size in enumerate(x.shape)]
+    # XLA on a CPU compiles random numbers of a flat array faster than of several axes.
     kept = jax.random.bernoulli(key, 1 - rate, (math.prod(shape),)).reshape(shape)
     return jnp.where(kept, x / (1 - rate), 0)
 

@@ -10,10 +10,9 @@ from .table import rows
 
 
 class _StackedLists(Lists):
-    """Stacked outputs of a loop, collected in lists and joined by ``np.stack`` after the loop.
+    """Writer that collects the outputs of a loop in lists and joins them by ``np.stack``.
 
-    They serve recorded calls. After a loop without iterations, an output is an empty array of the recorded
-    shape.
+    After a loop without iterations, an output is an empty array of the recorded shape.
     """
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
@@ -23,7 +22,7 @@ class _StackedLists(Lists):
 
 
 class _PreallocatedRows(Results):
-    """Stacked outputs of a loop, collected in the rows of arrays that are allocated before the loop.
+    """Writer that stores the outputs of a loop in arrays that are allocated before the loop.
 
     place: name of the loop index.
     """

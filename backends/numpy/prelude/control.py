@@ -13,10 +13,10 @@ from ...common.prefixes import prefixes
 def associative_scan(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[np.ndarray, ...], axis: int, reverse: bool = False
 ) -> tuple[np.ndarray, ...]:
-    """Scan ``arrays`` along ``axis`` with an associative function: return the combinations of all prefixes.
+    """Compute the inclusive scan of ``arrays`` along ``axis`` with an associative function.
 
     ``combine(*left, *right)`` returns a tuple. With ``reverse``, the scan starts at the end of ``axis``, so
-    that ``left`` are later elements. The results are new arrays.
+    that ``left`` are later elements.
     """
     # There is nothing to combine, but the results must not be the arguments.
     if arrays[0].shape[axis] < 2:

@@ -125,7 +125,7 @@ def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray
 def polygamma(x: np.ndarray, n: int) -> np.ndarray:
     """Compute the ``n``-th derivative of ``digamma``, for ``n`` of at least 1.
 
-    For ``n`` above 1, it is NaN at infinity. Half precision is computed in float32.
+    For ``n`` above 1, it is NaN at inf. Half precision is computed in float32.
     """
     wide = x.astype(np.promote_types(x.dtype, np.float32))
     value = trigamma(wide) if n == 1 else np.where(x == np.inf, np.nan, special.polygamma(n, wide))
@@ -138,11 +138,7 @@ def spherical_bessel_j0(x: np.ndarray) -> np.ndarray:
 
 
 def trigamma(x: np.ndarray) -> np.ndarray:
-    """Compute the derivative of ``digamma``.
-
-    Below 0.5, compute it by the reflection formula, as torch does. At negative integers the result is
-    therefore finite but huge, because ``sin(pi * x)`` is rounded.
-    """
+    """Compute the derivative of ``digamma``, below 0.5 by the reflection formula."""
     below = x < 0.5
     sine = np.sin(np.pi * np.where(below, x, x.dtype.type(0.5)))
     value = special.zeta(2, np.where(below, 1 - x, x))
