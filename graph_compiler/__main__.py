@@ -7,10 +7,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line.
-
-    Exit with status 5 if packages that it needs are not installed, and with 130 if Ctrl-C interrupts it.
-    """
+    """Run the command line; exit with status 5 if ``typer`` or ``rich`` is not installed."""
     missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
     if missing:
         sys.stderr.write(

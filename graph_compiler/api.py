@@ -203,7 +203,7 @@ def _trace_first(one: Callable[..., Any], is_wanted: bool | None) -> Callable[..
 
 
 def _with_method(graph: Graph, obj: Any, of_object: Callable[[Any], Graph]) -> Graph:
-    """Let ``graph`` also serve as a method of a class if it is lazy and ``obj`` is a function; return it.
+    """Let a lazy ``graph`` of a function also serve as a method of a class, and return ``graph``.
 
     of_object(bound): returns the graph of a bound method.
     """
@@ -213,10 +213,9 @@ def _with_method(graph: Graph, obj: Any, of_object: Callable[[Any], Graph]) -> G
 
 
 def _graph_with_parameters(asked: _GraphRequest, which: Any, obj: Any) -> Graph:
-    """Return the graph of ``obj``, recorded now, in which the arguments named by ``which`` are parameters.
+    """Return the graph of ``obj``, recorded now, in which the arguments that ``which`` names are parameters.
 
-    Raise ``InvalidOption`` if the example arguments lack one of them, or if functions of the source
-    framework cannot have such parameters.
+    Raise ``InvalidOption`` if functions of the source framework cannot have such parameters.
     """
     args, kwargs = asked.args or (), asked.kwargs or {}
     written_in = _source_of(obj, asked.source, args, kwargs)
@@ -234,9 +233,9 @@ def _graph_with_parameters(asked: _GraphRequest, which: Any, obj: Any) -> Graph:
 def _static_of(obj: Any, asked: _GraphRequest, is_part: bool) -> tuple[Any, Any]:
     """Return the positions and the names of the static arguments of an object.
 
-    For a function of a class or Python module (``is_part``) these are the requested ones that the
-    function has. Otherwise ``asked.static`` is returned unchanged, and ``CallMismatch`` is raised if a path
-    to a stateful argument begins with a keyword that the function does not have.
+    For a function of a class or Python module (``is_part``), leave out those that it does not have. Otherwise
+    return ``asked.static``; raise ``CallMismatch`` if a path to a stateful argument begins with a keyword
+    that the object does not take.
     """
     if is_part:
         return own_static_arguments(obj, *asked.static)
@@ -290,10 +289,9 @@ def _compile_each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
 
 
 def _with_first_variant(graph: Graph, given: tuple[tuple[Any, ...], dict[str, Any]] | None) -> Graph:
-    """Record a first variant with the arguments ``given``, and return the graph.
+    """Record a first variant if there are arguments for it, and return the graph.
 
-    If they are None, a graph for another framework is recorded with the model's own example inputs;
-    without these nothing is recorded.
+    These are ``given`` or, if that is None and the target is another framework, example inputs of the model.
     """
     pipeline: Any = graph._pipeline
     if given is not None:
@@ -342,7 +340,6 @@ class _DefaultTarget:
 
     @staticmethod
     def than(source: FrontendEntry) -> str:
-        """Return the default target of a frontend; raise ``InvalidOption`` if it has none."""
         if source.target is None:
             raise InvalidOption(
                 f"say what to write for, to=: code of {source.name} is written for nothing else by itself"
@@ -482,9 +479,8 @@ def _pipeline(
 ) -> Any:
     """Return the pipeline of a callable.
 
-    If the framework of a lazy graph can only be inferred from arguments, return a deferred pipeline.
-    Raise ``NotCompilable`` if ``obj`` is a class or not callable, ``UnknownFramework`` for an unknown
-    ``to``, and ``SourceNotFound`` if the source framework cannot be inferred.
+    If the framework of a lazy graph cannot be inferred from ``obj``, return a deferred pipeline. Raise
+    ``NotCompilable`` if ``obj`` is a class or not callable.
     """
     if not callable(obj) or isinstance(obj, type):
         # An object such as a loaded SavedModel may hold callables, which the message names.
@@ -517,8 +513,8 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
     """Return the framework that a callable is written in.
 
     This is ``source`` if given, else the framework that the code or the arguments show, else a loaded
-    framework with ``takes_unclear`` (torch). Raise ``SourceNotFound`` if none applies, or for NumPy code
-    called with arrays of a framework with other rules.
+    framework with ``takes_unclear`` (torch). Raise ``UnknownFramework`` for an unknown ``source``, and
+    ``SourceNotFound`` if none applies, or for NumPy code called with arrays of a framework with other rules.
     """
     if source:
         return frontends.get(source).name
@@ -557,10 +553,10 @@ def _reject_mixed(obj: Any, found: FrontendEntry) -> None:
 
 
 def _bound_call(obj: Any) -> Any:
-    """Return the bound ``__call__`` of an object whose class defines ``__getattr__`` or ``__getattribute__``.
+    """Return the bound ``__call__`` of a user's object whose class defines ``__getattr__`` and the like.
 
-    Attributes of the bound method can be read without running these. Return ``obj`` itself if it is a
-    graph, a function or a model of a framework, or if its ``__call__`` is not a Python function.
+    Attributes of the bound method can be read without running these. Return any other object itself, and
+    graphs, models of a framework, and objects whose ``__call__`` is not a Python function.
     """
     # A graph forwards attributes to its original, so it defines `__getattr__` too.
     if isinstance(obj, (Graph, FunctionType)):

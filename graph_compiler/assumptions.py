@@ -42,12 +42,11 @@ NO_ARRAY = -1
 class SameArray:
     """Assumption about which inputs are the same object.
 
-    Inputs that were one object while recording must be one object in each call, and distinct inputs
-    distinct objects, because a write to one shows in the other. Frontends with mutable arrays add this
-    once.
+    Inputs that were one object while recording must be one object in each call, and distinct inputs distinct
+    objects, because a write to one shows in the other.
 
-    firsts: for each of the first inputs, the index of the first input that is the same object;
-        ``NO_ARRAY`` if its identity does not matter.
+    firsts: for each of the first inputs, the index of the first input that is the same object; ``NO_ARRAY``
+        if its identity does not matter.
     """
 
     kind: ClassVar[str] = "same_array"
@@ -182,9 +181,9 @@ class _MemoryLayout:
 
 
 def may_overlap_itself(array: Any) -> bool:
-    """Return True if two elements may share memory, as in expanded arrays and sliding windows.
+    """Return True if two elements may have the same address, as in expanded arrays and sliding windows.
 
-    For some strides True is returned although all elements are distinct.
+    For some strides True is returned although all addresses are distinct.
     """
     strides = getattr(array, "strides", None) or (array.stride() if hasattr(array, "stride") else ())
     reach = 0
@@ -218,8 +217,7 @@ def _address_range(array: Any) -> tuple[int, int] | None:
 class DisjointMemory:
     """Assumption that no written array shares memory with another array, nor its elements with each other.
 
-    Otherwise a write to one array would show in another. Frontends with mutable arrays add this if
-    something is written.
+    Otherwise a write to one array would show in another.
 
     arrays: indices of inputs.
     written: those of ``arrays`` that are written to.
@@ -335,8 +333,6 @@ class IndexBounds:
 def lies_within(elements: Any, low: int, high: int, besides: int | None = None) -> bool:
     """Return True if all elements of a NumPy array lie in ``[low, high)`` or equal ``besides``.
 
-    An empty array does.
-
     >>> import numpy
     >>> inside, outside = numpy.array([0, 3]), numpy.array([-1, 3])
     >>> lies_within(inside, 0, 4), lies_within(outside, 0, 4), lies_within(outside, 0, 4, besides=-1)
@@ -359,8 +355,6 @@ def lies_within(elements: Any, low: int, high: int, besides: int | None = None) 
 @dataclass(frozen=True, slots=True)
 class InputAttribute:
     """Assumption about an attribute that the user has set on an array.
-
-    The torch frontend adds it if a function reads an attribute of a tensor argument.
 
     number: index of the input.
     name: name of the attribute.
@@ -439,10 +433,8 @@ _WORDS = {
 class InputFact:
     """Assumption about one property of the first inputs, such as ``requires_grad``.
 
-    Frontends add it if a function reads the property, or if its result depends on it.
-
     fact: name of the property (see :func:`fact_of`).
-    expected: its value for each of these inputs: a bool, the name of a device, or an order of axes.
+    expected: its value for each of these inputs.
     """
 
     kind: ClassVar[str] = "input_fact"
@@ -567,10 +559,7 @@ def _layout(array: Any) -> Fact:
 
 @dataclass(frozen=True, slots=True)
 class KeywordOrder:
-    """Assumption that the keywords in ``**kwargs`` of the original come in the order ``keywords``.
-
-    The pipeline adds it if there are at least two such keywords.
-    """
+    """Assumption that the keywords in ``**kwargs`` of the original come in the order ``keywords``."""
 
     kind: ClassVar[str] = "keyword_order"
     keywords: tuple[str, ...]

@@ -16,10 +16,7 @@ _ALWAYS_RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | f
 
 @functools.lru_cache(maxsize=4096)
 def legal(text: str) -> str:
-    """Convert ``text`` to a Python identifier. A keyword is returned unchanged.
-
-    Each run of characters that identifiers cannot contain becomes one underscore, and underscores at the
-    ends are dropped.
+    """Return a Python identifier that resembles ``text``. A keyword is returned unchanged.
 
     >>> legal("encoder.layer.0"), legal("3d"), legal(""), legal("x²")
     ('encoder_layer_0', '_3d', 'value', 'x2')
@@ -82,7 +79,7 @@ class Namespace:
         self._taken.update(names)
 
     def take_back(self, name: str) -> bool:
-        """Take ``name`` again if it was released and is free; return whether it was."""
+        """Take ``name`` again if it was released and is free; return True if it was."""
         free = self._free.get(self._base[name], [])
         is_free = (len(name), name) in free
         if is_free:

@@ -39,7 +39,7 @@ class ArrayProperty:
 
 @dataclass(frozen=True)
 class Traits:
-    """Properties of code written in a framework, which the core needs. All fields are empty by default.
+    """Properties of code written in a framework, which the core needs.
 
     entry_methods: names of methods with the code of a model, which a call of the object runs (``forward``).
     module_marks: names of methods that only objects have whose arrays the frontend finds and names
@@ -172,11 +172,11 @@ class Registry(Generic[E]):
 
     @functools.cached_property
     def own(self) -> Mapping[str, E]:
-        """Entries of this package by name. Reading them reads no entry points."""
+        """Entries of this package by name."""
         return {entry.name: entry for entry in importlib.import_module(f"{self._group}.entries").ENTRIES}
 
     def known(self) -> dict[str, E]:
-        """Return the entries of this package, and the others added so far, without reading entry points."""
+        """Return the entries that are known without reading entry points."""
         return {**self.own, **self._others}
 
     def all(self) -> dict[str, E]:
@@ -195,12 +195,9 @@ class Registry(Generic[E]):
         return self.known()
 
     def _read(self, point: Any) -> None:
-        """Load an entry point and add its entry.
-
-        An error is stored in ``problems`` instead of raised, because it concerns only those who request
-        the name.
-        """
+        """Load an entry point and add its entry; store an error in ``problems``."""
         where = f"the entry point {point.name} = {point.value} of {self._group}"
+        # An error is not raised, because it concerns only those who request the name.
         try:
             self._add(point.name, point.load(), where)
         except InvalidRegistration as problem:
@@ -214,13 +211,13 @@ class Registry(Generic[E]):
     def register(self, entry: E) -> None:
         """Add an entry for this process only.
 
-        Raise ``InvalidRegistration`` if the name has a different entry, or ``entry`` is one of the other
-        registry's. Entry points that were not read yet are not compared.
+        Raise ``InvalidRegistration`` if another entry is known under its name, or if ``entry`` is not of the
+        class of this registry. Entry points that were not read yet are not compared.
         """
         self._add(entry.name, entry, "the entry")
 
     def unregister(self, name: str) -> None:
-        """Remove an entry that :meth:`register` added. Raise ``KeyError`` if there is none."""
+        """Remove an entry that is not this package's own. Raise ``KeyError`` if there is none."""
         del self._others[name]
         _clear_caches()
 
@@ -243,9 +240,8 @@ class Registry(Generic[E]):
     def get(self, name: Any) -> E:
         """Return the entry with this name. Entry points are read only if the name is unknown without them.
 
-        If there is no entry, raise the stored ``InvalidRegistration`` of a package that failed to
-        register the name, otherwise ``UnknownFramework``. Aliases, and modules as in ``to=jax``, are not
-        accepted; the error suggests the name that they stand for.
+        If there is no entry, raise the stored ``InvalidRegistration`` of a package that failed to register
+        the name, otherwise ``UnknownFramework``. Aliases, and modules as in ``to=jax``, are not accepted.
         """
         # Reading entry points takes time, so it is left to names that are unknown without them.
         found = self.known().get(name) if isinstance(name, str) else None
@@ -332,7 +328,7 @@ def _merge(parts: list[Any]) -> Any:
 
 @functools.cache
 def packages() -> frozenset[str]:
-    """Return the top-level packages of all known frameworks and of the packages they are built on."""
+    """Return the top-level packages of the known frameworks and of what the sources are built on."""
     sources, targets = frontends.known().values(), backends.known().values()
     groups = [*(entry.packages + entry.parts for entry in sources), *(entry.packages for entry in targets)]
     return frozenset(package for group in groups for package in group)

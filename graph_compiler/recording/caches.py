@@ -39,9 +39,9 @@ class Caches:
 
 
 def cached_results(cache: Any) -> Iterator[Any]:
-    """Yield the results that a ``functools.lru_cache`` function stores, and the objects inside them.
+    """Yield the results that a ``functools.lru_cache`` function stores, and items of containers among them.
 
-    Other referents of ``cache``, such as arguments and the wrapped function, are yielded, too.
+    Other referents of ``cache``, such as the wrapped function, are yielded, too.
 
     >>> import functools
     >>> cached = functools.lru_cache(lambda n: ("row", n * 1000))

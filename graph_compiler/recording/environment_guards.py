@@ -189,10 +189,9 @@ def dict_of_class(cls: type) -> dict[str, Any] | None:
 
 
 def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
-    """Return the dicts that ``cls.name`` depends on.
+    """Return the dicts of the classes in the MRO of ``cls`` up to the first that defines ``name``.
 
-    They are the dicts of the classes in the MRO up to the first that defines ``name``, or of all if none
-    does. Return an empty list if one of them cannot be reached.
+    If none does, these are the dicts of all. Return an empty list if one of them cannot be reached.
 
     >>> class Layer:
     ...     def forward(self): ...
@@ -251,13 +250,14 @@ def _classes(item: Any) -> Iterator[None]:
 
 
 def detects_every_change(versions_of: VersionsOf) -> bool:
-    """Return True if ``versions_of`` detects every kind of change, and its versions are stable otherwise.
+    """Return True if ``versions_of`` detects the changes that are made here, and is stable in between.
 
     Changes are made to items of a dict, attributes of an object and of its classes, and the class of an
-    object. For example, watchers of dicts miss attributes that are stored in an object (Python 3.13).
+    object.
     """
     item, held = _Object(), dict[str, Any]()
     return (
+        # Watchers of dicts miss attributes that are stored in an object (Python 3.13).
         detects(versions_of([vars(item)], []), _stores(item))
         and detects(versions_of([held], []), _items(held))
         and detects(versions_of(dicts_of_attribute(_Other, "step"), []), _attributes(_Other))
@@ -338,11 +338,7 @@ class EnvironmentGuard(NamedTuple):
         return self.of is not None or self.class_of is not None or self.words is not None
 
     def change(self) -> str:
-        """Return a message about a guard that does not hold.
-
-        If it compares an item, an attribute or a length with a number, a bool, a string or None, the message
-        has both values, shortened. For a present value of any other class, it has the class.
-        """
+        """Return the message for a guard that does not hold."""
         compared = self._compared()
         if compared is None or type(self.items[-1]) not in _SHOWN:
             return f"{self.what} changed since"
@@ -365,7 +361,7 @@ class EnvironmentGuard(NamedTuple):
 
 
 class Derived(Protocol):
-    """Object computed from entries of ``dicts``, which ``refresh`` computes again after a change."""
+    """Object computed from entries of ``dicts``, which ``refresh`` computes again."""
 
     dicts: list[dict[Any, Any]]
 
@@ -412,9 +408,8 @@ def condition(
 ) -> Condition:
     """Return the condition that all ``guards`` hold.
 
-    With ``versions_of``, guards that depend on dicts, classes or words of memory are evaluated again only
-    after one of their versions has changed; without it, all are evaluated at each call. ``derived``
-    is refreshed with the guards on versions, so that it is up to date if the condition holds.
+    With ``versions_of``, guards on dicts, classes and words of memory are not evaluated while their versions
+    are those at which they last held. ``derived`` is up to date after a condition with versions held.
 
     >>> held = {"step": 1}
     >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)
@@ -530,9 +525,9 @@ def same_guard(
 
 
 def is_same(item: Any, before: Any) -> bool:
-    """Return True if ``item`` is the object ``before``, or an equal number, string or tuple of these.
+    """Return True if ``item`` is the object ``before``, or equal to it if ``before`` is an atom.
 
-    Equal objects have the same type, too.
+    Atoms are numbers, strings, bytes and tuples of these. Equal atoms have the same type.
 
     >>> is_same(2.0, 1.0 + 1.0), is_same(2, 2.0), is_same([], []), is_same((1, "a"), tuple([1, "a"]))
     (True, False, False, True)
@@ -589,7 +584,7 @@ class EnvironmentGuards:
 
     @functools.cached_property
     def simple(self) -> Condition:
-        """The condition of the guards that compare a dict entry with a number, a bool, a string or None.
+        """The condition of the guards on a dict whose last item is a bool, int, float, string or None.
 
         A compiler of the framework can trace these.
         """
@@ -608,7 +603,7 @@ class EnvironmentGuards:
         return EnvironmentGuards(self._guards, self._versions_of, (derived,))
 
     def changed(self) -> str:
-        """Return what the first guard that does not hold is about; empty if all hold."""
+        """Return ``what`` of the first guard that does not hold; empty if all hold."""
         broken = first_broken(self._guards)
         return "" if broken is None else broken.what
 

@@ -29,9 +29,9 @@ _MOST = 10_000
 def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callable[[Any], bool]) -> None:
     """Raise ``TracingError`` if a static object in ``result`` refers to recorded arrays or sizes.
 
-    A static object is neither a container nor an array, for example a closure or a set. Every call returns
-    the same one, with the arrays of the recording. A coroutine, iterator or asynchronous generator raises
-    in any case, because its code runs after the recording. Static objects of ``arguments`` are allowed.
+    A static object, such as a closure, is neither a container nor an array, and is the same in the result of
+    every call. An iterator, coroutine or asynchronous generator raises, too, because its code runs after the
+    recording. Objects that are also static in ``arguments`` are allowed.
 
     is_recorded: returns True for an array or size of the recording.
     name: name of the function in the message.

@@ -49,8 +49,8 @@ def owner_of_frame(frame: FrameType) -> Owner:
 def owner_of_problem(problem: BaseException) -> Owner:
     """Return the owner of the innermost frame of the traceback that is not a framework's.
 
-    Return ``"framework"`` if there is no such frame. A ``RecursionError`` belongs to the user if one of
-    their functions calls itself, whatever the innermost frame.
+    Return ``"framework"`` if there is no such frame. A ``RecursionError`` belongs to the user if one of their
+    functions has many unfinished calls, whatever the innermost frame.
     """
     if _is_users_recursion(problem):
         return "user"
@@ -74,10 +74,9 @@ def _is_users_recursion(problem: BaseException) -> bool:
 def is_fault(problem: BaseException) -> bool:
     """Return True if ``problem`` was raised by a bug of this package, so that a fallback must not hide it.
 
-    An error or ``Signal`` of this package is a bug if it is an instance of a class in ``BUGS``. Any other
-    exception is a bug if the innermost frame of its traceback is this package's; it is not if it has no
-    traceback, if it is no ``Exception``, or if a function of the user recurses without end. The result for
-    an exception with a traceback is stored on it and does not change later.
+    An error or ``Signal`` of this package is a bug if it is an instance of a class in ``BUGS``. Another
+    ``Exception`` is a bug if the innermost frame of its traceback is this package's, unless it is the
+    ``RecursionError`` of a recursion of the user's functions.
 
     >>> is_fault(InvalidGraph("a value is used before it is made")), is_fault(ValueError("raised nowhere"))
     (True, False)
@@ -91,6 +90,7 @@ def is_fault(problem: BaseException) -> bool:
     # to have raised it.
     if _VERDICT not in problem.__dict__ and _is_users_recursion(problem):
         problem.__dict__[_VERDICT] = False
+    # The first result is stored, because the traceback may lose frames later.
     if _VERDICT not in problem.__dict__:
         last = problem.__traceback__
         while last.tb_next is not None:

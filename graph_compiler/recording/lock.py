@@ -15,9 +15,7 @@ from .state.places import Reserved
 
 
 class _Stage:
-    """Progress of the newest conversion, for messages: its stage and the number of calls recorded so far.
-
-    Updating it costs one assignment.
+    """Progress of the newest conversion, for messages.
 
     name: name of the stage; empty while nothing is converted.
     calls: the list of recorded calls, of which only the length is shown.
@@ -32,7 +30,7 @@ class _Stage:
         return f"{self.name}, {count:,} call{'' if count == 1 else 's'}" if count else self.name
 
     def note(self, problem: Exception) -> None:
-        """Store the current stage on ``problem``. If an inner conversion already stored one, do nothing."""
+        """Store the current stage on ``problem`` unless an inner conversion has already stored one."""
         problem.__dict__.setdefault("_graph_compiler_stage", str(self))
 
     @staticmethod
@@ -79,8 +77,7 @@ if hasattr(os, "register_at_fork"):
 class _Active:
     """Recordings that are open in each thread, possibly nested.
 
-    anywhere: number of open recordings in all threads. Every call of a graph reads it first, because that
-        is cheaper than a thread-local lookup.
+    anywhere: number of open recordings in all threads, which is cheaper to read than a thread-local variable.
     """
 
     def __init__(self) -> None:

@@ -108,9 +108,9 @@ _DEEPEST = 3
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
     """Return the paths in ``(args, kwargs)`` of ints that the ``range`` of a ``for`` in the function names.
 
-    The ``for`` may also be in a function of the user to which it passes the argument by position, up to three
-    calls deep. Return an empty set if the source is not found. For a traced function, return the paths of all
-    ints and floats instead.
+    The ``for`` may also be in a function of the user to which it passes the argument by position. Return an
+    empty set if the source is not found. For a traced function, return the paths of all top-level ints and
+    floats.
 
     >>> def add(x, n, y): return [x + y for _ in range(n)]
     >>> counting_arguments(add, (1, 2, 3), {})
@@ -378,8 +378,7 @@ class LoopMarker:
     def mark_condition(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
         """Return True if ``condition`` belongs to a ``while`` that is marked, so that it needs no guard.
 
-        Begin to mark the ``while`` at its first condition, and add a mark after the last condition that each
-        test evaluates. ``answer`` is the truth value of ``condition`` in this recording.
+        Update the marks of that loop. ``answer`` is the truth value of ``condition`` in this recording.
         """
         known = self.means.value_of(condition)
         if (
@@ -445,10 +444,9 @@ class LoopMarker:
     def needs_no_guard(self, size: Size, origin: Origin) -> bool:
         """Return True if ``size`` is a comparison that reads loop indices and needs no guard here.
 
-        Return False if one of these loops is not running, or is not marked any more. In the first iteration
-        of the innermost of them, no guard is needed. In a later iteration, the result must provably be the
-        same in all iterations but the first. The comparison is then added to ``comparisons`` of that loop,
-        and becomes a guard when the loop is reconstructed, if necessary.
+        It is then stored in ``comparisons`` of the innermost of these loops. Return False if one of the loops
+        is not running or not marked any more, or if this is a later iteration of the innermost one and the
+        result cannot be proven to be the same in all its iterations but the first.
         """
         open_ = (loop for loop in self._running if loop.is_open and loop.marks)
         running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}

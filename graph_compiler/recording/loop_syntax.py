@@ -59,7 +59,7 @@ def for_over(frame: FrameType) -> Found | None:
     """Return the ``for`` loop whose iterable or iterator the current instruction of ``frame`` produces.
 
     Return None if there is no such loop, if it has an ``else`` clause, or if it cannot be found in the
-    source (always on Python 3.10).
+    source.
     """
     around = _around(frame.f_code, frame.f_lasti)
     # In Python 3.11 this instruction has the position of the whole loop.
@@ -280,13 +280,11 @@ class Purity:
         self.is_value = is_value
 
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
-        """Return True if the check finds no other change in the statements of a loop than the class allows.
+        """Return True if the check finds only such changes in the statements of a loop.
 
-        Methods of objects that are known only at run time are judged by their names. A method that changes a
-        list or dict, such as ``append``, is allowed only if the variable is unassigned when the check runs.
-        Return False for a ``while`` whose body contains ``break``, also in an
-        inner loop. In a traced function, return False for a loop with branches (``_BLOCKS`` and chained
-        comparisons), or with calls of Python functions of the user or of a library.
+        Return False for a ``while`` whose body contains ``break``, also in an inner loop. In a traced
+        function, return False for a loop with branches, or with calls of Python functions of the user or of a
+        library.
         """
         if is_traced and any(
             isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)

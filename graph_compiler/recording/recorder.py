@@ -80,7 +80,7 @@ class Recorder:
 
     # ------------------------------------------------------------------------------ arrays
     def find(self, array: Any) -> Value | None:
-        """Return the value of ``array``, or None if it is not an array of this recording."""
+        """Return the value of ``array``, or None if it has none."""
         entry = self._values.get(id(array))
         # The id may belong to another object that was made after the first was collected.
         return entry[1] if entry is not None and entry[0]() is array else None
@@ -160,11 +160,8 @@ class Recorder:
     ) -> Node:
         """Append a node that computes ``outputs`` to the current block, and return it.
 
-        Outputs, and values that the node writes to, are marked as varying if an operand varies, or if the
-        node draws random numbers, reads symbolic sizes or depends on the devices. They are marked as
-        random if the node draws random numbers or an operand is random. Outputs that ``record.views`` lists
-        get the base of the viewed value. Operands that are instances of subclasses of Python's numbers or of
-        ``str``, such as members of an ``IntEnum``, become plain ones.
+        Outputs, and values that the node writes to, are marked as varying or random if the node makes them
+        so. Members of an ``IntEnum`` and the like become plain numbers and strings (:func:`as_builtin`).
         """
         classes = set(map(type, iterate_structure((inputs, params))))
         if not classes <= _PLAIN:
@@ -199,10 +196,7 @@ class Recorder:
         return value
 
     def maker(self, value: Value) -> Node | None:
-        """Return the node that made ``value`` in the current or an enclosing block.
-
-        Return None for an input, a parameter or a constant.
-        """
+        """Return the node that made ``value`` in the current or an enclosing block, or None."""
         found = self.graph.maker(value)
         if found is not None or not self._around:
             return found
@@ -227,9 +221,9 @@ class Recorder:
         """Yield a list, and append the nodes of calls made inside the context to it instead of the graph.
 
         The list becomes the body of an operation with regions. ``arguments`` are the inputs of the body.
-        ``of_pairs`` marks them as arrays whose length may be any number and is invisible to the user's
-        code: reading it raises ``LengthAsked``. At the end, forget the arrays that were made in the block
-        and the guards that became checks in it.
+        ``of_pairs`` marks them as arrays with a row for each pair, whose number is unknown to
+        :meth:`decide_size`. At the end, forget the arrays of the block and the guards that became checks in
+        it.
         """
         graph, arguments = self.graph, set(arguments)
         outside, nodes = graph.nodes, list[Node]()
@@ -277,12 +271,10 @@ class Recorder:
 
     # ------------------------------------------------------------------------------ assumptions
     def decide_size(self, size: Size, origin: Origin) -> Any:
-        """Return the number that ``size`` has in this recording, and add a guard that it stays the same.
+        """Return the value that ``size`` has in this recording, and guard it if needed.
 
-        No guard is added for a comparison that a loop mark covers, or for a condition (a ``bool``) on the
-        number of pairs of an open block. Raise ``LengthAsked`` if that number itself is read. If ``size``
-        contains the index of a marked loop otherwise, its current number is used, and the loop stays
-        unrolled.
+        Raise ``LengthAsked`` if ``size`` is not a condition and reads the number of pairs of an open block. A
+        marked loop stays unrolled if its index would have to be read by the guard.
         """
         if self.loops is not None and self.loops.needs_no_guard(size, origin):
             return size.hint
@@ -345,7 +337,7 @@ class Recorder:
 
 
 def is_subclassed(item: Any) -> bool:
-    """Return True for an instance of a subclass of int, float, complex or str.
+    """Return True for an instance of a proper subclass of int, float, complex or str.
 
     Return False for bools, NumPy's scalars and symbolic numbers, some of which are such instances.
     """

@@ -26,7 +26,7 @@ class AbandonedWay:
     """An attempt to make a graph that failed and was followed by another one.
 
     way: description of what was tried.
-    problem: class and first non-empty line of the exception that ended the attempt.
+    problem: class and first non-empty line of the exception that ended the attempt, shortened.
     place: file and line of the innermost frame of user code or, if there is none, of the innermost frame;
         ``"an unknown line"`` if the exception has no traceback.
     """
@@ -59,7 +59,7 @@ def _place(problem: BaseException) -> str:
 
 
 class GivenArguments:
-    """Callable that calls ``function`` with the arguments in ``given`` bound by name.
+    """Callable that calls ``function`` with the parameters in ``given`` bound.
 
     Positional arguments of a call fill the other parameters in order. The signature does not have the
     parameters that are given.

@@ -65,13 +65,12 @@ def search_recording(
     too_many: Callable[[], str],
     name: str = "function",
 ) -> Recording:
-    """Return the recording of the first attempt that refutes nothing.
+    """Return the recording of the first attempt that refutes nothing, with the abandoned ways in ``gave_up``.
 
-    Its ``gave_up`` lists the attempts that an exception ended or refuted. After an exception, the first
-    function in ``give_up`` that returns hypotheses determines those of the next attempt. If all return None
-    and the attempt recorded lists of traced loops as arrays, the next attempt does not. Otherwise, or if
-    the exception is a bug of this package, it is raised. Raise ``TracingError`` with the text of
-    ``too_many`` after ``most`` attempts that returned a ``Refutation``; exceptions do not count.
+    After an exception, the first function in ``give_up`` that returns hypotheses determines those of the next
+    attempt. If none does, the next attempt does not record lists of traced loops as arrays; if this one did
+    not, or if the exception is a bug of this package, it is raised. Raise ``TracingError`` with the text of
+    ``too_many`` after ``most`` attempts that returned a ``Refutation``.
 
     >>> attempt = lambda number: Refutation(number + 1) if number < 3 else f"recorded with {number}"
     >>> search_recording(attempt, 1, [], 5, str)

@@ -118,10 +118,9 @@ _MAKES_TEXT = frozenset({"str", "repr", "format"})
 def is_message(frame: FrameType | None) -> bool:
     """Return True if the string that the current instruction of ``frame`` makes is used only in a message.
 
-    A message is an argument of a logging method, ``print`` or ``warnings.warn``, or of a function that
-    only raises it and whose exception is not caught. Output of ``print`` to a file other than
-    ``sys.stderr``, or while ``sys.stdout`` is a ``StringIO``, is no message. Every string made in the module
-    ``logging`` itself is a message.
+    A message is an argument of a logging method, of ``print`` or ``warnings.warn``, or of a function that
+    only raises it and whose exception is not caught. Text that the program may read back from a file or
+    buffer is no message. Return False if ``frame`` is None.
     """
     if frame is None:
         return False
@@ -215,8 +214,7 @@ def in_check() -> bool:
     """Return True if the statement that reads a value now only decides whether to raise.
 
     Such a statement is an ``assert``, or an ``if`` without ``else`` whose body only raises, unless a ``try``
-    in the same function surrounds it. Frames of this package, and of modules that only forward the read, are
-    skipped.
+    surrounds it. Frames of this package, and of modules that only forward the read, are skipped.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _passes_on(frame.f_globals.get("__name__", "") + "."):

@@ -53,7 +53,8 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
 def compares_identities(code: types.CodeType) -> bool:
     """Return True if ``code`` or a function inside it compares identities (``a is b``, ``id(a)``).
 
-    ``is`` with a constant on its right, such as None, does not count. Any read of a name ``id`` does.
+    ``is`` with a constant on its right, such as None, does not count. Any read of a name or attribute ``id``
+    does.
 
     >>> functions = (lambda a, b: a is b), (lambda a: a is None)
     >>> [compares_identities(function.__code__) for function in functions]
@@ -254,7 +255,7 @@ def name_by_variables(nodes: Iterable[Node]) -> None:
     """Rename the outputs of the last call of each expression after the variables that store its result.
 
     Calls that one expression makes (inside a library function, for example) follow each other, and the last
-    of them returns the result. Its outputs keep their names if there are more or fewer of them than
+    of them is taken to return the result. Its outputs keep their names if their number is not that of the
     variables.
     """
     before: Node | None = None

@@ -30,10 +30,6 @@ def following_libraries(follows: bool) -> Iterator[None]:
 
     If ``follows`` is False, treat it as a library's, even inside an enclosing block.
 
-    A framework that dispatches every call to the recording does not need this. NumPy does: functions
-    without a dispatch protocol (``np.zeros``) are recorded only in modules where the recording has
-    replaced them.
-
     >>> file = f"{os.sep}lib{os.sep}site-packages{os.sep}package.py"
     >>> with following_libraries(True):
     ...     owner_of_file(file)
@@ -41,6 +37,8 @@ def following_libraries(follows: bool) -> Iterator[None]:
     >>> owner_of_file(file)
     'library'
     """
+    # NumPy needs this: its functions without a dispatch protocol (``np.zeros``) are recorded only in
+    # modules where the recording has replaced them.
     token = _follows_libraries.set(follows)
     try:
         yield
@@ -164,10 +162,7 @@ def _installed_in(folder: str) -> frozenset[str]:
 
 
 def _folders() -> Iterator[tuple[str, str]]:
-    """Yield each imported framework package, and this package, with its folder.
-
-    Each comes with the folder as imported, and again with symbolic links resolved.
-    """
+    """Yield this package and each imported framework package with its folder, as imported and resolved."""
     for name in (OWN, f"{OWN}.frontends", f"{OWN}.backends", *packages()):
         if file := getattr(sys.modules.get(name), "__file__", None):
             yield from (

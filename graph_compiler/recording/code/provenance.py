@@ -62,7 +62,6 @@ class Locator:
         )
 
     def _instruction(self, code: CodeType, offset: int) -> tuple[tuple[str, ...], Instruction]:
-        """Return the variables that store the value of an instruction, and the instruction."""
         key = id(code), offset
         if key not in self._stored:
             self._stored[key] = stored_names(code, offset), Instruction(code, offset)

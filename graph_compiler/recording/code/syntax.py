@@ -161,11 +161,7 @@ def unwrap_forwarding(function: Any) -> tuple[Any, frozenset[str]] | None:
 
 
 def is_of_library(function: Any) -> bool:
-    """Return True if ``function`` is of a package whose decorators treat all arguments alike.
-
-    They do not distinguish positional and keyword arguments, but may look up arguments whose names, or
-    prefixes of names, are strings in their code. Packages register under the trait ``forwarding_packages``.
-    """
+    """Return True if ``function`` belongs to a package of the trait ``forwarding_packages``."""
     module = (
         function.__globals__.get("__name__")
         if isinstance(function, FunctionType)
@@ -189,10 +185,9 @@ def _texts(code: Any) -> Iterator[str]:
 def _forwards_to(function: Any, inner: Callable[..., Any]) -> bool:
     """Return True if ``function`` calls ``inner``, a variable of its closure, with its parameters in order.
 
-    It must take ``*args`` and ``**kwargs``, use these for nothing else, and not inspect its arguments, as
-    by ``locals``. Its named parameters may be read or assigned elsewhere, too, because their values do not
-    depend on how they are passed. Return False if there are defaults or keyword-only parameters, or if the
-    source is not found.
+    It must take ``*args`` and ``**kwargs`` and use them for nothing else. Return False if there are defaults
+    or keyword-only parameters, if it may inspect its arguments, as by ``locals``, or if the source is not
+    found.
     """
     definition = definition_of(function.__code__) if isinstance(function, FunctionType) else None
     # A default changes the arguments that reach ``inner``.
@@ -212,6 +207,8 @@ def _forwards_to(function: Any, inner: Callable[..., Any]) -> bool:
     return (
         bool(calls)
         and not is_looked_at
+        # Named parameters may be used elsewhere, too, because their values do not depend on how they are
+        # passed.
         and not any(node.id in spread for node in elsewhere)
         and all(_is_call_of(call, function, inner) for call in calls)
     )

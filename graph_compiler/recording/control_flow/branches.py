@@ -109,10 +109,7 @@ class OuterCopies:
 
 
 class Raised(Signal):
-    """Raised if a ``raise`` or ``assert`` of the user's code ends a trial run of a block with ``problem``.
-
-    For an ``if``, the recording then guards the value of its condition instead of recording both blocks.
-    """
+    """Raised if a ``raise`` or ``assert`` of the user's code ends a trial run of a block with ``problem``."""
 
     def __init__(self, problem: Exception) -> None:
         super().__init__(str(problem))

@@ -76,10 +76,10 @@ class GlobalReads:
 
 
 def guards_on_all_globals(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
-    """Return guards on all globals of those ``functions`` whose code may read globals by string.
+    """Return guards on the globals of those ``functions`` whose code may read globals by string.
 
-    The guards compare the names of the globals, and the identities of their values and of the items of
-    lists, sets and dicts. They are for code that has not run yet, so that its reads are unknown.
+    The guards compare the names of the globals, and the identities of their values and of the items of lists,
+    sets and dicts. They are for code that has not run yet, so that its reads are unknown.
     """
     spaces = {
         id(one.__globals__): one.__globals__
@@ -114,10 +114,7 @@ def _identities(space: dict[str, Any], name: str) -> tuple[int, ...]:
 
 
 class _Noted(dict[str, Any]):
-    """Dict that ``globals()`` returns to recorded code.
-
-    It notes lookups in ``GlobalReads``, and forwards lookups and writes to the dict of the module.
-    """
+    """Dict that ``globals()`` returns to recorded code, whose methods note lookups in ``GlobalReads``."""
 
     def __init__(self, reads: GlobalReads, space: dict[str, Any]) -> None:
         super().__init__(space)

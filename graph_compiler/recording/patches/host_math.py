@@ -46,7 +46,7 @@ class Symbols(NamedTuple):
 def _numbers(symbols: Symbols, args: Iterable[Any]) -> list[Any]:
     """Return ``args`` as a list, with arrays of one element replaced by numbers.
 
-    Items of lists, tuples and iterators are replaced, too.
+    Lists, tuples and iterators in it become lists, whose items are replaced, too.
     """
     # An iterator can be read only once.
     given = [list(item) if isinstance(item, Iterator) else item for item in args]
@@ -97,8 +97,7 @@ def _called(
 ) -> Any:
     """Call ``original`` for a patch: return the result of a recorded call, or a symbolic number, if possible.
 
-    Otherwise, if an argument is recorded or symbolic, call ``compose``, which computes the function by
-    operators. If ``compose`` is None, or no argument is recorded or symbolic, call ``original``.
+    Otherwise call ``compose``, which computes the function by operators, or ``original``.
 
     by_count: names of the function in ``FUNCTIONS`` of ``sizes``, by number of arguments.
     """

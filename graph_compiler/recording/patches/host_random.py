@@ -55,10 +55,7 @@ def restore_host_state(states: tuple[Any, Any]) -> None:
 
 @contextmanager
 def host_state_kept() -> Iterator[None]:
-    """Restore the states of Python's and NumPy's global generators after the block.
-
-    This is needed around imports of frameworks, which draw numbers when they are first loaded.
-    """
+    """Restore the states of Python's and NumPy's global generators after the block."""
     before = host_state()
     try:
         yield
@@ -96,7 +93,7 @@ class _IdentifierWatch:
     """State of one recording that makes identifiers.
 
     pattern: the bits that the identifiers begin with; None for identifiers of the original function.
-    origin: the function and line that made the first identifier; empty if none was made.
+    origin: the function and line that made the first identifier; empty if there is none.
     """
 
     def __init__(self, pattern: int | None = None) -> None:

@@ -318,7 +318,7 @@ def patching(
     spaces: Iterable[dict[str, Any]] = (),
     places: Iterable[Replacement] = (),
 ) -> Iterator[Session]:
-    """Report calls by this thread to ``session`` inside the block, even under names imported into ``spaces``.
+    """Report patched calls to ``session`` inside the block, even under names imported into ``spaces``.
 
     The further replacements ``places`` are made, too. All names are restored after the block.
 

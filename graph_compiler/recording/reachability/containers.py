@@ -114,7 +114,7 @@ def is_asked(item: Any) -> bool:
 
 
 def answers_of(item: Any, names: Collection[str]) -> list[GuardedAnswers]:
-    """Return the rows with which code that reads ``names`` guards ``item``; mostly an empty list.
+    """Return the rows with which code that reads ``names`` guards ``item``.
 
     >>> logger = logging.getLogger("graph_compiler.doctest")
     >>> [row.what for row in answers_of(logger, {"isEnabledFor"})], answers_of(logger, {"info"})
@@ -158,11 +158,9 @@ class ContainerKind:
     """How a kind of container is read and changed.
 
     pairs(container): a new dict of its parts by key.
-    put(container, key, value): sets a part, or removes it if ``value`` is ``MISSING``. It does nothing for
-        sets and tuples, and leaves a context variable set.
+    put(container, key, value): sets a part or, if the kind can, removes it if ``value`` is ``MISSING``.
     refilled(container, parts): replaces all parts; None if it is enough to set those that differ.
-    dotted: True if messages name a part ``container.key`` instead of ``container[key]``. It is False for
-        classes, although their parts are attributes.
+    dotted: True if messages name a part ``container.key`` instead of ``container[key]``.
     is_surely(container, parts): fast check that a container still has exactly these parts. False may also
         mean unknown.
     """
@@ -430,9 +428,8 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
 def kind_of(item: Any, always: bool = False) -> ContainerKind | None:
     """Return how ``item``, a container that a function finds outside its arguments, is read and changed.
 
-    Besides the kinds of this module, writable NumPy arrays and other buffers are containers. Return None for
-    any other object: tuples, other arrays, plain values, functions, modules, classes that are not the user's
-    and, unless ``always``, objects of classes that contain nothing of the user's.
+    Return None if it is no such container. Objects of classes that contain nothing of the user's are
+    containers only if ``always`` is True.
     """
     for cls, kind in _KINDS:
         if isinstance(item, cls):

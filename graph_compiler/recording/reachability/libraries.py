@@ -52,9 +52,9 @@ class LibraryCode(NamedTuple):
 def library_code(roots: Iterable[Any], opened: Collection[str] = ()) -> LibraryCode:
     """Return the code of installed libraries that functions, classes and objects in ``roots`` may run.
 
-    The search goes from a function to the objects that its code names, so its length does not depend on the
-    size of packages. It does not enter frameworks and the standard library, except for packages in
-    ``opened``. It passes through the user's functions, which are not in the result.
+    The search goes from a function to the objects that its code names. It does not enter frameworks and the
+    standard library, except for packages in ``opened``. It passes through the user's functions, which are not
+    in the result.
     """
     return _Walk(roots, opened).found()
 
@@ -157,11 +157,11 @@ class _CodeReads(NamedTuple):
 def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
     """Yield guards on the attributes that ``functions`` read from modules outside the user's code.
 
-    These are modules of the standard library, frameworks and installed packages. A guard covers a number, a
-    string, the items of a list, set or dict, the level of a logger, or an attribute of an object if the
-    code names it, too. Any other object, such as a function or class, is assumed constant. In a dict of
-    more than 100 items, such as ``sys.modules``, only the values at keys that are string constants in the
-    code are compared. The ``decimal`` context is guarded if the code refers to ``decimal``.
+    A guard covers a number, a string, the items of a list, set or dict, the level of a logger, or an
+    attribute of an object if the code names it, too. Other objects, such as functions and classes, are
+    assumed constant. In a dict of more than 100 items, such as ``sys.modules``, only the values at keys that
+    are string constants in the code are compared. The ``decimal`` context is guarded if the code refers to
+    ``decimal``.
 
     >>> import types, warnings
     >>> [guard.what for guard in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
@@ -392,10 +392,7 @@ def is_of_framework(cls: type) -> bool:
 
 
 def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
-    """Yield the packages that a callable belongs or refers to, first those of its class.
-
-    A package may be yielded several times. For a partial, the packages of its arguments come first.
-    """
+    """Yield the packages that a callable belongs or refers to, some of them several times."""
     if is_self_contained(obj):
         yield from packages_named(obj)
         return
@@ -445,8 +442,7 @@ def _called(obj: Any) -> Iterable[types.FunctionType]:
 def _packages_referenced(obj: Any, arrays: bool) -> Iterator[str]:
     """Yield the packages of the objects that the code of ``obj``, or of functions it calls, refers to.
 
-    Each object contributes the package of its module and those of its class's MRO; a class contributes its
-    own MRO. Unless ``arrays``, objects that have a ``shape`` and a ``dtype`` are skipped.
+    Unless ``arrays``, objects that have a ``shape`` and a ``dtype`` are skipped.
     """
     for item in (item for function in _called(obj) for item in named_objects(function)):
         item = item.func if isinstance(item, functools.partial) else item

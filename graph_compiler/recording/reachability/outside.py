@@ -218,10 +218,9 @@ def facts_outside(
 ) -> list[EnvironmentGuard]:
     """Return guards that the objects within reach are the same as now.
 
-    Numbers and strings need only be equal. Modules, and the items of lists and dicts with more than 1,000,
-    are not compared. ``facts_of`` returns further guards on one object. ``contents`` returns a copy of a
-    buffer (NumPy array, bytearray) to compare, because nothing counts writes to it, and None for other
-    objects. Parts that are ``free`` are not compared.
+    Numbers and strings need only be equal. ``facts_of`` returns further guards on one object. ``contents``
+    returns a copy of a buffer (NumPy array, bytearray) to compare, because nothing counts writes to it, and
+    None for other objects. Parts that are ``free`` are not compared.
 
     >>> from graph_compiler.recording import EnvironmentGuards
     >>> settings = {"scale": 2}

@@ -129,8 +129,8 @@ OF_IMPORTS = frozenset({"__loader__", "__spec__", "__builtins__"})
 def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]:
     """Yield the loaded modules that the code of ``function`` imports when it runs.
 
-    If the code uses ``sys.modules`` or imports by string, yield the function's own module and the modules
-    named by string constants, too.
+    If the code uses ``sys.modules`` and the like, yield the function's own module and the modules named by
+    string constants, too.
 
     >>> def scaled(x):
     ...     return x * sys.modules["graph_compiler.errors"].SCALE
@@ -196,8 +196,7 @@ def values_in(space: dict[str, Any]) -> dict[str, Any]:
 class NamespacePart:
     """The items of a namespace under given names, as a container.
 
-    The names are globals that a function refers to, or attributes that it reads of a module. Names that are
-    not in the namespace are left out.
+    Names that are not in the namespace are left out.
 
     >>> NamespacePart({"a": 1, "b": 2, "c": 3}, ("a", "d")).pairs()
     {'a': 1}

@@ -34,7 +34,7 @@ ORDER = object()
 
 
 class TrackedContainer:
-    """A container in a snapshot. The fields never change, even if the container does.
+    """A container in a snapshot.
 
     name: the expression for the container in messages.
     item: the container.
@@ -66,7 +66,6 @@ class TrackedContainer:
         )
 
     def name_of(self, key: Any) -> str:
-        """Return the expression for the part at ``key`` in messages."""
         if isinstance(self.item, types.CellType):
             return self.name
         if isinstance(self.item, NamespacePart) or self.kind.dotted:

@@ -136,10 +136,9 @@ class Reached:
     def _attributes(self, owner: Any, is_used: Callable[[str, Any, bool, bool], bool]) -> dict[str, Any]:
         """Return the attributes of ``owner`` that count as used.
 
-        They are those for which ``is_used`` is True, and functions in a class whose names begin with ``__``.
-        Other names that begin with ``__``, and ``hidden`` names of the policy, are left out. Of a module that
-        is read as a whole, return the names of :func:`names_in`, and of an object whose class reads them
-        itself, all attributes.
+        They are those for which ``is_used`` is True and the special methods of a class, without ``hidden``
+        names of the policy. If ``owner`` is a module that is read as a whole, or an object whose class reads
+        its attributes itself, ``is_used`` does not matter.
         """
         held = attributes_of(owner)
         if self.is_whole(owner):

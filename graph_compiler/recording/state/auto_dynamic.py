@@ -20,9 +20,6 @@ _ENOUGH = 2
 class AutoDynamic:
     """Counts of how often each array or number within reach of a function changed between its recordings.
 
-    Without these, a learning rate that decreases at every step would need one variant per step. Changes
-    that a call makes itself are detected elsewhere.
-
     is_new: True before the first recording.
     lengths: the lengths of lists.
 
@@ -46,8 +43,8 @@ class AutoDynamic:
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
         """Note the numbers in the arguments, and return the paths that have had more than two values.
 
-        ``tree`` is the structure of ``(args, kwargs)`` of the recording. Ints and floats count, but not the
-        items of lists and tuples inside an argument.
+        ``tree`` is the structure of ``(args, kwargs)`` of the recording. Ints and floats count that are
+        arguments themselves, or whose last key is a string.
 
         >>> from ...trees import flatten
         >>> auto_dynamic = AutoDynamic()

@@ -56,7 +56,7 @@ class Containers:
     function's own objects, not of copies. ``is_known(item)`` returns True for objects outside the arguments
     that may be stored in them. Instances in ``opened`` are treated as containers even if they are callable.
 
-    new: objects that were stored during the call and were not in the arguments before, or were written to.
+    new: objects that :meth:`classify` has found to be new or to be written to.
     written: for arrays in ``new`` that were written to, by index, their path in the arguments.
     """
 

@@ -25,7 +25,7 @@ from ..reachability.references import wrapped_by
 class Contents:
     """How the contents of a class of objects are read and restored.
 
-    take(item): an immutable, hashable copy of the contents.
+    take(item): a hashable copy of the contents.
     put(item, taken): restores the contents.
     """
 

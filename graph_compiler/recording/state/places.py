@@ -57,7 +57,7 @@ class Stateful:
         """Return the objects at ``paths`` in a call.
 
         Keyword arguments that were not passed, and objects without a ``__dict__``, are left out. Raise
-        ``CallMismatch`` if the call has no object at any other path.
+        ``CallMismatch`` if there is no object at one of the other paths.
         """
         if not self.paths:
             return []
@@ -103,7 +103,7 @@ class StatePlace:
         """Return the object at the place, or ``MISSING`` if the part does not exist.
 
         For a whole container, return the container itself, except for a set, which is returned as a
-        frozenset, and a buffer, of which a copy of the elements is returned.
+        frozenset, and for an object with contents (:func:`contents_of`), of which these are returned.
         """
         if self.whole:
             # The elements of a buffer belong to the signature of the graph.
@@ -250,10 +250,7 @@ class ExternalState:
         ]
 
     def named(self, arguments: Any, new: Sequence[Any]) -> dict[str, Any]:
-        """Return the objects at the replaced places after the call, by name of the place.
-
-        They come from ``arguments``, from the ``new`` objects, or are constants.
-        """
+        """Return the objects at the replaced places after the call, by name of the place."""
         return {self.places[one.number].name: item_of(arguments, one.item, new) for one in self.replaced}
 
 
@@ -323,7 +320,7 @@ class StateLock:
 
 
 class Reserved:
-    """The existing state locks, acquired by the constructor and held until :meth:`only` or :meth:`release`.
+    """The existing state locks, acquired by the constructor and released by :meth:`only` and :meth:`release`.
 
     They are held while it is unknown which objects a recording will change and restore.
     """
@@ -351,7 +348,7 @@ class Reserved:
 
 @contextmanager
 def reserved() -> Iterator[Reserved]:
-    """Hold all state locks inside the block, so that no graph changes, or sees, what a recording works on.
+    """Yield the existing state locks, and release at the end of the block those that are still held.
 
     Enter the block before the objects are read, and while holding the recording lock.
     """
