@@ -9,10 +9,7 @@ import tensorflow as tf
 
 
 class TensorVersion:
-    """Version of an array, which ``fits`` as long as the array is unchanged.
-
-    It stores nothing: every ``tf.Tensor`` fits, because its elements never change, and no variable fits.
-    """
+    """Version of an array. It fits a ``tf.Tensor``, whose elements cannot change, and no other object."""
 
     __slots__ = ()
 

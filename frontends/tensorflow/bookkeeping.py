@@ -44,20 +44,19 @@ _INERT = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
 
 
 def asserts_alone(graphs: Sequence[Any]) -> bool:
-    """Return True if ``graphs``, the branches of an ``If`` (else, then), are those of a ``tf.Assert``.
+    """Return True if the first of two branches only asserts and the second computes nothing.
 
-    ``tf.Assert`` is traced as an ``If`` whose else branch only asserts and whose then branch computes
-    nothing. The assertion can then be recorded without a branch.
+    ``graphs`` are the else branch and the then branch of an ``If``.
     """
+    # ``tf.Assert`` is traced as an ``If``, and its assertion can be recorded without a branch.
     kinds = [{operation.type for operation in graph.get_operations()} for graph in graphs]
     return len(kinds) == 2 and kinds[0] - _INERT == {"Assert"} and kinds[1] <= _INERT
 
 
 def lift_assert(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``Assert`` to a guard on its condition. A condition that is a plain bool needs no guard.
+    """Lift ``Assert`` to a guard on its condition, unless the condition is a known bool.
 
-    Unless the reader is hypothetical, the operation also runs on the arrays of the call, so a false
-    condition raises TensorFlow's own error.
+    Unless the reader is hypothetical, also run the operation, which raises TensorFlow's error if it fails.
     """
     condition, *data = operands
     if not reader.is_hypothetical:
@@ -124,16 +123,15 @@ def _read_variable(reader: GraphReader, operation: Any, operands: Sequence[Tenso
 
 
 def read_of(reader: GraphReader, operation: Any, handle: TensorValue) -> TensorValue:
-    """Return the value of a variable, with the gradient that a read of the variable has.
+    """Return the value of the variable with this ``handle``, with the gradient of a read.
 
-    To a gradient tape each read is a new source, so no gradient flows to a value that the function assigned
-    before. If a floating-point or complex variable was assigned, a node is added that stops the gradient, or
-    sends it to the parameter if the variable is trained. All other values are returned unchanged. Raise
-    ``UnsupportedOperation`` if the handle is unknown.
+    If the function has assigned the variable, no gradient flows to the assigned value. It goes to the
+    parameter if the variable is trained. Raise ``UnsupportedOperation`` if the handle is unknown.
     """
     found, name = variable_of(reader, operation, handle), reader.assigned.get(handle_number(handle.seen))
     if name is None or not (found.made.dtype.is_floating or found.made.dtype.is_complex):
         return found
+    # To a gradient tape, each read is a new source.
     value, origin = reader.value(found), reader.origin(operation)
     if reader.weights.is_trained(name):
         source = reader.recorder.graph.parameters[name]
@@ -215,7 +213,7 @@ def _broadcast_axes(
 ) -> list[TensorValue]:
     """Lift ``BroadcastGradientArgs``: return, for each of two operands, the axes to sum its gradient over.
 
-    Whether an axis was broadcast may become a guard. Raise ``UnsupportedOperation`` if a shape is unknown.
+    Raise ``UnsupportedOperation`` if a shape is unknown.
     """
     if not all(isinstance(operand.item, np.ndarray) for operand in operands):
         raise UnsupportedOperation(
@@ -237,12 +235,7 @@ def _broadcast_axes(
 
 
 def _is_broadcast(reader: GraphReader, operation: Any, size: Any, other: Any) -> bool:
-    """Return True if an axis of ``size`` is broadcast to the size ``other``.
-
-    That is so if ``size`` is 1, or None because the axis is missing. The answer becomes a guard if ``size``
-    is a symbolic size that is 1 in this call, or that differs from an ``other`` which is neither 1 nor
-    missing.
-    """
+    """Return True if ``size`` is 1, or None for a missing axis. The answer may become a guard."""
     # Whether a symbolic size is 1 decides if its axis was broadcast, so another size of 1 needs another
     # recording.
     is_open = isinstance(size, Size) and size != other and hint_of(other) not in (1, None)
@@ -257,9 +250,10 @@ def _is_broadcast(reader: GraphReader, operation: Any, size: Any, other: Any) ->
 
 
 def _ensure_shape(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``EnsureShape``: return the operand, and guard on the sizes that the operation states.
+    """Lift ``EnsureShape``: return the operand, and guard that its symbolic sizes are those of the attribute.
 
-    Unless the reader is hypothetical, a wrong shape in this call raises TensorFlow's own error.
+    Unless the reader is hypothetical, also run the operation, which raises TensorFlow's error for a wrong
+    shape.
     """
     if not reader.is_hypothetical:
         reader.concrete_results(operation, operands)
@@ -341,10 +335,6 @@ def _advance(
 
 
 def _draw(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift a stateful random operation to the stateless one, and advance the state of the generator.
-
-    Raise ``UnsupportedOperation`` unless the generator is known to use the algorithm Philox.
-    """
     handle, algorithm, shape, *bounds = operands
     arrays = Arrays(reader, operation)
     state = _advance(reader, operation, handle, algorithm, _count_of(arrays, shape))
@@ -359,7 +349,6 @@ def _draw(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
 
 
 def _count_of(arrays: Arrays, shape: TensorValue) -> TensorValue:
-    """Return the number of elements of an array with this shape."""
     seen = tf.reduce_prod(shape.seen)
     if isinstance(shape.item, np.ndarray):
         return TensorValue(
@@ -400,10 +389,10 @@ def _scatter_rows(reader: GraphReader, operation: Any, operands: Sequence[Tensor
 
 
 def _scale_rows(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``ResourceScatterMul`` and ``ResourceScatterDiv``: scale each row by the product of its updates.
+    """Lift ``ResourceScatterMul`` and ``ResourceScatterDiv``, whose indices may repeat.
 
-    An index may occur several times. Raise ``UnsupportedOperation`` if the updates are a scalar and the
-    indices are not, or if the variable is a scalar.
+    Raise ``UnsupportedOperation`` if the updates are a scalar and the indices are not, or if the variable is
+    a scalar.
     """
     handle, places, rows = operands
     _refuse_one_for_many(reader, operation, operands)

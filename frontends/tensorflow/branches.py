@@ -51,7 +51,7 @@ class Intermediate:
     given: the operands of the branches.
     variables: the values of the variables when the branch ran, by handle number.
     tensors: for each branch, the tensors that it passes to the gradient.
-    branch: index of the branch that passes them; None until a branch of the gradient is selected.
+    branch: index of the branch that has run; None until a branch of the gradient is read.
     """
 
     graphs: Sequence[Any]
@@ -73,7 +73,6 @@ def intermediate_of(
 
 
 def select_branch(held: TensorValue, branch: int) -> TensorValue:
-    """Return ``held``, with ``branch`` set if it is an ``Intermediate`` that has no branch yet."""
     item = held.item
     return (
         TensorValue(replace(item, branch=branch), held.seen)
@@ -90,10 +89,9 @@ def _maker(tensor: Any) -> Any:
 
 
 def _recompute(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``OptionalGetValue`` of an intermediate: compute its arrays again.
+    """Lift ``OptionalGetValue``; compute the arrays of an ``Intermediate`` again.
 
-    Raise ``UnsupportedOperation`` in second derivatives and for a branch that cannot be run twice. An
-    ``Optional`` of the user's code is computed like any operation.
+    Raise ``UnsupportedOperation`` for second derivatives, and for a branch that cannot be run twice.
     """
     kept = operands[0].item
     if not isinstance(kept, Intermediate) or kept.branch is None:
@@ -128,14 +126,12 @@ _OPTIONALS: dict[str, Handler] = {"OptionalGetValue": _recompute}
 
 # --------------------------------------------------------------------------------------------------- branches
 def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``If`` and ``Case``.
+    """Lift ``If`` and ``Case`` to a ``branch`` node; the variables that a branch assigns are further results.
 
-    If the index is known while recording, only the branch that it selects is recorded, under a guard if the
-    index is symbolic. An index that may differ between iterations of a loop does not count as known.
-    Branches that only assert become a guard. Other operations become a ``branch`` node, whose results
-    include the variables that a branch assigns. If the results of the branches differ in shape or dtype,
-    only the branch taken in this call is recorded, with a guard on the index. Raise
-    ``UnsupportedOperation`` for such branches inside of a loop or another branch.
+    Record only the selected branch if the index is known and the same in each iteration of a loop. Record no
+    node for branches that only assert. If the results of the branches differ in shape or dtype, record only
+    the branch taken in this call, with a guard on the index, and raise ``UnsupportedOperation`` inside of a
+    loop or another branch.
     """
     index, *given = operands
     graphs = branches_of(operation)
@@ -207,10 +203,8 @@ def _differs_between_iterations(reader: GraphReader, index: TensorValue) -> bool
 
 
 def _has_data_dependent_size(reader: GraphReader, value: Value) -> bool:
-    """Return True if the size of ``value``, which an open block defines, depends on array elements.
-
-    That is so if ``value`` is computed, directly or indirectly, by an operation of an open block whose
-    output size depends on elements, or which has a computed operand that states a shape.
+    """Return True if ``value`` is computed in the open blocks by an operation with a data-dependent output
+    size.
     """
     waiting, seen = [value], {value}
     while waiting:
@@ -231,7 +225,7 @@ def _has_computed_operand(node: Node, key: str) -> bool:
 
 
 def _clamped_index(reader: GraphReader, operation: Any, index: TensorValue, count: int) -> TensorValue:
-    """Return the index of a branch; for ``Case``, an index out of range becomes that of the last branch."""
+    """Return the index of a branch. For ``Case``, an index out of range becomes that of the last branch."""
     if "If" in operation.type:
         return index
     arrays, seen = Arrays(reader, operation), index.seen
@@ -265,10 +259,6 @@ def _taken_results(
 
 
 def _as_array(reader: GraphReader, operation: Any, held: TensorValue, tensors: Sequence[Any]) -> TensorValue:
-    """Return ``held``, converted to an array if it is a ``PartialList`` that a branch writes to.
-
-    ``tensors`` are the inputs of the branches' graphs that receive ``held``.
-    """
     if not isinstance(held.item, PartialList) or not any(map(is_written, tensors)):
         return held
     shape = next((found for tensor in tensors if (found := static_row_shape(tensor)) is not None), None)

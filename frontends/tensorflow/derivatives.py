@@ -27,11 +27,11 @@ _KIND = "_gradient_op_type"
 
 
 def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> Sequence[TensorValue]:
-    """Lift ``IdentityN``. Without a custom gradient, return the operands.
+    """Lift ``IdentityN``; return the operands if it has no custom gradient.
 
-    With a custom gradient, the results of the function come from a ``custom_derivative`` node, unless
-    the rule has no gradient for any differentiable operand. If the rule cannot be traced, or would be
-    applied to a third derivative, taking a gradient of the results raises an error.
+    With a custom gradient, the results of the function come from a ``custom_derivative`` node, unless the
+    rule has no gradient for a differentiable operand. If the rule cannot be traced, or would be applied to a
+    third derivative, taking a gradient of the results raises an error.
     """
     try:
         name = operation.get_attr(_KIND).decode()
@@ -67,9 +67,9 @@ def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
 
 
 def _trace_rule(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
-    """Trace the gradient rule registered as ``name``; return its graph, cotangents and gradients.
+    """Trace the gradient rule registered as ``name``; return its graph, its cotangents and its gradients.
 
-    There is one cotangent for each output of ``operation``, and for each operand a gradient or None.
+    There is a gradient or None for each operand of ``operation``.
     """
     rule_of = ops.gradient_registry.lookup(name)
     with operation.graph.as_default():
@@ -88,10 +88,7 @@ def _trace_rule(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
 def _refuse_gradient(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue], arrays: Sequence[Value], why: str
 ) -> list[TensorValue]:
-    """Return the operands, wrapped so that a gradient through them raises an error with ``why``.
-
-    Operands that are not differentiable are returned unchanged.
-    """
+    """Return the operands, wrapped so that taking a gradient through a differentiable one raises an error."""
     origin = reader.origin(operation)
     message = (
         f"a gradient is taken through a function with a rule of its own at {origin.file}:{origin.line}, "
@@ -108,10 +105,7 @@ def _refuse_gradient(
 
 
 class _CustomGradientCall:
-    """Builder of the node for one ``IdentityN``.
-
-    Its operands are the results of a function, followed by the arguments.
-    """
+    """Builder of the node for an ``IdentityN`` over the results of a function and then its arguments."""
 
     def __init__(
         self, reader: GraphReader, operation: Any, operands: Sequence[TensorValue], arrays: Sequence[Value]

@@ -42,10 +42,8 @@ def is_missing(problem: Exception) -> bool:
 
 
 def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
-    """Return the results of an operation of a traced graph on these arrays, compiled by XLA.
-
-    Integer operands become constants of the compiled program, because XLA needs static sizes and axes.
-    """
+    """Return the results of an operation of a traced graph on ``operands``, compiled by XLA."""
+    # XLA needs static sizes and axes, so integer operands become constants of the compiled program.
     fixed = [place for place, array in enumerate(operands) if array.dtype.is_integer]
     arrays = [array for place, array in enumerate(operands) if place not in fixed]
     attributes = {
@@ -67,11 +65,10 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def has_kernel(node: Node, names: Sequence[str]) -> bool:
-    """Return True if TensorFlow can run the call ``node`` on this processor.
+    """Return True unless TensorFlow lacks a kernel for the call ``node`` on this processor.
 
-    ``names`` are the parameters of the operation in ``tf.raw_ops``. Only convolutions and poolings with
-    channels first or with dilation may lack a kernel. One call of each kind is tried on zeros, and the
-    result is cached.
+    ``names`` are the parameters of the operation in ``tf.raw_ops``. Convolutions and poolings with channels
+    first or with dilation are tried once on zeros. Other operations are taken to have a kernel.
     """
     key, params = row_key(node.op), node.params
     layout, dilation = str(params.get("data_format")), max(params.get("dilations", ()), default=1)
@@ -126,7 +123,7 @@ _ADVANCES = frozenset({"RngReadAndSkip", "RngSkip"})
 
 
 class Variables(Protocol):
-    """Protocol of a table of the arrays that variables hold, by handle number (:func:`handle_number`)."""
+    """Protocol of a table of arrays of variables, by handle number (:func:`handle_number`)."""
 
     def __getitem__(self, number: int) -> Any: ...
 
@@ -150,7 +147,6 @@ class Evaluator:
             self.variables = before
 
     def graph(self, graph: Any, arguments: Sequence[Any]) -> list[Any]:
-        """Return the results of a function's graph for ``arguments`` (arrays and variable handles)."""
         held: dict[int, Any] = dict(zip(map(id, graph.inputs), arguments))
         for operation in in_order(graph.get_operations(), set()):
             # The placeholders of the inputs are given.
@@ -190,7 +186,6 @@ class Evaluator:
         return [constant_of(operation)] if kind == "Const" else run_operation(operation, operands)
 
     def assign(self, kind: str, number: int, array: Any) -> None:
-        """Assign ``array`` to a variable, or add or subtract it, as the operation type ``kind`` says."""
         combined = ASSIGNS[kind]
         self.variables[number] = (
             array if combined is None else getattr(tf.raw_ops, combined)(x=self.variables[number], y=array)
@@ -209,8 +204,7 @@ def advance_state(state: Any, delta: Any) -> Any:
 
 
 class _VariableOverlay(dict[int, Any]):
-    """Overlay on a table of variables. It stores assignments, and finds other entries in the table below."""
-
+    # Assignments are stored here, and other entries are found in the table below.
     def __init__(self, before: Variables) -> None:
         super().__init__()
         self._before = before
@@ -221,10 +215,9 @@ class _VariableOverlay(dict[int, Any]):
 
 @forwards
 def run_operation(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
-    """Run an operation in TensorFlow's eager runtime and return its results.
+    """Run an operation in TensorFlow's eager runtime, or by XLA if it has no kernel on this processor.
 
-    If TensorFlow has no kernel for it on this processor, run it by XLA. If XLA fails too, raise the first
-    error.
+    If XLA fails too, raise the error of the eager runtime.
     """
     try:
         found = execute.quick_execute(
@@ -280,7 +273,7 @@ def function_of(operation: Any, attribute: str) -> Any:
 
 
 def bodies_of(operation: Any) -> list[Any]:
-    """Return the traced graphs of all functions that an operation runs; an empty list if it runs none."""
+    """Return the graphs that a loop, a branch or a call runs, or an empty list for another operation."""
     if operation.type in LOOPS:
         return [function_of(operation, name) for name in ("cond", "body")]
     if operation.type in BRANCHES:
@@ -289,11 +282,7 @@ def bodies_of(operation: Any) -> list[Any]:
 
 
 def is_repeatable(operation: Any) -> bool:
-    """Return True if ``operation`` may be read a second time: if it is stateless or in ``_ONLY_READ``.
-
-    The operations of ``_ONLY_READ`` read variables, assert or print, which changes no variable. An operation
-    that runs functions is repeatable if all operations in these are.
-    """
+    """Return True if ``operation`` and those that it runs are stateless, or only read, assert or print."""
     bodies = bodies_of(operation)
     if bodies:
         return all(is_repeatable(inner) for graph in bodies for inner in graph.get_operations())
@@ -307,10 +296,9 @@ def branches_of(operation: Any) -> list[Any]:
 
 
 def place_of_branch(operation: Any, index: Any) -> int:
-    """Return the index of the branch that runs for ``index``.
+    """Return the index of the branch that runs for ``index``: for ``If``, 0 is the else branch.
 
-    For ``If`` the else branch is 0 and the then branch 1. ``Case`` runs its last branch for an index out
-    of range.
+    ``Case`` runs its last branch for an index out of range.
     """
     if "If" in operation.type:
         return int(bool(index))
@@ -319,10 +307,7 @@ def place_of_branch(operation: Any, index: Any) -> int:
 
 
 def graph_of(graph: Any, name: str) -> Any:
-    """Return the traced graph of the function ``name`` in the library of ``graph`` or of an enclosing graph.
-
-    The graph of a loaded function is rebuilt from its definition.
-    """
+    """Return the graph of the function ``name``, which ``graph`` or an enclosing graph has in its library."""
     found = graph._get_function(name)
     # A function may be registered in the graph that encloses the one that calls it.
     while found is None and getattr(graph, "outer_graph", None) is not None:

@@ -39,7 +39,7 @@ class NumberTrace(Sizes, Protocol):
     reading: Reading
 
     def number(self, tensor: Any) -> Any:
-        """Return the only element of a tensor as a symbolic number, or the tensor if it must be concrete."""
+        """Return the only element of ``tensor`` as a symbolic number, or ``tensor`` itself."""
 
     def length(self, tensor: Any) -> Any:
         """Return the first size of a tensor. Return None if it is unknown, and for any other object."""
@@ -88,10 +88,10 @@ class RecordedElements:
 def recorded_elements(
     recorder: Recorder, operands: Sequence[TensorValue], places: Sequence[int]
 ) -> RecordedElements | None:
-    """Return the elements that small operands have in this call, for the operands at ``places``.
+    """Return the elements that the operands at ``places`` have in this call, or None if none is recorded.
 
-    Operands that are random, have more than 64 elements or are known numbers are left out. Return None if
-    none is left, and in loops and branches, where the elements may differ between iterations.
+    Leave out operands that are random, have more than 64 elements or are known numbers. Return None inside of
+    loops and branches.
     """
     if recorder.in_block:
         return None
@@ -113,9 +113,10 @@ def _is_recorded(recorder: Recorder, held: TensorValue) -> bool:
 
 
 def fix_operand(b: Any, elements: RecordedElements, place: int, operand: Value) -> Any:
-    """Return the recorded elements of the operand at ``place`` as nested tuples.
+    """Return the recorded elements of the operand at ``place`` as nested tuples; guard on them if they may
+    vary.
 
-    If they may differ in other calls, guard on them; on floats up to rounding.
+    The guard on floats has a tolerance for rounding.
     """
     held = elements.held[place]
     if place in elements.varying:
@@ -140,7 +141,7 @@ _FEW_OF = frozenset({*_INTEGERS, "bool"})
 
 
 def as_known_array(rows: Any) -> KnownArray:
-    """Return nested tuples of numbers and sizes as an array of dtype object.
+    """Return numbers and sizes, a scalar or nested tuples, as an array of dtype object.
 
     >>> as_known_array((2, 3)).tolist(), as_known_array(4).shape
     ([2, 3], ())
@@ -149,7 +150,7 @@ def as_known_array(rows: Any) -> KnownArray:
 
 
 def nested(array: KnownArray) -> Any:
-    """Return the inverse of :func:`as_known_array`: a number, or nested tuples.
+    """Return a known array as a number or as nested tuples.
 
     >>> nested(as_known_array(((1, 2), (3, 4)))), nested(as_known_array(5))
     (((1, 2), (3, 4)), 5)
@@ -164,9 +165,9 @@ def nested(array: KnownArray) -> Any:
 
 
 def is_few(dtype: str, count: int, rank: int) -> bool:
-    """Return True if a constant array is written into the graph as numbers.
+    """Return True if a constant of this dtype, number of elements and rank becomes known numbers.
 
-    Such arrays are scalars other than strings, and int32, int64 and bool arrays of at most 64 elements.
+    Such constants are scalars other than strings, and int32, int64 and bool arrays of at most 64 elements.
 
     >>> is_few("float32", 1, 0), is_few("float32", 3, 1), is_few("int32", 3, 1), is_few("int32", 100, 1)
     (True, False, True, False)
@@ -179,9 +180,8 @@ def computed(
 ) -> list[KnownArray] | None:
     """Return the results of the operation ``key`` on known arrays, or None if they are unknown.
 
-    ``decide`` returns the current value of a size or of a condition on sizes, and guards on it. The results
-    are unknown if the operation has no rule or no operands, if the rule cannot tell them, or if one has more
-    than 64 elements. :func:`takes_integers` and :func:`fits` must hold.
+    ``decide`` returns the current value of a size or of a condition on sizes, and guards on it.
+    :func:`takes_integers` and :func:`fits` must hold.
     """
     rule = _RULES.get(key)
     if rule is None or not operands:
@@ -198,6 +198,7 @@ def computed(
         _of_python(as_known_array(item) if not isinstance(item, np.ndarray) else item.astype(object))
         for item in (found if isinstance(found, list) else [found])
     ]
+    # Larger arrays are data.
     return made if all(item.size <= _MOST for item in made) else None
 
 
@@ -230,7 +231,6 @@ def _decide_all(array: KnownArray, decide: Callable[[Size], Any]) -> KnownArray:
 
 
 def _of_python(array: KnownArray) -> KnownArray:
-    """Return a copy with NumPy scalars replaced by Python numbers."""
     made: KnownArray = np.array(array, dtype=object)
     for place in np.ndindex(made.shape):
         if isinstance(made[place], np.generic):
@@ -239,7 +239,7 @@ def _of_python(array: KnownArray) -> KnownArray:
 
 
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
-    """Return True if the operation ``key`` has a rule and all its dtypes are int32, int64 or bool.
+    """Return True if ``key`` has a rule and its type attributes are int32, int64 or bool.
 
     ``Cast`` may also convert to a float, because a size becomes a Python number next to float arrays.
     """
@@ -295,8 +295,6 @@ def index_of(attributes: dict[str, Any], begin: Any, end: Any, strides: Any) -> 
 
 
 def _broadcast_shape(attributes: dict[str, Any], x: KnownArray, y: KnownArray) -> Any:
-    """Return the broadcast of two shapes, with a guard if it depends on symbolic sizes."""
-
     def wider(size: Any, other: Any) -> Any:
         if _holds(attributes, apply("eq", size, other)):
             return size if isinstance(size, int) else other
@@ -335,7 +333,7 @@ def _truncating(attributes: dict[str, Any], x: KnownArray, y: KnownArray, functi
 
 
 class UnknownResult(Signal):
-    """Raised by a rule that cannot tell its result while recording."""
+    """Signal of a rule that its result is unknown while recording."""
 
 
 def _split(attributes: dict[str, Any], x: KnownArray) -> list[KnownArray]:
@@ -356,7 +354,6 @@ def _is_plain(*arrays: KnownArray) -> bool:
 
 
 def _logical(function: str, x: Any, y: Any) -> Any:
-    """Return ``x and y`` or ``x or y`` (as ``function`` says) for bools and conditions on sizes."""
     for one, other in ((x, y), (y, x)):
         if not isinstance(one, Size):
             return other if bool(one) == (function == "and") else bool(one)
@@ -372,7 +369,7 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _extreme(name: str) -> Callable[..., Any]:
-    """Return a rule for the maximum or minimum. It raises :class:`UnknownResult` for an empty axis."""
+    """Return a rule for the maximum or minimum, which raises :class:`UnknownResult` for an empty axis."""
     larger = np.frompyfunc(lambda one, other: apply(name, one, other), 2, 1)
 
     def rule(attributes: dict[str, Any], x: KnownArray, axis: KnownArray) -> Any:
@@ -556,11 +553,11 @@ class Count:
 
 
 def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
-    """Return the trip count of a loop whose state starts as ``start`` (values, known arrays or others).
+    """Return the trip count and the counters of a loop, or None if the count is unknown.
 
-    The condition must consist of comparisons joined by ``and``, in each of which a counter on the left
-    approaches a bound on the right. The bound is a loop-invariant integer or size that is known while
-    recording. Return None for other conditions. Constant parts of a condition are simplified first.
+    ``start`` is the initial state. The count is known for comparisons, joined by ``and``, of a counter on the
+    left with a bound on the right that it approaches. The bound is a loop-invariant integer or size that is
+    known while recording.
     """
     counting = _Counting(condition, body, start)
     steps = counting.steps(condition.outputs[0])
@@ -584,7 +581,8 @@ class _Counting:
     def steps(self, tensor: Any) -> Any:
         """Return the number of iterations for which ``tensor``, a part of the condition, is true.
 
-        Return True if it is always true, False if it is never true, and None if the number is unknown.
+        Return True if it is always true, False if it is never true, and None if the number is unknown. The
+        number may be negative.
         """
         operation = source_of(tensor).op
         if operation.type == "Const":
@@ -627,7 +625,7 @@ class _Counting:
         )
 
     def step(self, place: int | None) -> Any:
-        """Return the nonzero int by which an element of the state grows per iteration, or None if unknown.
+        """Return the nonzero int by which an element of the state grows per iteration, or None.
 
         Only ``x + c`` and ``x - c`` are recognized.
         """
@@ -645,8 +643,7 @@ class _Counting:
 def _combine(kind: str, left: Any, right: Any) -> Any:
     """Return the trip count for ``LogicalAnd`` or ``LogicalOr`` of two parts of a condition.
 
-    As an argument and as a result, True is a part that always holds, False one that never holds, and None an
-    unknown count. ``LogicalOr`` of two counts is unknown.
+    True is a part that always holds, False one that never holds, and None an unknown count.
     """
     # A constant True decides an ``or``, a constant False an ``and``.
     decides = kind == "LogicalOr"

@@ -115,10 +115,10 @@ def _pooling_shape(operation: Any, operands: Sequence[TensorValue], shapes: list
 def _window_shape(
     operation: Any, given: Shape, window: Sequence[int], dilations: Sequence[int], channels: Any
 ) -> Shape | None:
-    """Return the output shape of a convolution or pooling.
+    """Return the output shape of a convolution or pooling with the channels last, or None if it is unknown.
 
-    Return None if the channels are not last or their number is unknown, if the padding is explicit, if
-    the ranks of input and window differ, or if the output has no element along a spatial axis.
+    It is unknown if ``channels`` is None, the padding is explicit, the ranks of input and window differ, or a
+    spatial axis of the output is empty.
     """
     padding, strides = operation.get_attr("padding"), operation.get_attr("strides")
     is_usual = operation.get_attr("data_format") in (b"NHWC", b"NDHWC") and padding in (b"SAME", b"VALID")
@@ -130,7 +130,7 @@ def _window_shape(
 
 
 def _known_ints(held: TensorValue) -> Any:
-    """Return the elements of an array as nested lists, or None unless all are known ints."""
+    """Return ``tolist()`` of a known array if all its elements are ints, otherwise None."""
     item = held.item
     return (
         item.tolist()

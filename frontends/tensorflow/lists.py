@@ -39,9 +39,9 @@ class Arrays:
         seen: Any,
         record: CallRecord = _PLAIN,
     ) -> TensorValue:
-        """Append a call of the raw operation ``name`` and return its result, whose array is ``seen``.
+        """Append a call of the raw operation ``name`` and return its result.
 
-        A list in ``operands`` is one list argument.
+        ``seen`` is the array of the result in the call. A list in ``operands`` is one list argument.
         """
         inputs = tuple(
             tuple(map(self._operand, item)) if isinstance(item, list) else self._operand(item)
@@ -88,7 +88,6 @@ class Arrays:
     def write_rows(
         self, array: TensorValue, places: TensorValue, rows: TensorValue, seen: Any
     ) -> TensorValue:
-        """Return ``array`` with the rows at ``places`` (one index or several) replaced."""
         dtype = dtype_name(rows.made.dtype)
         attributes = {"T": dtype, "Tindices": dtype_name(places.made.dtype), "bad_indices_policy": ""}
         is_one = places.made.shape.rank == 0
@@ -147,7 +146,7 @@ def number_in(held: TensorValue) -> Any:
 
 @dataclass(frozen=True)
 class PartialList:
-    """A list of which some rows were written at known indices, and all others are unwritten.
+    """List of tensors with rows that were written at known indices; the other rows are unwritten.
 
     length: an int or a size.
     dtype: the dtype of the rows.
@@ -161,10 +160,7 @@ class PartialList:
     rows: Mapping[int, TensorValue] = field(default_factory=dict)
 
     def row_shape(self) -> tuple[Any, ...] | None:
-        """Return the sizes of the first row written, or ``shape`` if there is none.
-
-        Return None if a size in ``shape`` is unknown.
-        """
+        """Return the sizes of the first row written, or else ``shape``; None if that is incomplete."""
         row = next(iter(self.rows.values()), None)
         if row is not None:
             return all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape)
@@ -173,36 +169,36 @@ class PartialList:
 
 @dataclass(frozen=True)
 class OutputList:
-    """In a loop body, a list into which each iteration writes one row."""
+    """List in a loop body into which each iteration writes one row."""
 
 
 @dataclass(frozen=True)
 class WrittenRow:
-    """In a loop body, an :class:`OutputList` into which the iteration has written ``row``."""
+    """:class:`OutputList` into which the iteration has written ``row``."""
 
     row: TensorValue
 
 
 @dataclass(frozen=True)
 class InputRow:
-    """In a loop body, a list of which each iteration reads or pops one row; ``row`` is the current one."""
+    """List in a loop body of which each iteration reads or pops one row; ``row`` is the current one."""
 
     row: TensorValue
 
 
 @dataclass(frozen=True)
 class RepeatedRow:
-    """A list whose rows are all equal to ``row``, which is known numbers."""
+    """List whose rows are all equal to ``row``."""
 
     row: TensorValue
 
 
 # ------------------------------------------------------------------------------------- conversion to arrays
 def list_to_array(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None = None) -> TensorValue:
-    """Return a list as an array, with zeros where nothing was written, as in TensorFlow.
+    """Return a list as an array, with zeros for rows that were not written.
 
-    ``shape`` is the row shape to use if the list has none. Raise ``UnsupportedOperation`` if neither is
-    known, or if ``held`` is neither an array nor a ``PartialList``.
+    ``shape`` is the row shape to use if the list has none. Raise ``UnsupportedOperation`` if the row shape is
+    needed and unknown, or if ``held`` is neither an array nor a ``PartialList``.
     """
     item = held.item
     if isinstance(item, Value):
@@ -254,10 +250,9 @@ def _shape_in(held: TensorValue) -> tuple[Any, ...] | None:
 
 
 def _length_in(reader: GraphReader, operation: Any, held: TensorValue) -> Any:
-    """Return the length that ``held`` states for a list.
+    """Return the length that ``held`` states for a list, with a guard if it is computed from array elements.
 
-    A length computed from array elements is guarded to stay the same. Raise ``UnsupportedOperation`` if it
-    is random, or is computed in a loop or a branch.
+    Raise ``UnsupportedOperation`` if such a length is random, or is computed in a loop or a branch.
     """
     number, recorder = number_in(held), reader.recorder
     if (
@@ -278,7 +273,6 @@ def _length_in(reader: GraphReader, operation: Any, held: TensorValue) -> Any:
 
 
 def _sizes_in_list(held: TensorValue) -> tuple[Any, ...] | None:
-    """Return the length of a list and the sizes of its rows, or None if they are unknown."""
     if isinstance(held.item, Value):
         return all_sizes(held.item)
     shape = held.item.row_shape() if isinstance(held.item, PartialList) else None
@@ -337,10 +331,6 @@ def _scatter_length(size: Any, places: TensorValue) -> Any:
 
 
 def split(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``TensorListSplit``, which splits an array into rows of known lengths.
-
-    Raise ``UnsupportedOperation`` if the lengths are computed from array elements.
-    """
     array, _, lengths = operands
     if not isinstance(lengths.item, np.ndarray):
         raise UnsupportedOperation(
@@ -374,10 +364,6 @@ def gather(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
 
 
 def pop_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``TensorListPopBack``, which returns the list without its last row, and that row.
-
-    An ``InputRow`` or ``RepeatedRow`` is returned unchanged, together with its row.
-    """
     held, shape = operands
     if isinstance(held.item, (InputRow, RepeatedRow)):
         return [held, held.item.row]
@@ -404,10 +390,7 @@ def stack_list(reader: GraphReader, operation: Any, operands: Sequence[TensorVal
 
 
 def concat_list(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``TensorListConcatV2``, which returns the concatenated rows and their lengths.
-
-    The lengths are unknown if the number of rows is a symbolic size.
-    """
+    """Lift ``TensorListConcatV2``. The lengths of the rows are unknown if their number is a symbolic size."""
     held, arrays, seen = operands[0], Arrays(reader, operation), reader.concrete_results(operation, operands)
     if (
         isinstance(held.item, PartialList)
@@ -497,10 +480,11 @@ def push_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValu
 def _outer_numbers(reader: GraphReader, operation: Any, row: TensorValue) -> TensorValue:
     """Return ``row`` with sizes of arrays in the loop body replaced by numbers, under guards.
 
-    Such sizes have no meaning outside of the iteration. A row that is an array is returned unchanged.
+    A row that is no known array is returned unchanged.
     """
     if not isinstance(row.item, np.ndarray):
         return row
+    # Such sizes have no meaning outside of the iteration.
     recorder, origin = reader.recorder, reader.origin(operation)
 
     def outside(item: Any) -> Any:
@@ -513,9 +497,9 @@ def _outer_numbers(reader: GraphReader, operation: Any, row: TensorValue) -> Ten
 
 
 def resize(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``TensorListResize``, which drops rows past the new length, under guards on it.
+    """Lift ``TensorListResize``, which drops rows past the new length.
 
-    Raise ``UnsupportedOperation`` if the list is an array.
+    Raise ``UnsupportedOperation`` for a list that is not a ``PartialList``.
     """
     held, length = operands
     if not isinstance(held.item, PartialList):
@@ -539,7 +523,7 @@ def resize(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
 
 
 def _list_or_array(name: str) -> Handler:
-    """Return a handler of ``AddN`` or ``ZerosLike``, which gradients call with lists of tensors too."""
+    """Return a handler of ``AddN`` or ``ZerosLike`` that also takes lists of tensors, as gradients need."""
 
     def handler(
         reader: GraphReader, operation: Any, operands: Sequence[TensorValue]

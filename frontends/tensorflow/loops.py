@@ -59,9 +59,6 @@ class RowOrder:
 class LoopRoles:
     """Indices of the elements of a loop's state, by the role that they have in the body.
 
-    An element without a role is loop-invariant, a counter that nothing else reads, or a list that nothing
-    reads.
-
     carried: elements that are part of the carry.
     rows: lists of which iteration n reads row n.
     popped: lists from which each iteration pops the last row.
@@ -79,7 +76,7 @@ class LoopRoles:
 def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) -> LoopRoles:
     """Return the roles of the elements of a state that starts as ``operands``.
 
-    If ``count`` is None, the only role is to be part of the carry.
+    Without a ``count``, elements are part of the carry or have no role.
     """
     places = range(len(operands))
     if count is None:
@@ -143,9 +140,9 @@ def _pop(body: Any, place: int) -> Any:
 
 
 def _write(body: Any, place: int, operands: Sequence[TensorValue]) -> Any:
-    """Return the operation that writes one row per iteration into a list.
+    """Return the operation that writes one row per iteration into a list, or None.
 
-    Return None if the list is not written to in this way, or is used otherwise too.
+    Return None also if the list is used otherwise in the body.
     """
     if not isinstance(operands[place].item, PartialList) or is_invariant(body, place):
         return None
@@ -169,14 +166,14 @@ def _constant_place(write: Any) -> Any:
 
 @dataclass(frozen=True)
 class _AffineNumbers:
-    """Finder of the integers in a loop body that are ``first + step * n`` in iteration n."""
-
     body: Any
     count: Count
     operands: Sequence[TensorValue]
 
     def of(self, tensor: Any) -> tuple[Any, int] | None:
-        """Return ``(first, step)`` of the integer ``tensor``, or None if it is not of this form."""
+        """Return ``(first, step)`` if ``tensor`` is the integer ``first + step * n`` in iteration n,
+        otherwise None.
+        """
         operation = source_of(tensor).op
         place = input_index(self.body, tensor)
         if place is not None and place in self.count.counters:
@@ -199,9 +196,9 @@ def _only_counts(body: Any, place: int, handled: Sequence[Any]) -> bool:
 
 
 def _only_indexes_rows(number: Any, added: Any, handled: Sequence[Any]) -> bool:
-    """Return True if ``number`` serves only for counting and as row index of the operations ``handled``.
+    """Return True if ``number`` is only counted by ``added`` and used as row index by ``handled`` operations.
 
-    ``added`` is the operation that increments it. Sums with ``number`` may be used in the same way.
+    Sums with ``number`` may be used in the same way.
     """
 
     def is_idle(use: Any) -> bool:
@@ -238,10 +235,9 @@ def is_written(tensor: Any) -> bool:
 
 
 def static_row_shape(tensor: Any) -> tuple[int, ...] | None:
-    """Return the shape of a row that is written into the list ``tensor``, also in a branch, loop or call.
+    """Return the static shape of a row that is written into the list ``tensor``, or None.
 
-    The first write counts. Return None if nothing is written, or if the traced graph does not state the
-    shape completely.
+    Writes inside of branches, loops and calls count.
     """
     for use in consumers_of(tensor):
         if use.type in ("TensorListSetItem", "TensorListPushBack"):
@@ -303,9 +299,9 @@ def _is_unread(reader: GraphReader, operation: Any, place: int, held: TensorValu
 def _shape_of_a_row(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue], number: int
 ) -> tuple[int, ...] | None:
-    """Run the loop and return the shape of the first row written to the list at ``number`` of its state.
+    """Run the loop and return the shape of the first row that its list at ``number`` has in the end, or None.
 
-    Return None if no row is written. Assignments to variables are discarded.
+    Assignments to variables are discarded.
     """
     dtype = tf.as_dtype(operands[number].item.dtype)
     with reader.evaluator.trying():
@@ -322,8 +318,6 @@ def _shape_of_a_row(
 
 @dataclass
 class _WhileLoop:
-    """Builder of the loop node for one ``While`` operation."""
-
     reader: GraphReader
     operation: Any
     operands: Sequence[TensorValue]
@@ -345,7 +339,7 @@ class _WhileLoop:
     def read(self) -> list[int]:
         """Read the body once; return the handle numbers of assigned variables that are not yet in the carry.
 
-        Without a trip count, the condition is read too.
+        Without a trip count, read the condition too.
         """
         reader = self.reader
         held = [
@@ -402,7 +396,7 @@ class _WhileLoop:
     def results(self) -> list[TensorValue]:
         """Append the loop node and return the results of the operation.
 
-        :meth:`read` must have returned an empty list before.
+        :meth:`read` must have returned an empty list.
         """
         # The whole loop runs once on the arrays of the call, for the arrays that its results have there.
         ends = self.reader.evaluator.operation(self.operation, [operand.seen for operand in self.operands])
@@ -463,7 +457,10 @@ class _WhileLoop:
         ) and not isinstance(self._row(place).item, Value)
 
     def _stacked_rows(self, place: int, end: Any, row: TensorValue) -> Any:
-        """Return the rows that all iterations of this call write, stacked in the order of the iterations."""
+        """Return the stacked rows of the list at ``place`` in this call, in the order of the iterations.
+
+        For a list of which one row is overwritten, repeat ``row`` instead.
+        """
         count, filling = self._steps(), self.roles.stacked.get(place)
         if count == 0 or filling is None:
             return tf.repeat(row.seen[None], count, 0)
@@ -477,7 +474,6 @@ class _WhileLoop:
 
     # ------------------------------------------------------------------------------ lists
     def _lists(self, made: Sequence[TensorValue], ends: Sequence[Any]) -> dict[int, TensorValue]:
-        """Return the lists that the loop has written, by their index in the state."""
         first = len(self.roles.carried) + len(self.variables)
         outputs = dict(zip(self._stacked(), made[first:]))
         found = {
@@ -526,10 +522,7 @@ class _WhileLoop:
     def _unwritten_rows(
         self, before: TensorValue, first: Any, count: Any, sizes: Sequence[Any]
     ) -> TensorValue | None:
-        """Return ``count`` rows from ``first`` on that the loop does not write, or None if ``count`` is 0.
-
-        Rows to which nothing was written are zeros.
-        """
+        """Return ``count`` rows from ``first`` on that the loop does not write, or None if ``count`` is 0."""
         if hint_of(count) == 0 and self._holds(apply("eq", count, 0)):
             return None
         rows = before.item.rows
@@ -544,12 +537,9 @@ class _WhileLoop:
         return self.arrays.slice_rows(stacked_list(list_to_array(self.arrays, before, sizes)), first, count)
 
     def _overwritten_list(self, place: int, outputs: TensorValue, made: Sequence[TensorValue]) -> PartialList:
-        """Return the list at ``place`` with the row that the last iteration wrote.
-
-        That row is the final value of a carried array if the body writes what it carries. Otherwise it is
-        the last of the stacked ``outputs``.
-        """
+        """Return the list at ``place`` with the row that the last iteration wrote."""
         before, row, written = self.operands[place].item, self.roles.last[place], self._row(place)
+        # If the body writes what it carries, the row is the final value of the carried array.
         same = (
             held
             for carried, held in zip(self.roles.carried, made)
@@ -567,11 +557,7 @@ class _WhileLoop:
         )
 
     def _invariant_result(self, place: int, end: Any) -> TensorValue:
-        """Return the result for an element of the state that the loop neither carries nor writes to.
-
-        A counter has its final number, a popped list is empty unless its rows are all equal, and any other
-        element is unchanged.
-        """
+        """Return the result for an element of the state that the loop neither carries nor writes to."""
         if self.count is not None and place in self.count.counters:
             return TensorValue(as_known_array(self.count.end(place)), end)
         if place in self.roles.popped:

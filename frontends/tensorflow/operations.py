@@ -91,7 +91,7 @@ def declaration_of(operation: Any) -> Any:
 
 
 def attributes_of(operation: Any) -> dict[str, Any]:
-    """Return the attributes of an operation as plain data; functions and tensors are left out."""
+    """Return the attributes of an operation as plain data, except for functions and tensors."""
     plain_ones = (
         attribute
         for attribute in declaration_of(operation).attr
@@ -135,11 +135,11 @@ def _execution_value(value: Any) -> Any:
 
 
 def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
-    """Yield the operations that are not in ``done``, each after its inputs, otherwise in the order given.
+    """Yield the operations that are not in ``done``, each after those that compute its inputs.
 
-    Their ids are added to ``done``. TensorFlow may append an operation for the gradient of a loop after
-    the loop that reads it.
+    Their ids are added to ``done``.
     """
+    # TensorFlow may append an operation for the gradient of a loop after the loop that reads it.
     for operation in operations:
         waiting = [operation]
         while waiting:
@@ -158,9 +158,8 @@ def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
 
 
 def origin_of(operation: Any, around: Origin) -> Origin:
-    """Return the origin of an operation, with the innermost line of the user's code that created it.
-
-    If there is no such line, it is that of ``around``.
+    """Return the origin of ``operation``, at the innermost line of the user's code, or else at that of
+    ``around``.
     """
     call = f"{RAW}{operation.type}"
     # A ``LineNotingGraph`` has noted the line.

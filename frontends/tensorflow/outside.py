@@ -35,11 +35,8 @@ class LazyArray:
         self._array: Any = None
 
     def computed(self) -> Any:
-        """Return the array; compute it first if needed, with the operands that it depends on.
-
-        The operands are computed in a loop instead of by recursion, because a chain may be as long as a
-        network is deep.
-        """
+        """Return the array; if needed, compute it first, with the operands that it depends on."""
+        # A chain of operands may be as long as a network is deep, so this is a loop instead of a recursion.
         waiting: list[LazyArray] = [self]
         with run_eagerly():
             while waiting:
@@ -106,9 +103,8 @@ _TRACING_ATTRIBUTES = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
 def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
     """Return guards on what the objects in ``reached`` refer to, except for the ``free`` parts.
 
-    Keras objects also have guards on attributes that Keras' own code may read. Layers in ``roots`` or in
-    reach also have guards on ``trainable``. If anything in reach belongs to Keras, its global settings are
-    guarded too.
+    Keras objects have guards on attributes that Keras' own code may read, and Keras layers in ``roots`` or in
+    reach also on ``trainable``. If anything in reach belongs to Keras, its global settings are guarded too.
     """
 
     def of_others(owner: Any) -> Iterator[EnvironmentGuard]:
@@ -125,10 +121,7 @@ def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> l
 
 
 def is_bookkeeping(holder: Any, key: Any) -> bool:
-    """Return True if TensorFlow or Keras stores its own records at ``key`` of ``holder``.
-
-    Changes of such records are not state of the function.
-    """
+    """Return True if TensorFlow or Keras stores its own records at ``key`` of ``holder``."""
     return (
         key in _tracing_attributes(holder)
         or isinstance(holder, _WHOLE)
@@ -138,10 +131,8 @@ def is_bookkeeping(holder: Any, key: Any) -> bool:
 
 
 def _keras_guards(owner: Any, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield one guard on the attributes of a Keras object, because Keras' own code is not analyzed.
-
-    Hidden and ``free`` attributes are left out. Yield nothing if none is left, and for other objects.
-    """
+    """Yield a guard on the attributes of a Keras object that are neither hidden nor ``free``, if any."""
+    # Keras' own code is not analyzed, so it may read any of these.
     if isinstance(owner, _WHOLE) and (
         names := [name for name in _attributes(owner) if not free(owner, name)]
     ):
@@ -166,7 +157,6 @@ def _is_hidden(name: str) -> bool:
 
 
 def _settings(reached: Reached) -> Iterator[EnvironmentGuard]:
-    """Yield a guard on Keras' global settings if anything reachable belongs to Keras."""
     if any(_module_of(item).partition(".")[0] == "keras" for item in reached.found()):
         yield EnvironmentGuard(
             "{}() == {}", (_keras_settings, _keras_settings()), "a setting of Keras (keras.config)"
@@ -212,11 +202,7 @@ def _python_function(item: Any) -> Iterator[Any]:
 
 
 def _parts(item: Any) -> list[Any]:
-    """Return the objects that a walk visits from ``item``.
-
-    These are the Python function of a ``tf.function``, the call methods of a layer or module, and for a
-    Keras object its class and the parts that belong to the user.
-    """
+    """Return the objects that a walk visits from ``item``."""
     found = list(_python_function(item))
     if isinstance(item, (keras.Layer, tf.Module)):
         found = [
@@ -235,9 +221,9 @@ def _parts(item: Any) -> list[Any]:
 
 
 def _user_parts(item: Any) -> list[Any]:
-    """Return the functions, dicts and Keras objects among the attributes of ``item`` that may be the user's.
+    """Return the dicts, user functions and Keras objects other than layers among the attributes of ``item``.
 
-    ``item`` itself comes first if its class is the user's.
+    ``item`` itself comes first unless its class belongs to Keras or TensorFlow.
     """
     held = [vars(item)[name] for name in _attributes(item)]
     own = [

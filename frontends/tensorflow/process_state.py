@@ -51,11 +51,9 @@ class Mode:
             self.training = before
 
     def guard(self, layers: Iterable[Any]) -> EnvironmentGuard:
-        """Return a guard on the current mode.
-
-        In prediction, layers of Keras itself compute the same for None and False. So both satisfy the
-        guard, unless one of ``layers`` may distinguish them.
-        """
+        """Return a guard on the current mode."""
+        # In prediction, layers of Keras itself compute the same for None and False, so both satisfy the guard
+        # unless one of ``layers`` may distinguish them.
         what = "the mode of training that layers of Keras are called in"
         if not self.training and not any(map(_may_tell_modes_apart, layers)):
             return EnvironmentGuard("not {}.training", (self,), what)
@@ -63,9 +61,8 @@ class Mode:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Make this the training mode of layers that this thread calls without ``training=`` in this context.
-
-        Nothing changes if the mode is None.
+        """Use this mode in this thread for layers that are called without ``training=``; None changes
+        nothing.
         """
         if self.training is None:
             yield
@@ -80,9 +77,9 @@ class Mode:
 
 
 def _may_tell_modes_apart(layer: Any) -> bool:
-    """Return True if ``layer`` has a class of the user's whose ``call`` may treat None and False differently.
+    """Return True if ``layer.call`` has a parameter ``training`` whose default is not False.
 
-    That is so if ``call`` has a parameter ``training`` whose default is not False.
+    Return False for a layer of Keras itself.
     """
     if type(layer).__module__.startswith("keras."):
         return False
@@ -96,7 +93,7 @@ _modes: weakref.WeakKeyDictionary[Any, Mode] = weakref.WeakKeyDictionary()
 def mode_of(function: Any) -> Mode:
     """Return the mode of a function, which all its recordings and all methods of one object share.
 
-    An owner that does not support weak references gets a new mode at each call.
+    An owner that cannot be a weak key gets a new mode at each call.
     """
     owner = getattr(function, "__self__", function)
     try:
@@ -132,7 +129,7 @@ _OF_THREAD = ("is_eager", "device_name", "device_spec", "scope_name", "function_
 
 @contextmanager
 def preserve_state() -> Iterator[None]:
-    """Restore the global state of TensorFlow and Keras after this context.
+    """Restore the state of TensorFlow and Keras that ``_SAVED`` covers after this context.
 
     The counters of Keras' layer names are restored only if the context raises.
     """

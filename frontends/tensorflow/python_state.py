@@ -41,8 +41,6 @@ for _tracked in (TrackedList, ListWrapper):
 
 
 class _AllPaths:
-    """Container that contains every path."""
-
     def __contains__(self, path: object) -> bool:
         return True
 
@@ -85,7 +83,8 @@ class PythonState:
     def enter(self, enter: Enter) -> None:
         """Replace each array in the places by ``enter(name, leaf)``, and set ``values``.
 
-        Numbers are replaced too if they become symbols. ``name`` is that of the place, without ``self.``.
+        Numbers that become symbols are replaced too. ``name`` is that of the place, without ``self.``, or
+        "state".
         """
         trees, values = list[Tree](), list[Any]()
         for place in self.places:
@@ -103,7 +102,7 @@ class PythonState:
     def recorded(self, containers: Containers) -> ExternalState:
         """Return the structure of the state read, and what each replaced place refers to after the call.
 
-        Changes inside of lists are left to ``containers``, as for arguments. :meth:`enter` must have run.
+        Changes inside of lists are left to ``containers``. :meth:`enter` must have run.
         """
         tree = Branch(tuple, tuple(range(len(self.places))), self._trees)
         replaced = []
@@ -120,9 +119,8 @@ class PythonState:
         return ExternalState(self.places, tree, tuple(replaced))
 
     def found(self, containers: Containers) -> list[StatePlace]:
-        """Return the places that the call changed and that are not yet in ``places``.
-
-        Places inside of ``containers``, and bookkeeping of TensorFlow and Keras, are left out.
+        """Return the places that the call changed, except for known ones, those in ``containers`` and
+        bookkeeping.
         """
         known = {place.identity for place in self.places}
         found: dict[tuple[int, Any], StatePlace] = {}
@@ -143,8 +141,8 @@ class PythonState:
     def restore(self, everything: bool) -> None:
         """Undo the changes of the call.
 
-        If ``everything`` is False, keep what a first call sets up for later ones, such as layers and
-        variables, and keep the bookkeeping of TensorFlow and Keras.
+        If ``everything`` is False, keep the bookkeeping of TensorFlow and Keras, and what a first call sets
+        up for later ones (:func:`_is_first_setup`).
         """
         if everything:
             return self.world.restore()
@@ -173,15 +171,15 @@ def _is_traced(item: Any) -> bool:
 
 
 def _is_first_setup(change: Change) -> bool:
-    """Return True if a change belongs to what a first call sets up for later ones.
+    """Return True if a change belongs to what a first call sets up for later ones, such as layers.
 
-    The new object must contain a variable, a layer or the like, or replace None, a bool or an unset
-    attribute. It must not contain traced tensors or symbolic numbers. Items of lists and sets need a
-    variable or the like.
+    The new object has no traced tensors or symbolic numbers. It contains a variable, a layer or the like, or
+    replaces None, a bool or an unset attribute.
     """
     if flatten(change.now, _is_traced, opens)[0]:
         return False
     is_first = type(change.before) in _FLAGS
+    # An item of a list or a set needs a variable or the like.
     return (
         is_first
         and not is_whole(change.held.item)

@@ -47,10 +47,10 @@ _MARK = "_graph_compiler_collective"
 
 
 def collective(name: str, x: Any, axis_name: str) -> Any:
-    """Return the result of the collective ``name`` while recording, marked so that the reader records it.
+    """Return a tensor that is marked, so that the reader records it as the collective ``name``.
 
-    A recording sees ``RECORDED_DEVICES`` devices with equal arrays. Gradients of the result are collectives
-    too; those of ``pmax`` and ``pmin`` raise ``TypeError``.
+    It has the shape of the result on ``RECORDED_DEVICES`` devices. A gradient through ``pmax`` or ``pmin``
+    raises ``TypeError``.
     """
     if name in ("axis_index", "axis_indices"):
         kept = tf.constant(0) if name == "axis_index" else tf.range(RECORDED_DEVICES)
@@ -101,17 +101,15 @@ _MARKED = ("IdentityN", "PlaceholderWithDefault")
 def read_collective(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
 ) -> list[TensorValue] | None:
-    """Return the results of an operation with the mark of a collective, or None if it has no mark.
-
-    An ``IdentityN`` with a custom gradient also has the arguments of the function as outputs, so the
-    operands follow the result.
-    """
+    """Return the results of an operation with the mark of a collective, or None if it has no mark."""
     if operation.type not in _MARKED:
         return None
     try:
         name, _, axis_name = operation.get_attr(_MARK).decode().partition(" ")
     except ValueError:
         return None
+    # An ``IdentityN`` with a custom gradient also has the arguments of the function as outputs, so the
+    # operands follow the result.
     inputs = tuple(map(reader.value, operands[1:]))
     found = reader.call(
         CALLS + name, inputs, {"axis_name": axis_name}, [operands[0].seen], reader.origin(operation)
@@ -126,17 +124,16 @@ Line = tuple[str, int, Instruction]
 
 
 class LineNotingGraph(FuncGraph):
-    """Traced graph that stores the line of the user's code for each operation instead of its stack trace.
+    """Traced graph that notes the line of the user's code for each operation that such a line creates.
 
-    Operations with a known line share one stack, because extracting and searching a stack for each takes a
-    tenth of the conversion.
-
-    lines: file, line and instruction of the user's code for each operation, by the id of the operation.
+    lines: file, line and instruction of the user's code, by the id of the operation.
     """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.lines: dict[int, Line] = {}
+        # Operations with a known line share one stack, because extracting and searching one for each takes a
+        # tenth of the conversion.
         self._stack = tf_stack.extract_stack()
         # The thread that is making an operation whose line is noted.
         self._noting = 0
@@ -169,9 +166,9 @@ class LineNotingGraph(FuncGraph):
 
 
 def _users_line() -> Line | None:
-    """Return file, line and instruction of the innermost frame of the user's code.
+    """Return file, line and instruction of the innermost frame of the user's code, or None.
 
-    Return None if there is none, or if AutoGraph generated its code.
+    Return None also if AutoGraph generated the code of that frame.
     """
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not is_users(frame.f_code.co_filename):
@@ -208,8 +205,7 @@ class GraphReader:
 
     recorder: the graph under construction.
     weights: the variables, which become parameters.
-    handlers: functions that read operations, by the type of the operation. :meth:`compute` reads other
-        types, except for collectives, function calls and identities, which never need a handler.
+    handlers: functions that read operations, by the type of the operation.
     layers: the names of the Keras layers.
     """
 
@@ -286,14 +282,12 @@ class GraphReader:
             self.held = self.enclosing.pop()
 
     def found(self, tensor: Any) -> TensorValue | None:
-        """Return the ``TensorValue`` of ``tensor`` in the graph that is being read or an outer one, or None.
-
-        A gradient rule captures tensors of any outer graph, also those that this graph captured after
-        its captures were read.
-        """
+        """Return the ``TensorValue`` of ``tensor`` in the current graph or an enclosing one, or None."""
         for held in (self.held, *reversed(self.enclosing)):
             if id(tensor) in held:
                 return held[id(tensor)]
+        # A gradient rule captures tensors of any outer graph, also those that this graph captured after its
+        # captures were read.
         if not isinstance(getattr(tensor, "graph", None), FuncGraph):
             return None
         outer = next((outer for outer, inner in tensor.graph.captures if inner is tensor), None)
@@ -301,10 +295,7 @@ class GraphReader:
 
     @contextmanager
     def hypothetically(self, is_so: bool = True) -> Iterator[None]:
-        """If ``is_so``, allow operations read in this context to fail on the arrays of the call.
-
-        It is used for branches that are not taken and for loops without an iteration.
-        """
+        """If ``is_so``, allow operations read in this context to fail on the arrays of the call."""
         before, self.is_hypothetical = self.is_hypothetical, self.is_hypothetical or is_so
         try:
             yield
@@ -312,9 +303,8 @@ class GraphReader:
             self.is_hypothetical = before
 
     def _take_captures(self, graph: Any, progress: _ReadProgress) -> None:
-        """Store what a graph has captured since it was last read.
-
-        Arrays become constants, and variables become parameters.
+        """Store what a graph has captured since it was last read: arrays as constants, variables as
+        parameters.
         """
         # ``graph.captures`` would build a new list of pairs for each access.
         outside, inside = graph.external_captures, graph.internal_captures
@@ -327,10 +317,7 @@ class GraphReader:
             self.held[id(inner)] = held
 
     def _handle(self, handle: Any, graph: Any) -> TensorValue:
-        """Return the ``TensorValue`` of a resource handle, and add its variable as a parameter if it is new.
-
-        A handle of something other than a variable (a table, an iterator) adds nothing.
-        """
+        """Return the ``TensorValue`` of a resource handle; add a parameter if its variable is new."""
         number = handle_number(handle)
         if (
             number not in self.variables
@@ -345,10 +332,9 @@ class GraphReader:
         return TensorValue(None, handle)
 
     def constant(self, array: Any) -> TensorValue:
-        """Return the ``TensorValue`` of ``array``, and add it as a constant if necessary.
+        """Return the ``TensorValue`` of ``array``: known numbers, a value of the recorder, or a new constant.
 
-        A scalar or small integer array becomes known numbers (:func:`~.known_numbers.is_few`). An array
-        that the recorder has a value for becomes that value. A string, variant or resource has no item.
+        A string, variant or resource has no item.
         """
         dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
         if dtype in ("string", "variant", "resource"):
@@ -424,8 +410,8 @@ class GraphReader:
         """Record an operation on arrays, or evaluate it if its operands are known integers and it has a rule.
 
         An operation without numeric results, such as a list that only gradients need, is run but not
-        recorded. Raise ``UnsupportedOperation`` for an operation that must not run while recording, and for
-        a recorded one with an operand that is no array.
+        recorded. Raise ``UnsupportedOperation`` for an operation that must not run while recording, and for a
+        recorded one with an operand that is no array.
         """
         attributes = attributes_of(operation)
         # Such an operation is not run, because it may wait forever (an empty queue).
@@ -460,10 +446,10 @@ class GraphReader:
         return self.node(operation, _group_operands(operation, operands), attributes, seen)
 
     def _clamped_number(self, operation: Any, operands: Sequence[TensorValue]) -> Any:
-        """Return the value of a scalar ``min(number, max(least, x))`` if it is ``number`` for every ``x``.
+        """Return ``number`` for a scalar ``min(number, max(least, x))`` with constant ints ``number <=
+        least``.
 
-        Return None if ``operation`` is not of this form with constant ints, or if ``least`` is less than
-        ``number``.
+        Return None for any other operation.
         """
         if operation.type != "Minimum" or operation.outputs[0].shape.rank != 0:
             return None
@@ -486,7 +472,7 @@ class GraphReader:
     ) -> list[TensorValue]:
         """Append a node for an operation and return its results, whose arrays in the call are ``seen``.
 
-        An operand is a ``TensorValue`` or a list of these. Known arrays become nested tuples of numbers.
+        An operand is a ``TensorValue`` or a list of these.
         """
         static = static_places(operation.type)
         inputs = tuple(
@@ -545,10 +531,8 @@ class GraphReader:
     def concrete_results(self, operation: Any, operands: Sequence[TensorValue]) -> list[Any]:
         """Return the results of an operation on the arrays of the call.
 
-        A result whose shape is known beforehand is computed on demand. If a hypothetical operation with
-        results of known rank raises ``InvalidArgumentError`` (such as one that reads a row of an array
-        without rows), empty arrays are replaced by zeros with every size at least 1. If that fails too, the
-        results are zeros.
+        A result whose shape is known beforehand is computed on demand. A hypothetical operation that raises
+        ``InvalidArgumentError`` has placeholder results, if the ranks of its results are known.
         """
         if (later := lazy_result(operation, operands)) is not None:
             return [later]
@@ -559,6 +543,7 @@ class GraphReader:
             if not self.is_hypothetical or any(tensor.shape.rank is None for tensor in operation.outputs):
                 raise
         try:
+            # An operation that reads a row of an array without rows may succeed on an array with rows.
             return list(self.evaluator.operation(operation, list(map(_with_elements, arrays))))
         except tf.errors.InvalidArgumentError:
             return [_placeholder_result(tensor, arrays) for tensor in operation.outputs]
@@ -580,8 +565,6 @@ def _placeholder_result(tensor: Any, arrays: Sequence[Any]) -> Any:
 
 
 class _ArrayView:
-    """Table of the arrays in a table of :class:`TensorValue`; an assignment replaces an entry's array."""
-
     def __init__(self, held: dict[int, TensorValue]) -> None:
         self._held = held
 
@@ -619,7 +602,7 @@ _NAMES = {
 
 
 def is_numeric(dtype: tf.DType) -> bool:
-    """Return True if arrays of this dtype contain numbers or bools. Quantized dtypes do not count."""
+    """Return True if arrays of this dtype contain numbers or bools and are not quantized."""
     return (
         bool(dtype.is_numpy_compatible)
         and dtype not in (tf.string, tf.resource, tf.variant)
@@ -658,7 +641,6 @@ def _group_operands(operation: Any, items: Sequence[Any]) -> list[Any]:
 
 
 def _watched_variables(graph: Any) -> Iterator[Any]:
-    """Yield the variables that a traced graph, or a function in its library, has read."""
     yield from graph.variables
     yield from graph._watched_variables
     for function in graph._functions.values():
@@ -672,8 +654,6 @@ def _watched_variables(graph: Any) -> Iterator[Any]:
 
 class TracedBlock:
     """Block of the nodes that ``run`` adds to the recorder.
-
-    The variables of ``reader`` are reset to their state before the block.
 
     nodes: the nodes of the block.
     results: what ``run`` returned.
@@ -731,8 +711,7 @@ class BlockNode:
     ) -> list[TensorValue]:
         """Append the node for ``op`` and return its results, with the specs and arrays of ``like``.
 
-        What the bodies capture becomes further operands. Parameters that are not given have their
-        defaults.
+        Values that the bodies capture become further operands.
         """
         regions, captured = close(*bodies)
         whole = {name: params.get(name, default) for name, default in get(op).params.items()}

@@ -68,8 +68,8 @@ class VariableCounter:
     def counting(self, graph: Any, array_of: Callable[[Any], Any]) -> Iterator[None]:
         """Count the variables that are created in this context.
 
-        An initial value that is a tensor of ``graph`` is replaced by its array in the call,
-        ``array_of(tensor)``, because a variable outlives the graph.
+        An initial value that is a tensor of ``graph`` is replaced by ``array_of(tensor)``, because a variable
+        outlives the graph.
         """
         original = BaseResourceVariable.__init__
 
@@ -108,13 +108,12 @@ def record(request: Request) -> Recording:
     """Record one call of the function of ``request``.
 
     The first attempt makes the sizes of the arguments symbolic. After an exception that unknown sizes may
-    have caused, further attempts fix more and more sizes. If that does not help, the sizes are symbolic
-    again, and the numbers that Python reads from arrays become constants. If the function changes state
-    outside of variables, the next attempt makes that state an input of the graph. Changes are undone, but
-    new variables and built layers remain.
+    have caused, further attempts fix more sizes, and then make the numbers that Python reads from arrays
+    constants. If the function changes state outside of variables, the next attempt makes that state an input
+    of the graph. New variables and built layers remain.
 
     Raise ``TracingError`` for TensorFlow's errors about unknown elements, and if the function keeps state in
-    other places each time. Raise any other exception unchanged.
+    other places each time.
     """
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
     start = TracingHypotheses(Axes(), Reading(request.numbers), request.places, request.numbers)
@@ -189,9 +188,10 @@ def _without_numbers(hypotheses: TracingHypotheses, problem: Exception) -> Traci
 def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
     """Return three sets of axes, in the order in which attempts fix them.
 
-    The first has the last axes of floating-point arrays of rank 2 or more, which layers need as numbers.
-    The second has all axes but the first of each array, and the third has all axes.
+    They are the last axes of floating-point arrays of rank 2 or more, all axes but the first of each array,
+    and all axes.
     """
+    # Layers need the last size as a number.
     channels = Axes(
         (index, array.ndim - 1)
         for index, array in enumerate(arrays)
@@ -204,11 +204,10 @@ def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
 def _stems_from_sizes(problem: Exception) -> bool:
     """Return True if sizes that are None while the function is traced may have caused ``problem``.
 
-    The message differs between TensorFlow's functions and versions, so the class decides. Return False for
-    an exception of this package, of a class of the user's, or from a ``raise`` statement of the user's
-    code. An unrelated exception of such a class is raised again once all sizes are fixed, and then leaves
-    the recording.
+    Return False for an exception of this package, of a class of the user's, or from a ``raise`` statement of
+    the user's code.
     """
+    # The message differs between TensorFlow's functions and versions, so the class decides.
     if (
         not isinstance(problem, _OF_OPEN_SIZES)
         or isinstance(problem, GraphCompilerError)
@@ -222,7 +221,6 @@ def _stems_from_sizes(problem: Exception) -> bool:
 
 
 def _raises(last: TracebackType) -> bool:
-    """Return True if the innermost entry ``last`` of a traceback is at a ``raise`` of the user's code."""
     code = last.tb_frame.f_code
     return (
         is_users(code.co_filename)
@@ -268,10 +266,7 @@ def _translate(name: str, problem: Exception) -> Exception:
 
 
 def _user_location(problem: Exception) -> str:
-    """Return ``file:line`` of the user's code that led to ``problem``, mapped back through AutoGraph.
-
-    Return ``unknown file:0`` if no frame belongs to the user.
-    """
+    """Return ``file:line`` of the user's code that led to ``problem``, or ``unknown file:0``."""
     # The traceback leads through code that AutoGraph has generated, and AutoGraph maps its lines to the
     # user's.
     rewritten = getattr(getattr(problem, "ag_error_metadata", None), "translated_stack", ())
@@ -314,8 +309,7 @@ class _TracingAttempt:
     def run(self) -> Recording | Refutation[TracingHypotheses]:
         """Return the recording, or a ``Refutation`` with the changed places that were not known to be state.
 
-        The function is traced twice if ``is_first`` and the first tracing creates variables or builds
-        layers, and then changes other state or raises.
+        The function may be traced twice, because it creates variables and builds layers only once.
         """
         with reserved() as locks:
             return self._run(locks)
@@ -380,7 +374,7 @@ class _TracingAttempt:
         """Run the function on placeholders; return the leaves of its result (values and sizes) and its tree.
 
         If the call changes containers or places of state, the result is a pair of the function's result and
-        the new objects. Sets ``firsts``, ``containers`` and ``state``.
+        the new objects. Set ``firsts``, ``containers`` and ``state``.
         """
         names = input_names(_python_callable(self.request.function), self.request.args, self.tree)
         arrays = [
@@ -420,10 +414,9 @@ class _TracingAttempt:
                 raise
 
     def _first_occurrences(self, leaves: list[Any]) -> tuple[int, ...]:
-        """Return for each leaf the index of the first leaf that is the same object.
+        """Return for each leaf the index of the first leaf that is the same object, or ``NO_ARRAY`` for all.
 
-        Return ``NO_ARRAY`` for each leaf if there are fewer than two, or if no code in reach compares
-        identities. Then it makes no difference, because tensors never change.
+        It is ``NO_ARRAY`` for fewer than two leaves, and if no code in reach compares identities.
         """
         # Calls that pass one tensor twice would need a variant of their own, so only code that can tell has
         # this guard.
@@ -435,10 +428,8 @@ class _TracingAttempt:
         return tuple(map(given.index, given))
 
     def _refuse_caught(self, trace: TensorFlowTrace) -> None:
-        """Raise ``TracingError`` if the function caught the error of an operation.
-
-        Whether the operation fails may depend on sizes or elements that the graph does not check.
-        """
+        """Raise ``TracingError`` if the function caught the error of an operation."""
+        # Whether the operation fails may depend on sizes or elements that the graph does not check.
         if trace.failed is not None:
             raise TracingError(
                 f"{_user_location(trace.failed)}: {self.request.name} catches what an operation raised "
@@ -448,9 +439,8 @@ class _TracingAttempt:
             )
 
     def _refuse_unraised(self, trace: TensorFlowTrace, problem: Exception) -> None:
-        """Raise ``TracingError`` if the function might have caught ``problem``, the error of an operation.
-
-        The operation was run after the function had returned.
+        """Raise ``TracingError`` if the function might have caught ``problem``, which was raised after its
+        call.
         """
         # Operations are read in order, so the first one without a result is the one that failed.
         unread = (
@@ -492,8 +482,7 @@ class _TracingAttempt:
     def _state(self, trace: TensorFlowTrace, name: str, leaf: Any) -> Any:
         """Add an input for an array or number in a place of state.
 
-        Return a symbolic number for an int or float, otherwise a placeholder. All sizes of an array are
-        fixed if ``hypotheses.fixed`` has any axis.
+        Return a symbolic number for an int or float, otherwise a placeholder.
         """
         if type(leaf) in DTYPES:
             value = self.recorder.add_number(name, DTYPES[type(leaf)])
@@ -502,10 +491,10 @@ class _TracingAttempt:
         return self._input(trace, name, leaf, array, [bool(self.hypotheses.fixed)] * array.ndim)
 
     def _state_after(self, count: int) -> GraphState:
-        """Return what the call reads from places and changes in places and containers.
+        """Return what the call reads from places, and what it changes in places and containers.
 
-        The first ``count`` inputs of the graph are arguments. Sets ``call_inputs`` of the graph if there
-        are more.
+        The first ``count`` inputs of the graph are arguments. Set ``call_inputs`` of the graph if there are
+        more.
         """
         updates, state = self.containers.updates(), self.python_state.recorded(self.containers)
         if len(self.recorder.graph.inputs) > count:
@@ -559,11 +548,11 @@ class _TracingAttempt:
         return (self.request.function, *static_objects(self.tree))
 
     def _refuse_traced(self, found: list[StatePlace]) -> None:
-        """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed a place in ``found``.
-
-        TensorFlow runs such code only while it traces, so the original would not change the place at each
-        call.
+        """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed one of the places
+        ``found``.
         """
+        # TensorFlow runs such code only while it traces, so the original would not change the place at each
+        # call.
         traced = [
             item.python_function for item in (*self._referred(), *self.reached.found()) if is_compiled(item)
         ]

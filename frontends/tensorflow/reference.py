@@ -79,10 +79,8 @@ def restoring_random_state() -> AbstractContextManager[None]:
 
 @contextmanager
 def restoring_state(weights: VariableWeights, seed: int) -> Iterator[None]:
-    """Restore variables and other state after this context, and apply the graph's training mode inside.
-
-    ``seed`` is ignored: the kernels that draw have states of their own.
-    """
+    """Restore the variables and places of ``weights`` after this context, and apply its mode inside."""
+    # The kernels that draw have states of their own, so ``seed`` is not used.
     places = [(place, place.saved()) for place in weights.places]
     with (
         weights.mode.applied(),

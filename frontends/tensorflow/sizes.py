@@ -174,7 +174,6 @@ class Shape(PartialShape):
     __hash__ = PartialShape.__hash__
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Return True if one array may have both shapes. Comparisons of sizes become guards."""
         others = getattr(other, "numbers", None) or tf.TensorShape(other)
         if isinstance(others, tf.TensorShape) and others.rank is None:
             return True
@@ -210,10 +209,7 @@ class Shape(PartialShape):
 
 
 class RequiredShape(PartialShape):
-    """Shape of a tensor in an inner ``tf.function``: reading an unknown size raises ``RuntimeError``.
-
-    The recording then starts again with fixed sizes of the arguments.
-    """
+    """Shape of a tensor in an inner ``tf.function``. Reading an unknown size raises ``RuntimeError``."""
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
@@ -226,6 +222,7 @@ class RequiredShape(PartialShape):
 
     @forwards
     def resolve(self) -> Any:
+        # After this error, the recording starts again with fixed sizes of the arguments.
         raise RuntimeError(
             f"all sizes of a tensor of shape {tf.TensorShape(self)} are needed, which are unknown while "
             "it is traced"

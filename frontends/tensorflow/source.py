@@ -149,11 +149,7 @@ def _gives_list_of_one(node: Node) -> bool:
 
 
 def _missing_types(node: Node) -> list[Any]:
-    """Return the dtype that each operand must be written with, or None; for a list of operands, a tuple.
-
-    A number needs one if no array operand determines its dtype and TensorFlow's default is another one. In a
-    traced function only an earlier operand does, except of an operator of Python.
-    """
+    """Return the dtype that each operand must be written with, or None; for a list of operands, a tuple."""
     key = row_key(node.op)
     declared, own = definition(key).input_arg, _types_by_default(key)
     of_arrays = [
@@ -166,6 +162,8 @@ def _missing_types(node: Node) -> list[Any]:
         is_told = bool(attribute) and attribute in told
         return None if is_told or _is_array(item) or own.get(attribute, _default(item)) == dtype else dtype
 
+    # In a traced function, only an earlier array operand determines the dtype of a number, except of an
+    # operator of Python.
     return [
         missing(of_arrays if key in _OPERATORS else of_arrays[:place], argument.type_attr, *each)
         for place, (argument, *each) in enumerate(zip(declared, node.inputs, dtypes_of_operands(node)))
@@ -191,10 +189,6 @@ def _is_array(item: Any) -> bool:
 
 
 def _default(item: Any) -> str:
-    """Return the dtype that TensorFlow infers for a Python number or a nested tuple of numbers.
-
-    An empty tuple is float32.
-    """
     while isinstance(item, tuple) and item:
         item = item[0]
     if item == ():

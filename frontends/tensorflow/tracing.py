@@ -62,11 +62,11 @@ def opens(item: Any) -> bool:
 
 
 def unwrap(structure: Any) -> Any:
-    """Return ``structure`` with the wrappers that ``tf.Module`` puts around its attributes removed.
+    """Return ``structure`` without the wrappers that ``tf.Module`` puts around its attributes.
 
-    Lists, tuples and dicts are searched, but not instances of their subclasses. ``tape.gradient`` returns
-    such wrappers if its sources are wrapped.
+    Lists, tuples and dicts are searched, but not instances of their subclasses.
     """
+    # ``tape.gradient`` returns such wrappers if its sources are wrapped.
     if isinstance(structure, data_structures.TrackableDataStructure):
         structure = data_structures.wrap_or_unwrap(structure)
         structure = list(structure) if isinstance(structure, data_structures.ListWrapper) else structure
@@ -113,8 +113,7 @@ def wants_numbers(depth: int) -> bool:
 def inner_shape(traced: Any, depth: int) -> Any:
     """Return the static shape ``traced`` of a tensor in an inner ``tf.function`` for the asking code.
 
-    That code runs ``depth`` frames above the caller. If it is ``TimeDistributed``, or code outside of
-    ``PACKAGES`` in a function that does not declare its input shapes, return a ``RequiredShape``.
+    That code runs ``depth`` frames above the caller. If it needs numbers, return a ``RequiredShape``.
     """
     module = _asking_code(depth + 1)[0]
     is_needed = (
@@ -128,7 +127,7 @@ def inner_shape(traced: Any, depth: int) -> Any:
 def _has_signature(frame: FrameType | None) -> bool:
     """Return True if the innermost ``tf.function`` being traced has its input shapes declared.
 
-    That is so if it has an ``input_signature``, or is traced by ``get_concrete_function``.
+    An ``input_signature`` and ``get_concrete_function`` declare these.
     """
     while frame is not None:
         if frame.f_code in (_CALL, _CONCRETE):
@@ -144,11 +143,9 @@ def _asking_code(depth: int) -> tuple[str, str]:
 
 @contextmanager
 def restore_unbuilt(layers: Iterable[Any]) -> Iterator[None]:
-    """If this context raises, restore the layers of each ``keras.Sequential`` that is still not built.
-
-    Keras adds an input layer with the sizes of this tracing, and would then refuse to build the model with
-    other sizes.
-    """
+    """If this context raises, restore the layers of each ``keras.Sequential`` that is still not built."""
+    # Keras adds an input layer with the sizes of this tracing, and would then refuse to build the model with
+    # other sizes.
     before = [
         (model, model._layers) for model in layers if isinstance(model, keras.Sequential) and not model.built
     ]
@@ -168,7 +165,7 @@ _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 class MissingAttribute(TypeError, AttributeError, Signal):
-    """Raised if a traced tensor lacks an attribute for which TensorFlow's code has a fallback."""
+    """Error for an attribute that a traced tensor lacks and for which TensorFlow's code has a fallback."""
 
 
 class TensorFlowTrace:
@@ -227,12 +224,9 @@ class TensorFlowTrace:
         return decide(self.recorder, size, self.locator.locate("a number", 3))
 
     def number(self, tensor: Any) -> Any:
-        """Return the only element of ``tensor``, an int or a float, as a symbolic number.
+        """Return the only element of ``tensor`` as a number, or ``tensor`` if it cannot be a symbolic number.
 
-        Return ``tensor`` itself if it has more elements or another type of element, does not belong to
-        this graph, or is random. Also return it if its element is the same at every call but is not a
-        known number, or if ``reading`` makes all numbers constants. Reading an element that varies sets
-        ``reading.any``.
+        Reading an element that varies between calls sets ``reading.any``.
         """
         if not (
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and self.reading.symbolic
@@ -266,10 +260,9 @@ class TensorFlowTrace:
         return tensor
 
     def elements(self, tensor: Any, call: str) -> Any:
-        """Return the elements of ``tensor`` as a NumPy array, and guard on them.
+        """Return the elements of ``tensor`` in NumPy, with a guard on elements that are not known numbers.
 
-        ``call`` names the function that reads them. Raise ``TracingError`` for more than 64 elements,
-        unless they are known numbers.
+        ``call`` names the function that reads them. Raise ``TracingError`` for more than 64 such elements.
         """
         held = self.held(tensor)
         if isinstance(held.item, np.ndarray):
@@ -288,10 +281,10 @@ class TensorFlowTrace:
         return elements
 
     def shape(self, tensor: Any) -> Any:
-        """Return the shape of ``tensor`` for the code that reads it.
+        """Return the shape of ``tensor``: static for TensorFlow and Keras, with symbolic sizes for the user's
+        code.
 
-        TensorFlow and Keras see the static shape. The user's code, and code of Keras that needs numbers,
-        sees symbolic sizes instead of unknown ones. For tensors of inner functions see
+        Code of Keras that needs numbers sees symbolic sizes too. For tensors of inner functions see
         :func:`inner_shape`.
         """
         traced = _SHAPE(tensor)
@@ -302,9 +295,8 @@ class TensorFlowTrace:
         return traced if asked_by(*PACKAGES) and not wants_numbers(1) else self._open_shape(tensor, traced)
 
     def length(self, tensor: Any) -> Any:
-        """Return the first size of ``tensor``.
-
-        Return None unless it is a tensor of this graph with a known rank of at least 1.
+        """Return the first size of ``tensor``, or None unless it is a tensor of this graph and has a first
+        axis.
         """
         if not (
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and _SHAPE(tensor).rank
@@ -323,8 +315,7 @@ class TensorFlowTrace:
     def _stated_shape(self, tensor: Any, shape: Any) -> Any:
         """Return ``shape`` with None for each symbolic number that equals the tensor's size along its axis.
 
-        The comparison is a guard. Symbolic numbers that differ become ints. A shape without symbolic
-        numbers is returned unchanged.
+        Comparisons become guards. Other symbolic numbers become ints.
         """
         numbers = getattr(shape, "numbers", shape)
         if not isinstance(numbers, (list, tuple)) or not any(
@@ -379,10 +370,7 @@ class TensorFlowTrace:
         )
 
     def _variable_method(self, name: str) -> Callable[..., Any]:
-        """Return the method ``name`` of variables, with elements read through the trace, under guards.
-
-        TensorFlow's own code, and code that runs in another graph, gets the original.
-        """
+        """Return the method ``name`` of variables, with elements read through the trace."""
         before = getattr(BaseResourceVariable, name)
 
         def method(variable: Any, *args: Any, **kwargs: Any) -> Any:
@@ -395,7 +383,7 @@ class TensorFlowTrace:
     def _modes(self) -> dict[str, Any]:
         """Return replacements of ``tf.executing_eagerly`` and ``tf.inside_function``.
 
-        While this graph is the default one, they tell code outside of ``BELOW`` that it runs eagerly.
+        While this graph is the default one, they answer code outside of ``BELOW`` as in eager mode.
         """
 
         def asked(name: str, answer: bool) -> Callable[[], bool]:
@@ -414,7 +402,7 @@ class TensorFlowTrace:
     def _questions(self) -> dict[str, Any]:
         """Return replacements of ``tf.cond`` and of functions that ask about tensors.
 
-        Code outside of ``PACKAGES`` gets the answer that it would get in eager mode.
+        They answer code outside of ``PACKAGES`` as in eager mode.
         """
 
         # None of these functions would raise. Code that got the other answer would silently take another path
@@ -448,15 +436,13 @@ class TensorFlowTrace:
         }
 
     def _text(self, name: str) -> Callable[..., str]:
-        """Return the method ``name`` that formats a tensor, with the elements that it has in the call.
-
-        The elements become guards, except inside of an error message.
-        """
+        """Return the method ``name`` that formats a tensor, with the elements that it has in the call."""
         before = getattr(ops.SymbolicTensor, name)
 
         def method(tensor: Any, *args: Any) -> str:
             if tensor.graph is not self.graph or asked_by(*PACKAGES):
                 return str(before(tensor, *args))
+            # The elements of an error message need no guards.
             if not self.locator.in_message():
                 self.elements(tensor, f"tf.Tensor.{name}")
             return str(getattr(self.held(tensor).seen, name)(*args))
@@ -530,10 +516,7 @@ def _call_branch(
 
 
 def _with_size_operands(name: str) -> Callable[..., Any]:
-    """Return the operator ``name`` of tensors, extended to symbolic numbers.
-
-    Like a Python number, a symbolic number is converted to the dtype of the tensor.
-    """
+    """Return the operator ``name`` of tensors, extended to symbolic numbers."""
     original = getattr(tf.Tensor, name)
 
     @forwards
@@ -541,6 +524,7 @@ def _with_size_operands(name: str) -> Callable[..., Any]:
         if isinstance(other, list) and name in ("__mul__", "__rmul__") and asked_by("keras."):
             # Keras repeats a list by a size, which is a number in eager mode.
             return NotImplemented
+        # Like a Python number, a symbolic number is converted to the dtype of the tensor.
         return original(
             tensor, tf.convert_to_tensor(other, tensor.dtype) if type(other) is SizeTensor else other
         )

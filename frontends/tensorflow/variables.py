@@ -27,13 +27,13 @@ from .process_state import Mode
 
 @dataclass(frozen=True, slots=True)
 class TensorValue:
-    """What a tensor of a traced graph is, and its array in the call.
+    """Tensor of a traced graph: what it is in the recording, and its array in the call.
 
     item: a value; an array of known numbers (:mod:`~graph_compiler.frontends.tensorflow.known_numbers`); a
-        list of tensors (:mod:`~graph_compiler.frontends.tensorflow.lists`); an intermediate of a branch;
-        None for a variable handle, a string or a tensor that nothing reads.
-    made: the array, or a :class:`~graph_compiler.frontends.tensorflow.outside.LazyArray` with its shape
-        and dtype.
+        list of tensors (:mod:`~graph_compiler.frontends.tensorflow.lists`); an intermediate of a branch; None
+        for a variable handle, a string or a tensor that nothing reads.
+    made: the array, or a :class:`~graph_compiler.frontends.tensorflow.outside.LazyArray` with its shape and
+        dtype.
     """
 
     item: Any
@@ -151,7 +151,7 @@ class VariableWeights(contracts.Weights):
     def name_of(self, handle: Any, watched: Iterable[Any]) -> str | None:
         """Return the name of the variable with this handle, or None if it is unknown.
 
-        ``watched`` are variables that a traced graph has read. If one of them has the handle, it is added.
+        If one of the variables ``watched`` has the handle, add it first.
         """
         if id(handle) not in self._names:
             for name, variable in named_variables(item for item in watched if item.handle is handle):
@@ -175,8 +175,8 @@ class VariableWeights(contracts.Weights):
     def guards(self, names: Iterable[str]) -> list[EnvironmentGuard]:
         """Return guards on the shapes of variables without a static shape.
 
-        ``names`` are those that the code reads. If one of them concerns training (``trainable``,
-        ``trainable_variables``), there are guards on the ``trainable`` flags of Keras variables too.
+        If one of ``names``, which the code reads, concerns training, add guards on ``trainable`` of Keras
+        variables.
         """
         asked = (
             [pair for pair in self._marked.items() if isinstance(pair[1], keras.Variable)]
@@ -222,7 +222,6 @@ class VariableWeights(contracts.Weights):
         return self.variables[name].read_value()
 
     def is_trained(self, name: str) -> bool:
-        """Return True if the variable is trainable and its dtype is floating-point or complex."""
         variable = self.variables[name]
         return bool(self._marked[name].trainable) and bool(
             variable.dtype.is_floating or variable.dtype.is_complex
@@ -230,7 +229,6 @@ class VariableWeights(contracts.Weights):
 
     @contextmanager
     def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
-        """Assign ``values`` to the variables of these names in this context, and restore them afterwards."""
         before = {name: self.variables[name].read_value() for name in values}
         try:
             for name, array in values.items():
@@ -259,9 +257,8 @@ _MANY, _OFTEN = 24, 8
 class LiveVariables(contracts.Live):
     """Current arrays of variables.
 
-    A call returns the same dict with the same tensors until a variable is assigned. A stored tensor keeps
-    its buffer alive, so an assignment moves the variable to another buffer, and the address tells whether
-    it changed. Under a gradient tape or in a graph, each call reads the variables anew.
+    A call returns the same dict until a variable is assigned. Under a gradient tape or in a graph, each call
+    reads the variables anew.
     """
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
@@ -281,6 +278,7 @@ class LiveVariables(contracts.Live):
         self._calls += 1
         together = self._calls > _OFTEN and len(self._variables) > _MANY
         read = dict(zip(self._variables, self._together() if together else self._read()))
+        # A stored tensor keeps its buffer alive, so an assignment moves the variable to another buffer.
         # A read shares the buffer of the variable, so comparing addresses needs no comparison of elements.
         places = {name: _buffer_address(tensor) for name, tensor in read.items()}
         if places != self._places:

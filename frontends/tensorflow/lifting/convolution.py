@@ -132,7 +132,6 @@ def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
 
 
 def convolve(b: TensorFlowBuilder, x: Value, weight: Value, steps: _ConvolutionParams, groups: int) -> Any:
-    """Convolve ``x`` with a weight in the order ``[out, in, *window]``."""
     return b.conv(
         x,
         weight,
@@ -228,11 +227,9 @@ def transposed_conv(
 def weight_gradient(
     b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: _ConvolutionParams, groups: int
 ) -> Any:
-    """Compute the gradient of a convolution for its weight, ``[out, in, *window]``.
-
-    It is the convolution of the input with the gradient as the kernel: batch and channels are exchanged,
-    and so are strides and dilation.
-    """
+    """Compute the gradient of a convolution for its weight, ``[out, in, *window]``."""
+    # It is the convolution of the input with the gradient as the kernel, with batch and channels exchanged,
+    # and strides and dilation too.
     x, given = to_channels_first(b, x, steps.data_format), to_channels_first(b, given, steps.data_format)
     rank = x.ndim - 2
     rest = tuple(range(2, rank + 2))
@@ -339,7 +336,6 @@ def _least(b: TensorFlowBuilder, dtype: str) -> Any:
 
 @rows.row("Dilation2D")
 def dilation_2d(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> Any:
-    """Lift ``Dilation2D``, the maximum over the window of the sum of element and kernel element."""
     kernel = (b.fix(filter.shape[0]), b.fix(filter.shape[1]))
     taps, _ = _taps(b, input, kernel, attributes)
     found: Any = None
@@ -454,7 +450,6 @@ rows.row("DepthToSpace")(_space_depth_row("depth"))
 
 @rows.row("SpaceToBatchND", static=("block_shape", "paddings"))
 def space_to_batch_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, paddings: Any, **_: Any) -> Any:
-    """Lift ``SpaceToBatchND``, which moves blocks of the axes after the first to the first axis."""
     blocks, amounts = numbers(block_shape, "the block"), require_static(paddings, "the padding")
     count = len(blocks)
     others = tuple((0, 0) for _ in range(input.ndim - count - 1))
@@ -477,7 +472,6 @@ def space_to_batch_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, paddin
 
 @rows.row("BatchToSpaceND", static=("block_shape", "crops"))
 def batch_to_space_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, crops: Any, **_: Any) -> Any:
-    """Lift ``BatchToSpaceND``, which inverts ``SpaceToBatchND`` and then crops."""
     blocks, amounts = numbers(block_shape, "the block"), require_static(crops, "the crops")
     count = len(blocks)
     space, rest = input.shape[1 : count + 1], input.shape[count + 1 :]

@@ -215,7 +215,6 @@ class _TensorFlowLifter(Lifter):
             return row(self.b, *self._tied(node.record.extra, operands), **options)
 
     def _tied(self, elements: RecordedElements, operands: list[Any]) -> list[Any]:
-        """Return ``operands`` with those that have recorded elements replaced by these, under guards."""
         return [
             fix_operand(self.b, elements, place, operand)
             if place in elements.held and isinstance(operand, Value)

@@ -246,7 +246,7 @@ def population_count(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("Cast")
 def cast(b: TensorFlowBuilder, x: Any, *, DstT: Any, Truncate: bool = False, **_: Any) -> Any:
-    """Lift ``Cast``. Floats become integers by truncation. A cast to a real dtype drops the imaginary part.
+    """Lift ``Cast``, which drops the imaginary part in a cast to a real dtype other than bool.
 
     Raise ``UnsupportedOperation`` for the attribute ``Truncate``.
     """
@@ -575,11 +575,11 @@ def _below(
 ) -> Any:
     """Evaluate, for each element of ``x``, the function of the first case whose bound exceeds it.
 
-    Elements beyond all bounds become ``otherwise``. Each function gets arguments clipped to the bounds of
-    its case, so none overflows. Negative elements count as 0.
+    Elements beyond all bounds, and NaN, become ``otherwise``. Negative elements count as 0.
     """
     result, lower = otherwise, [0.0, *(bound for bound, _ in cases)]
     for (bound, function), least in reversed(list(zip(cases, lower))):
+        # Clipped to the bounds of its case, no argument makes a function overflow.
         result = b.where(b.less(x, bound), function(b.clip(x, least, bound)), result)
     return result
 
@@ -657,10 +657,10 @@ def _exponential(b: TensorFlowBuilder, x: Value) -> Any:
 
 # ------------------------------------------------------------------------------------- Fresnel
 def _fresnel(near: str, power: int, part: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that computes a Fresnel integral, which is odd.
+    """Return a function that computes a Fresnel integral, which is odd.
 
-    For magnitudes below ``sqrt(2.5625)`` it is computed from the rational function ``near``. For larger
-    ones ``part`` combines two auxiliary functions. From 36974 on it is 0.5.
+    ``near`` names the rational function for small magnitudes. ``part`` combines the auxiliary functions for
+    larger ones.
     """
 
     def small(b: TensorFlowBuilder, y: Value) -> Any:

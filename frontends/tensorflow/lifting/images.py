@@ -67,7 +67,6 @@ def adjust_contrast(b: TensorFlowBuilder, images: Any, contrast_factor: Any, **_
 
 @rows.row("AdjustHue")
 def adjust_hue(b: TensorFlowBuilder, images: Any, delta: Any, **_: Any) -> Any:
-    """Lift ``AdjustHue``, which rotates the hue by ``delta``, a fraction of the full circle."""
     wide = b.astype(images, dtype="float32")
     hue, saturation, value = _parts(b, rgb_to_hsv(b, wide))
     moved = b.add(hue, b.array(delta, "float32"))
@@ -237,7 +236,6 @@ def _read_slopes(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis
 
 
 def _is_one(b: TensorFlowBuilder, count: Any) -> bool:
-    """Return True if ``count`` is 1, and guard that it is, or that it is not."""
     b.guard(apply("eq" if hint_of(count) == 1 else "ne", count, 1))
     return bool(hint_of(count) == 1)
 
@@ -319,7 +317,6 @@ def _project(b: TensorFlowBuilder, transforms: Value, new: tuple[Any, ...]) -> l
 
 
 def _tap(b: TensorFlowBuilder, x: Value, image: Value, line: Value, column: Value, fill: Value) -> Any:
-    """Return the elements at integer positions, or ``fill`` outside of the image."""
     sizes = [b.array(size, "float32") for size in x.shape[1:3]]
     inside = b.logical_and(b.greater_equal(line, 0.0), b.greater_equal(column, 0.0))
     inside = b.logical_and(inside, b.logical_and(b.less(line, sizes[0]), b.less(column, sizes[1])))
@@ -507,7 +504,6 @@ def _suppress(
     least: Any = _NEVER,
     sigma: float = 0.0,
 ) -> tuple[Value, Value, Value]:
-    """Select boxes of one problem; return their indices, scores and validity, ``[step]`` each."""
     row = b.reshape(b.astype(scores, dtype="float32"), shape=(1, *scores.shape))
     steps = size_of(most, "the number of boxes")
     made = _select_boxes(b, similar, row, steps, _number(b, limit), _number(b, least), sigma)
@@ -609,9 +605,9 @@ def combined_non_max_suppression(
     iou_threshold: Any, score_threshold: Any, *, pad_per_class: bool = False, clip_boxes: bool = True,
     **_: Any,
 ) -> Any:  # fmt: skip
-    """Lift ``CombinedNonMaxSuppression``: select the best boxes, for each class separately.
+    """Lift ``CombinedNonMaxSuppression``, which selects boxes for each class separately.
 
-    Return boxes, scores, classes, and the number of valid boxes.
+    Return boxes, scores, classes, and the number of valid boxes of each image.
     """
     batch, count, classes = scores.shape
     steps, total = size_of(max_output_size_per_class), size_of(max_total_size)
@@ -681,7 +677,6 @@ def draw_bounding_boxes_v2(b: TensorFlowBuilder, images: Any, boxes: Any, colors
 
 
 def _draw(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) -> Any:
-    """Draw the outlines of boxes on images; where several boxes cross, the last one is visible."""
     batch, height, width, depth = images.shape
     count = boxes.shape[1]
     ends = [_line(b, boxes, place, (height, width)[place % 2]) for place in range(4)]

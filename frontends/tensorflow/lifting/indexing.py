@@ -29,7 +29,6 @@ rows.table({"Gather": lambda b, params, indices, **_: b.take(params, _as_index(b
 def gather_v2(
     b: TensorFlowBuilder, params: Any, indices: Any, axis: Any, *, batch_dims: int = 0, **_: Any
 ) -> Any:
-    """Lift ``GatherV2``, with ``batch_dims`` leading axes that ``params`` and ``indices`` share."""
     params = b.array(params, b.result.dtype)
     indices, axis = _as_index(b, b.array(indices)), axis_in(axis, max(params.ndim, 1))
     batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
@@ -45,7 +44,6 @@ def gather_v2(
 
 
 def _batch_places(b: TensorFlowBuilder, indices: Value, batch: int) -> list[Value]:
-    """Return the indices along each of the first ``batch`` axes, broadcastable to ``indices``."""
     return [
         b.reshape(
             b.arange(start=0, stop=indices.shape[axis], step=1, dtype=indices.dtype),
@@ -85,7 +83,7 @@ def scatter(b: TensorFlowBuilder, whole: Value, indices: Value, updates: Value, 
 
 @rows.row("ScatterNd", static=("shape",))
 def scatter_nd(b: TensorFlowBuilder, indices: Any, updates: Any, shape: Any, **_: Any) -> Any:
-    """Lift ``ScatterNd``, which adds slices to an array of zeros. Slices of bools are written instead."""
+    """Lift ``ScatterNd``, which adds slices to an array of zeros. Slices of bools replace elements."""
     whole = b.zeros(shape=numbers(shape, "the shape"), dtype=updates.dtype)
     if updates.dtype == "bool":
         return scatter(b, whole, indices, updates, None)
@@ -120,10 +118,7 @@ def dynamic_partition(
 
 @rows.row("DynamicStitch", "ParallelDynamicStitch", static=("indices",))
 def dynamic_stitch(b: TensorFlowBuilder, indices: Any, data: Any, **_: Any) -> Any:
-    """Lift ``DynamicStitch``, which writes rows to their indices; the last row for an index wins.
-
-    The number of rows is the largest index plus 1.
-    """
+    """Lift ``DynamicStitch``, which writes rows to their indices; the last row for an index wins."""
     places = [b.array(item, "int32") for item in indices]
     flat = [b.reshape(item, shape=(product(item.shape),)) for item in places]
     given = [
@@ -173,7 +168,6 @@ def approx_top_k(
 
 @rows.row("XlaDynamicUpdateSlice", static=("indices",))
 def dynamic_update_slice(b: TensorFlowBuilder, input: Any, update: Any, indices: Any, **_: Any) -> Any:
-    """Lift ``XlaDynamicUpdateSlice``, which writes a slice whose start is clamped so that it fits."""
     places = []
     for axis, (whole, size) in enumerate(zip(input.shape, update.shape)):
         start = (
@@ -332,7 +326,6 @@ def sparse_to_dense(
     default_value: Any,
     **_: Any,
 ) -> Any:
-    """Lift ``SparseToDense``, which fills an array with a default and writes values at index vectors."""
     shape = numbers(output_shape, "the shape")
     whole = b.broadcast_to(b.array(default_value, b.result.dtype), shape=shape)
     indices = (
@@ -362,7 +355,6 @@ def sparse_dense_matmul(
     adjoint_b: bool = False,
     **_: Any,
 ) -> Any:
-    """Lift ``SparseTensorDenseMatMul``, through a dense copy of the sparse matrix."""
     dense = scatter(
         b, b.zeros(shape=numbers(a_shape, "the shape"), dtype=a_values.dtype), a_indices, a_values, "sum"
     )

@@ -74,7 +74,6 @@ def matrix_square_root(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 
 @rows.row("MatrixLogarithm")
 def matrix_logarithm(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """Lift ``MatrixLogarithm`` by repeated square roots and a Gauss-Legendre quadrature."""
     x = b.astype(input, dtype=_WIDE.get(input.dtype, input.dtype))
     for _number in range(_ROOTS):
         x = _root(b, x)
@@ -322,7 +321,7 @@ rows.table({
 
 @rows.row("CholeskyGrad")
 def cholesky_grad(b: TensorFlowBuilder, l: Any, grad: Any, **_: Any) -> Any:  # noqa: E741
-    """Lift ``CholeskyGrad``, the gradient for the matrix from that of its factor ``l`` (Murray 2016)."""
+    # This is the rule of Murray (2016).
     middle = b.tril(b.matmul(_transpose(b, l, True), grad))
     half = b.subtract(middle, b.multiply(_diagonal_matrix(b, b.diagonal(middle)), 0.5))
     right = b.solve_triangular(l, half, upper=False, left=True, transpose=True)
@@ -365,7 +364,7 @@ def eig(b: TensorFlowBuilder, input: Any, *, compute_v: bool = True, **_: Any) -
 
 @rows.row("Lu")
 def lu(b: TensorFlowBuilder, input: Any, *, output_idx_type: Any = "int32", **_: Any) -> Any:
-    """Lift ``Lu``: L and U packed in one matrix, and the row permutation."""
+    """Lift ``Lu``: L and U packed in one matrix, and the row permutation as indices."""
     packed, pivots = b.lu_factor(input)
     # TensorFlow returns the permutation as row indices, ``lu_unpack`` as a matrix.
     exchange, _, _ = b.lu_unpack(packed, pivots)
@@ -414,7 +413,6 @@ def matrix_triangular_solve(
 def banded_triangular_solve(
     b: TensorFlowBuilder, matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False, **_: Any
 ) -> Any:
-    """Lift ``BandedTriangularSolve``, whose matrix is stored as one row for each diagonal."""
     bands, size = b.fix(matrix.shape[-2]), matrix.shape[-1]
     whole: Any = None
     for row in range(bands):
@@ -510,8 +508,7 @@ def audio_spectrogram(
 ) -> Any:
     """Lift ``AudioSpectrogram``: magnitudes of windowed transforms, ``[channel, window, frequency]``.
 
-    With ``magnitude_squared`` they are squared. Windows are padded to a power of two. Raise
-    ``NotImplementedError`` for fewer samples than a window has.
+    Windows are padded to a power of two. Raise ``NotImplementedError`` for fewer samples than a window has.
     """
     if not holds_with_guard(b, window_size, input.shape[0]):
         raise NotImplementedError("a spectrogram of fewer samples than a window has")
@@ -562,7 +559,6 @@ def mfcc(
     lower_frequency_limit: float = 20.0, filterbank_channel_count: int = 40, dct_coefficient_count: int = 13,
     **_: Any,
 ) -> Any:  # fmt: skip
-    """Lift ``Mfcc``, the discrete cosine transform of the logarithms of mel bands."""
     (rate,), bins = numbers(sample_rate, "the rate"), b.fix(spectrogram.shape[-1])
     bands = _bands(
         bins,
@@ -582,11 +578,9 @@ def mfcc(
 
 @rows.row("IsotonicRegression")
 def isotonic_regression(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """Lift ``IsotonicRegression``: the nearest nonincreasing rows, and the level number of each element.
-
-    Element ``i`` is the minimum over all starts up to ``i`` of the largest mean of a slice from that start
-    to an end at or after ``i``.
-    """
+    """Lift ``IsotonicRegression``: the nearest nonincreasing rows, and the level number of each element."""
+    # Element ``i`` is the minimum, over all starts up to ``i``, of the largest mean of a slice from that
+    # start to an end at or after ``i``.
     count, dtype = input.shape[-1], b.result.dtype
     x = b.astype(input, dtype=dtype)
     place = b.arange(start=0, stop=count, step=1, dtype="int32")
@@ -603,7 +597,6 @@ def isotonic_regression(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 
 
 def _levels(b: TensorFlowBuilder, x: Value) -> Value:
-    """Return how many times ``x`` falls up to each element along the last axis."""
     none = ((0, 0),) * (x.ndim - 1)
     shifted = b.pad(x, padding=(*none, (1, 0)), value=math.inf)
     falls = b.less(x, b.getitem(shifted, key=(*(slice(None),) * (x.ndim - 1), slice(0, x.shape[-1]))))

@@ -75,8 +75,8 @@ def expand_dims(b: TensorFlowBuilder, input: Any, axis: Any, **_: Any) -> Any:
 def squeeze(b: TensorFlowBuilder, input: Any, *, squeeze_dims: Any = (), **_: Any) -> Any:
     """Lift ``Squeeze``.
 
-    Without named axes, remove the axes that have size 1 while recording. Guards ensure that the same axes
-    have size 1 in later calls.
+    Without named axes, remove the axes that have size 1 while recording, and guard that these are the same in
+    later calls.
     """
     named = {axis % input.ndim for axis in squeeze_dims} or {
         axis for axis, size in enumerate(input.spec.hints) if size == 1
@@ -127,7 +127,6 @@ def split(b: TensorFlowBuilder, split_dim: Any, value: Any, *, num_split: int, *
 def split_v(
     b: TensorFlowBuilder, value: Any, size_splits: Any, axis: Any, *, num_split: int, **_: Any
 ) -> Any:
-    """Lift ``SplitV``, where one of the sizes may be -1."""
     axis, sizes = (
         axis_in(axis, value.ndim),
         list(b.fix_negative(numbers(size_splits, "the sizes of parts"))),
@@ -167,10 +166,6 @@ rows.table(
 
 
 def _mirror(b: TensorFlowBuilder, x: Value, axis: int, low: Any, high: Any, mode: str) -> Any:
-    """Extend an array along ``axis`` by ``low`` and ``high`` elements, mirrored at its two ends.
-
-    The edge is repeated unless ``mode`` is ``"REFLECT"``.
-    """
     if mode == "REFLECT":
         return b.pad(
             x, padding=tuple((low, high) if i == axis else (0, 0) for i in range(x.ndim)), mode="reflect"
@@ -187,7 +182,6 @@ def _mirror(b: TensorFlowBuilder, x: Value, axis: int, low: Any, high: Any, mode
 
 @rows.row("MirrorPad", static=("paddings",))
 def mirror_pad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: str, **_: Any) -> Any:
-    """Lift ``MirrorPad``, which repeats the edge (``SYMMETRIC``) or not (``REFLECT``)."""
     amounts = require_static(paddings, "the padding")
     if mode == "REFLECT":
         return b.pad(input, padding=amounts, mode="reflect") if input.ndim else input
@@ -198,7 +192,6 @@ def mirror_pad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: str, **
 
 @rows.row("MirrorPadGrad", static=("paddings",))
 def mirror_pad_grad(b: TensorFlowBuilder, input: Any, paddings: Any, *, mode: str, **_: Any) -> Any:
-    """Lift ``MirrorPadGrad``, which adds the padding to the elements that it mirrors."""
     for axis, (low, high) in enumerate(require_static(paddings, "the padding")):
         if low == high == 0:
             continue
@@ -233,7 +226,6 @@ def _constant(b: TensorFlowBuilder, operand: Any) -> Any:
 
 @rows.row("Reverse", static=("dims",))
 def reverse(b: TensorFlowBuilder, tensor: Any, dims: Any, **_: Any) -> Any:
-    """Lift ``Reverse``, whose operand has a bool for each axis that says if it is reversed."""
     axes = tuple(
         axis
         for axis, marked in enumerate(require_static(_constant(b, dims), "whether an axis is turned round"))
@@ -246,8 +238,6 @@ def reverse(b: TensorFlowBuilder, tensor: Any, dims: Any, **_: Any) -> Any:
 def reverse_sequence(
     b: TensorFlowBuilder, input: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int = 0, **_: Any
 ) -> Any:
-    """Lift ``ReverseSequence``, which reverses each sequence up to its length and keeps the rest."""
-
     def placed(vector: Value, axis: int) -> Value:
         made: Value = b.reshape(
             vector, shape=tuple(vector.shape[0] if i == axis else 1 for i in range(input.ndim))
@@ -359,7 +349,7 @@ def linspace(b: TensorFlowBuilder, start: Any, stop: Any, num: Any, **_: Any) ->
 def one_hot(
     b: TensorFlowBuilder, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int = -1, **_: Any
 ) -> Any:
-    """Lift ``OneHot``. An index out of range has ``off_value`` everywhere. The values have no gradient."""
+    """Lift ``OneHot``, whose ``on_value`` and ``off_value`` have no gradient."""
     rank, size, dtype = indices.ndim, size_of(depth, "the depth"), b.result.dtype
     place = rank if axis == -1 else axis
     column = b.reshape(indices, shape=(*indices.shape[:place], 1, *indices.shape[place:]))
@@ -400,8 +390,6 @@ def _has(mask: int, place: int) -> bool:
 
 
 class _SliceBounds:
-    """Bounds and masks of a strided slice."""
-
     def __init__(
         self, b: TensorFlowBuilder, begin: Any, end: Any, strides: Any, masks: dict[str, Any]
     ) -> None:

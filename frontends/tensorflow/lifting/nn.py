@@ -146,7 +146,6 @@ rows.table({"L2Loss": lambda b, x, **_: b.multiply(b.sum(b.square(b.array(x))), 
 
 @rows.row("SoftmaxCrossEntropyWithLogits")
 def softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: Any) -> Any:
-    """Lift ``SoftmaxCrossEntropyWithLogits``: the loss of each row and its gradient for the logits."""
     logits, labels = b.arrays(logits, labels)
     axis = b.recorded[1].ndim - 1
     logits, labels = broadcast_together(b, logits, labels)
@@ -161,10 +160,7 @@ def softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: A
 
 @rows.row("SparseSoftmaxCrossEntropyWithLogits")
 def sparse_softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: Any) -> Any:
-    """Lift ``SparseSoftmaxCrossEntropyWithLogits``: the loss of each row and its gradient for the logits.
-
-    Both are NaN for labels out of range.
-    """
+    """Lift ``SparseSoftmaxCrossEntropyWithLogits``. Loss and gradient are NaN for labels out of range."""
     logits, labels = b.array(logits), b.array(labels)
     count = logits.shape[1]
     column = b.reshape(labels, shape=(*labels.shape, 1))
@@ -202,10 +198,7 @@ def _fused_batch_norm(reserved: int) -> Callable[..., Any]:
         *, epsilon: float = 1e-4, exponential_avg_factor: float = 1.0, data_format: str = "NHWC",
         is_training: bool = True, **_: Any,
     ) -> Any:  # fmt: skip
-        """Lift ``FusedBatchNorm``: the normalised array, the new statistics, and what the gradient reads.
-
-        Gradients flow only through the normalised array.
-        """
+        """Lift ``FusedBatchNorm``: the normalised array, the new statistics, and what the gradient reads."""
         axis, rest = _channel_axis(x, data_format), b.zeros(shape=b.recorded[-1].hints, dtype="float32")
         if not is_training:
             fixed = _without_gradient(b, mean), _without_gradient(b, variance)
@@ -434,8 +427,7 @@ def _vars_gradient(by_channel: bool) -> Callable[..., Any]:
     ) -> Any:
         """Lift ``FakeQuantWithMinMaxVarsGradient`` or its version for channels.
 
-        Return the gradient inside of the range, and the sums of the gradients below and above it, which
-        belong to the two ends.
+        Return the gradient inside of the range, and the sums of the gradients below and above it.
         """
         gradients = b.stop_gradient(gradients)
         low, high = b.array(min, "float32"), b.array(max, "float32")
@@ -539,7 +531,6 @@ def quantize_and_dequantize(
 def quantize_and_dequantize_v4(
     b: TensorFlowBuilder, input: Any, input_min: Any, input_max: Any, *, num_bits: int = 8, **options: Any
 ) -> Any:
-    """Lift ``QuantizeAndDequantizeV4``, whose gradient is 1 inside of the range and 0 outside."""
     low, high = _ends(b, input, input_min, input_max, int(options.get("axis", -1)), True)
     inside = b.logical_and(b.greater_equal(input, low), b.less_equal(input, high))
     found = _quantise_and_dequantise(b, input, input_min, input_max, num_bits, options)

@@ -27,8 +27,8 @@ from .table import TensorFlowBuilder, numbers, rows
 class _PoolingWindows:
     """Spatial window sizes, strides and padding of a pooling operation.
 
-    The constructor raises ``NotImplementedError`` for windows over the batch or the channels, and for
-    layouts of quantised kernels.
+    The constructor raises ``NotImplementedError`` for windows over the batch or the channels, and for layouts
+    of quantised kernels.
     """
 
     def __init__(self, attributes: dict[str, Any], ksize: Any = None, strides: Any = None) -> None:
@@ -58,10 +58,8 @@ class _PoolingWindows:
 
 
 def _empty(b: TensorFlowBuilder, x: Any, windows: _PoolingWindows) -> Any:
-    """Return an empty array if a window is larger than the unpadded input, because targets reject this.
-
-    Guards then fix along which axes windows fit. Return None if all windows fit or the input is padded.
-    """
+    """Return an empty array if a window is larger than the unpadded input, otherwise None."""
+    # Targets reject such windows.
     space = space_of(x, windows.data_format)
     fits = [hint_of(size) >= kernel for size, kernel in zip(space, windows.kernel)]
     if windows.padding.kind != "VALID" or all(fits):
@@ -168,10 +166,7 @@ def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingW
 
 
 def _register_argmax_rows(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
-    """Register the rows of an operation on maxima of windows.
-
-    These are the row for ``names``, and that of the ``V2`` operation, whose windows are operands.
-    """
+    """Register the rows of an operation on maxima of windows, and of its ``V2`` with windows as operands."""
 
     @rows.row(*names)
     def row(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, **attributes: Any) -> Any:
@@ -223,11 +218,7 @@ def max_pool_grad_with_argmax(
 
 def _avg_gradient(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, orig_input_shape: Any, grad: Any, **attributes: Any) -> Any:
-        """Lift ``AvgPoolGrad``.
-
-        It is the transposed convolution, with a kernel of ones, of the gradients divided by the window
-        sizes.
-        """
+        """Lift ``AvgPoolGrad`` by a transposed convolution with a kernel of ones."""
         windows = _PoolingWindows(attributes)
         shape = numbers(orig_input_shape, "the shape of the image")
         space = shape[2:] if is_first(windows.data_format) else shape[1:-1]
@@ -296,7 +287,6 @@ def extract_volume_patches(
 def _first(
     b: TensorFlowBuilder, offsets: Value, size: Any, new: Any, axis: int, options: dict[str, Any]
 ) -> Value:
-    """Return the first line (or column) of each glimpse, truncated to an integer."""
     centered, normalized = options.get("centered", True), options.get("normalized", True)
     at, whole = b.getitem(offsets, key=along(1, axis)), b.array(size, "float32")
     # In the first version an offset is always the center of a glimpse.
@@ -311,11 +301,6 @@ def _first(
 
 
 def _noise(b: TensorFlowBuilder, x: Value, shape: tuple[Any, ...], options: dict[str, Any]) -> Value:
-    """Return values for the positions outside of the images, as the option ``noise`` says.
-
-    They are zeros (``zero``), normal samples (``gaussian``), or else uniform ones in the range of each
-    channel.
-    """
     kind = options.get("noise", "uniform")
     if kind == "zero":
         return b.zeros(shape=shape, dtype="float32")

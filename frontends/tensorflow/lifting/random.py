@@ -119,7 +119,6 @@ def all_candidates(b: TensorFlowBuilder, true_classes: Any, *, num_sampled: int,
 
 
 def _is_last(b: TensorFlowBuilder, x: Value) -> Value:
-    """Return a mask of the elements of a vector that do not occur again later."""
     place = b.arange(start=0, stop=x.shape[0], step=1, dtype="int32")
     behind = b.less(b.reshape(place, shape=(x.shape[0], 1)), place)
     again = b.logical_and(behind, b.equal(b.reshape(x, shape=(x.shape[0], 1)), x))
@@ -210,7 +209,6 @@ _SCRAMBLE = (0x3EC8F720, 0x02461E29)
 
 
 def _words_of_seed(b: TensorFlowBuilder, seed: Any) -> list[Value]:
-    """Return the lower and upper 32 bits of the two numbers of a seed."""
     found = []
     for place in range(2):
         item = seed[place] if isinstance(seed, tuple) else b.getitem(seed, key=(place,))
@@ -271,10 +269,8 @@ rows.table({"StatelessRandomGetAlg": lambda b, **_: b.array(_PHILOX, "int32")})
 
 
 def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
-    """Return the 64-bit integers ``x`` as ``count`` 32-bit words.
-
-    If they were made from words, these are returned, because some targets lack 64-bit unsigned integers.
-    """
+    """Return the 64-bit integers ``x`` as ``count`` 32-bit words."""
+    # If they were made from words, these are returned, because some targets lack 64-bit unsigned integers.
     node = b.maker(x)
     if (
         node is not None
@@ -349,7 +345,10 @@ def _normal(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype
 
 
 def _box_muller(b: TensorFlowBuilder, words: Value, dtype: str) -> Any:
-    """Return two normal samples in float32 for each pair of words ``[pair, 2]``."""
+    """Return two normal samples for each pair of words ``[pair, 2]``.
+
+    Raise ``NotImplementedError`` for float64.
+    """
     drawn = _unit(b, words, "float64" if dtype == "float64" else "float32")
     first, second = (b.getitem(drawn, key=along(1, place)) for place in range(2))
     # TensorFlow has the same lower bound, which keeps the logarithm finite.
@@ -366,7 +365,7 @@ _MOST_GROUPS = 2**32 // _RESERVED
 
 
 def _truncated(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
-    """Return normal samples in (-2, 2); others are dropped and replaced by the next candidates.
+    """Sample a normal distribution truncated at two standard deviations.
 
     Raise ``NotImplementedError`` if the counter could overflow.
     """
@@ -388,6 +387,7 @@ def _truncated(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dt
         _box_muller(b, b.reshape(words, shape=(groups * (_CANDIDATES // 2), 2)), dtype),
         shape=(groups, _CANDIDATES),
     )
+    # Candidates out of bounds are dropped and replaced by the next ones.
     inside = b.less(b.abs(tried), 2.0)
     place = b.cumulative_sum(b.astype(inside, dtype="int32"), axis=1)
     kept = [
@@ -575,10 +575,8 @@ def stateless_binomial(b: TensorFlowBuilder, shape: Any, seed: Any, counts: Any,
 
 @rows.row("StatelessMultinomial", static=("num_samples", "seed"))
 def stateless_multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, seed: Any, **_: Any) -> Any:
-    """Lift ``StatelessMultinomial`` by the inverse distribution function.
-
-    TensorFlow's own samples depend on the number of threads.
-    """
+    """Lift ``StatelessMultinomial`` by the inverse distribution function."""
+    # TensorFlow's own samples depend on the number of threads.
     batch, classes = logits.shape
     shape = (batch, size_of(num_samples), 1)
     shares = b.cumulative_sum(b.softmax(b.stop_gradient(b.astype(logits, dtype="float32")), axis=1), axis=1)
@@ -593,11 +591,9 @@ def stateless_multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, s
 def _to_truncated_normal(
     b: TensorFlowBuilder, drawn: Value, mean: Value, deviation: Value, low: Value, high: Value
 ) -> Any:
-    """Transform uniform samples to a normal distribution between bounds by its inverse distribution function.
-
-    If both bounds are above the mean, they are mirrored, because the function is more precise below it.
-    """
+    """Transform uniform samples to a normal distribution between ``low`` and ``high``."""
     first, last = (b.divide(b.subtract(bound, mean), deviation) for bound in (low, high))
+    # If both bounds are above the mean, they are mirrored, because the function is more precise below it.
     above = b.greater(first, 0.0)
     one, two = b.where(above, b.negative(last), first), b.where(above, b.negative(first), last)
     below, beside = b.ndtr(one), b.ndtr(two)
@@ -609,7 +605,6 @@ def _to_truncated_normal(
 def parameterized_truncated_normal(
     b: TensorFlowBuilder, shape: Any, means: Any, stdevs: Any, minvals: Any, maxvals: Any, **_: Any
 ) -> Any:
-    """Lift ``ParameterizedTruncatedNormal``; each row may have its own mean, deviation and bounds."""
     sizes, wide = numbers(shape, "the shape"), b.result.dtype if b.result.dtype == "float64" else "float32"
     given = (
         b.astype(b.array(item, b.result.dtype), dtype=wide) for item in (means, stdevs, minvals, maxvals)
@@ -645,7 +640,6 @@ def stateless_truncated_normal(
 # ------------------------------------------------------------------------------------- order
 @rows.row("StatelessShuffle", static=("alg",))
 def stateless_shuffle(b: TensorFlowBuilder, value: Any, key: Any, counter: Any, alg: Any, **_: Any) -> Any:
-    """Lift ``StatelessShuffle``, a Fisher-Yates shuffle of the rows."""
     count = value.shape[0]
     _sizes, source = source_of_key(b, (count,), key, counter, alg)
     place = b.arange(start=0, stop=count, step=1, dtype="int32")

@@ -264,7 +264,6 @@ class _CtcLabels:
 
 
 def _shift(b: TensorFlowBuilder, x: Value, by: int, fill: Any) -> Value:
-    """Shift the columns right by ``by``, or left if it is negative, and fill the gap with ``fill``."""
     count = x.shape[1]
     if by > 0:
         found: Value = cut(b, b.pad(x, padding=((0, 0), (by, 0)), value=fill), 1, 0, count)

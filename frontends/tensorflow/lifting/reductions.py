@@ -108,11 +108,6 @@ rows.row("ArgMin", static=("dimension",))(_arg_extreme("argmin"))
 
 
 def _cumulative(name: str) -> Callable[..., Any]:
-    """Return a row of the cumulative operation ``name``.
-
-    ``reverse`` accumulates from the end; ``exclusive`` leaves the element itself out.
-    """
-
     def row(
         b: TensorFlowBuilder, x: Any, axis: Any, *, exclusive: bool = False, reverse: bool = False, **_: Any
     ) -> Any:
@@ -172,13 +167,11 @@ def _segments(b: TensorFlowBuilder, data: Value, ids: Value, count: Any, reduce:
 
 def _unsorted(reduce: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, data: Any, segment_ids: Any, num_segments: Any, **_: Any) -> Any:
-        """Lift an unsorted segment reduction.
-
-        Rows with a negative segment are dropped: they go to an additional last segment, which is cut off.
-        """
+        """Lift an unsorted segment reduction, which drops rows with a negative segment."""
         count, rank = axes_or_size(num_segments), segment_ids.ndim
         ids = b.reshape(segment_ids, shape=(product(segment_ids.shape),))
         data = b.reshape(data, shape=(product(data.shape[:rank]), *data.shape[rank:]))
+        # Dropped rows go to an additional last segment, which is cut off.
         dropped = b.less(ids, 0)
         ids = b.where(dropped, b.array(count, ids.dtype), ids)
         return cut(

@@ -25,7 +25,6 @@ def _scale(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool) -> 
 
 
 def _positions(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool) -> Any:
-    """Return the position of each of ``count`` new elements on an axis of ``size`` old elements."""
     places = places_of(b, count)
     if half_pixel:
         return b.subtract(b.multiply(b.add(places, 0.5), _scale(b, size, count, align_corners)), 0.5)
@@ -55,12 +54,10 @@ def _cubic(b: TensorFlowBuilder, distance: Any, a: float) -> Any:
 
 
 def _cubic_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool) -> Any:
-    """Return the bicubic weights ``[new, old]``.
-
-    Offsets are rounded to multiples of 1/1024, as in TensorFlow's table.
-    """
+    """Return the bicubic weights ``[new, old]``."""
     at = _positions(b, size, count, align_corners, half_pixel)
     whole = b.floor(at)
+    # TensorFlow reads the weights from a table with this resolution.
     offset = b.divide(b.round(b.multiply(b.subtract(at, whole), 1024.0)), 1024.0)
     # TensorFlow's kernel has another parameter for positions without half-pixel centers.
     a, last = -0.5 if half_pixel else -0.75, b.array(size - 1, "float32")
@@ -78,7 +75,6 @@ def _cubic_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: b
 
 
 def _area_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool) -> Any:
-    """Return the share that each old element has in each new one, ``[new, old]``."""
     scale = _scale(b, size, count, align_corners)
     start = b.reshape(b.multiply(places_of(b, count), scale), shape=(count, 1))
     end = b.reshape(b.multiply(b.add(places_of(b, count), 1.0), scale), shape=(count, 1))
@@ -92,7 +88,7 @@ def _area_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bo
 def _nearest_places(
     b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool
 ) -> Any:
-    """Return, for each of ``count`` new elements, the index of the nearest of ``size`` old ones."""
+    """Return, for each of ``count`` new elements, the index of the old element that it copies."""
     scale, places = _scale(b, size, count, align_corners), places_of(b, count)
     at = b.multiply(b.add(places, 0.5) if half_pixel else places, scale)
     at = b.floor(b.add(at, 0.5)) if align_corners else b.floor(at)
@@ -171,8 +167,6 @@ def resize_nearest(
 
 
 def _gradient(weights: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the row for the gradient of a resampling with these ``weights``."""
-
     def row(
         b: TensorFlowBuilder,
         grads: Any,
@@ -226,7 +220,6 @@ _REACH = {
 
 
 def _kernel(b: TensorFlowBuilder, kind: str, x: Value) -> Any:
-    """Evaluate a resampling kernel at the distances ``x``."""
     x, zero, one = b.abs(x), b.array(0.0, "float32"), b.array(1.0, "float32")
     if kind.startswith("lanczos"):
         reach = _REACH[kind]

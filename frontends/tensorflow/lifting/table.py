@@ -48,10 +48,10 @@ class TensorFlowRows(LiftingTable):
     def row(
         self, *names: str, static: tuple[str, ...] = (), takes_read: bool = False
     ) -> Callable[[Row], Row]:
-        """Register a row under one or more names.
+        """Return a decorator that registers a row under one or more names.
 
-        ``static`` are the parameters of the row that take numbers. A number that Python read from an array
-        is fixed to its recorded value, under a guard, unless ``takes_read`` is set.
+        ``static`` are the parameters of the row that take numbers. A number in these that Python read from an
+        array is fixed to its recorded value, under a guard, unless ``takes_read`` is set.
         """
         self._static.update(dict.fromkeys(names, static))
         self._takes_read.update(names if takes_read else ())
@@ -60,7 +60,6 @@ class TensorFlowRows(LiftingTable):
     def table(
         self, rows: Mapping[str | tuple[str, ...], Callable[..., Any]], static: tuple[str, ...] = ()
     ) -> None:
-        """Register rows written as single expressions, all with the same ``static`` parameters."""
         super().table(rows)
         self._static.update(
             (name, static) for names in rows for name in ((names,) if isinstance(names, str) else names)
@@ -104,7 +103,7 @@ class TensorFlowBuilder(RaisingBuilder):
         return [self.array(item, dtype) for item in operands]
 
     def beside(self, *operands: Any) -> list[Any]:
-        """Return ``operands`` with numbers converted to Python numbers of the common dtype.
+        """Return ``operands`` with numbers converted to the common dtype.
 
         If no operand is an array, the first one becomes an array.
         """
@@ -136,7 +135,7 @@ _DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", comple
 
 
 class ComputedOperand(NotImplementedError):
-    """Raised if a static operand is computed from array elements and the row cannot take an array."""
+    """Error for a static operand that is computed from array elements, in a row that needs numbers."""
 
 
 def require_static(operand: Any, what: str) -> Any:
