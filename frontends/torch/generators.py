@@ -67,7 +67,7 @@ class HostDrawRecorder:
 
     @contextmanager
     def checked(self) -> Iterator[None]:
-        """Restore the generators of ``random`` and NumPy after the block, unless nothing was drawn.
+        """Restore the generators of ``random`` and NumPy after the block.
 
         Raise ``UnseenDraw`` if the numbers are inputs and something was drawn without a patched call.
         """
@@ -84,17 +84,17 @@ class HostDrawRecorder:
                     restore_host_state(states)
 
     def _check_state(self, before: Any) -> bool:
-        """Check that repeating the logged draws leads from the state ``before`` to the current state.
+        """Return True if nothing was drawn since the state ``before``. Return False if numbers are constants.
 
-        Return True if nothing was drawn. Raise ``UnseenDraw`` if the states differ. If numbers are
-        constants, only return False. ``setstate`` is not patched, because torch's compiler calls it to undo
-        its own draws; a call of the user's is noticed here.
+        Raise ``UnseenDraw`` if repeating the logged draws does not lead from ``before`` to the current state.
         """
         if self.bakes:
             return False
         with self._lock:
             now, has_drawn = host_state(), bool(self._log)
             reached = self._reached(before) if has_drawn else before
+        # ``setstate`` is not patched, because torch's compiler calls it to undo its own draws. A call of the
+        # user's is noticed here.
         if not same_host_state(now, reached):
             raise UnseenDraw(
                 f"{self.capture.recorder.graph.name} draws random numbers of Python or numpy in a way that "
@@ -142,9 +142,8 @@ class HostDrawRecorder:
     ) -> Any:
         """Run a draw of the function and return its numbers, as symbols for new inputs of the graph.
 
-        A call that returns None, such as ``seed``, is repeated before each call, too. ``random.choice``
-        returns the element at an index that is drawn. Raise ``TracingError`` for ``shuffle``, which changes
-        its argument, and for a result that is not made of numbers.
+        A call that returns None, such as ``seed``, is repeated before each call, too. Raise ``TracingError``
+        for ``shuffle``, which changes its argument, and for a result that is not made of numbers.
         """
         args, kwargs = (tuple(map(_plain, args)), {key: _plain(item) for key, item in kwargs.items()})
         if name == "shuffle":
@@ -257,8 +256,8 @@ def _forward(
 ) -> Tensor:
     """Run ``TransformerEncoder.forward`` as torch does if no mode is active, but without nested tensors.
 
-    If torch would use nested tensors, set the rows of the result that ``src_key_padding_mask`` hides to 0,
-    as nested tensors do. Call ``original`` unchanged without a padding mask, with another mask or
+    If torch would use nested tensors, set the rows that ``src_key_padding_mask`` hides to 0 before the last
+    norm, as nested tensors do. Call ``original`` unchanged without a padding mask, with another mask or
     ``is_causal``, and if a mode of the user's is active.
     """
     if src_key_padding_mask is None or mask is not None or is_causal or not _only_recorded(session):
@@ -406,7 +405,7 @@ class Generators:
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """Follow all generators inside of the block, and restore their states after it."""
+        """Follow the reachable generators inside of the block, and restore their states after it."""
         with self._lock:
             for generator in self._reachable:
                 self._follow(generator, is_new=False)
@@ -566,8 +565,8 @@ class Generators:
     def _record_seed(self, followed: _FollowedGenerator, state: bytes) -> None:
         """Record ``manual_seed``.
 
-        Raise ``UnseenDraw`` if the state is not that of a freshly seeded generator, or if the seed is so
-        large that it must be from ``seed()``.
+        Raise ``UnseenDraw`` if the state is not that of a freshly seeded generator, or if the seed seems to
+        be from ``seed()``.
         """
         seed = followed.generator.initial_seed()
         fresh = _FollowedGenerator(torch.Generator(followed.generator.device).manual_seed(seed), is_new=True)

@@ -57,7 +57,7 @@ class Memory(Enum):
 
 
 class _RefuseGradient(torch.autograd.Function):
-    """The first argument. Raises ``GradientRefused`` if a backward pass has a gradient for it.
+    """Identity of the first argument that raises ``GradientRefused`` if a backward pass reaches it.
 
     The third argument is the ``Memory`` of the result.
     """
@@ -119,8 +119,7 @@ class RecordedRule:
         """Run ``rule`` on cotangents of ones, and return what it recorded.
 
         A gradient is ignored if it is None or belongs to an argument that is no tensor. Raise
-        ``TracingError`` if elements or sizes of gradients decide in Python, if the rule draws random
-        numbers or writes to memory that it did not allocate, or if it returns no gradient.
+        ``TracingError`` if the rule cannot be recorded.
         """
         graph = capture.recorder.graph
         guards, values = len(graph.guards), [capture.value(item) for item in results]

@@ -28,7 +28,7 @@ class AutogradHistory:
 
     ambient: the grad mode when the recording began.
     mode_changed: True once a call was made in another grad mode, or in inference mode.
-    count_forwards: number of ``torch.autograd.Function`` objects whose ``forward`` runs now.
+    count_forwards: number of forward methods and rules of ``torch.autograd.Function`` that run now.
     """
 
     def __init__(self, capture: Trace) -> None:
@@ -196,7 +196,7 @@ class Gradients:
         return before.requires_grad if fact == "requires_grad" else before.grad is not None
 
     def add(self, tensor: torch.Tensor) -> None:
-        """Store the gradient of a captured leaf before the function can change it.
+        """Store the gradient of a leaf before the function can change it.
 
         Do nothing if it is stored already, or if ``tensor`` is no leaf.
         """

@@ -94,10 +94,8 @@ def example_inputs(model: Any) -> Inputs | None:
     """Return keyword arguments that ``model`` runs on, or None if it runs on no candidate.
 
     Candidates are derived from its ``dummy_inputs`` and its configuration; a model without these has none.
-    Only parameters of ``forward`` are passed. Token ids come with an attention mask of ones, as from a
-    tokenizer. Images are [1, channels, height, width], sound is [1, samples], [1, channels, samples] or a
-    spectrum of [1, bins, frames], in the dtype of the model's first floating-point parameter. After a trial
-    run, buffers and torch's random state on the CPU are restored.
+    Only parameters of ``forward`` are passed. After a trial run, torch's random state is restored, and
+    buffers whose shape is unchanged.
     """
     if not all(hasattr(model, name) for name in ("config", "dummy_inputs", "main_input_name", "forward")):
         return None
@@ -258,9 +256,7 @@ def _range(tensor: torch.Tensor) -> Range:
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Tensor:
     """Return a random tensor of this shape and dtype, on the device that ``seen`` names, or else on the CPU.
 
-    Elements are sampled from the range ``seen``. If it is a single number, or a bound is 1e30 or more in
-    magnitude, floats are sampled from [0.5, 1.5) if the lower bound is positive, and from [-2, 2)
-    otherwise. Complex numbers and booleans ignore the range.
+    Its elements are those of :func:`random_array`, cast to ``dtype``.
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     tensor([3, 3])

@@ -73,13 +73,11 @@ _IN_PARTS = frozenset(
 def introduces_int64(
     capture: RunningTrace, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
 ) -> bool:
-    """Return True if a call produces int64 elements outside of the range of int32 from operands without any.
+    """Return True if a call made int64 elements outside of the range of int32 and its operands have none.
 
-    ``filled`` are the tensors that the call made or wrote to. Views among them are not inspected, nor are
-    tensors that :func:`exceeds_int32` leaves out, such as large ones. ``operands`` that are in ``filled``
-    do not count as operands. Return False in a graph for torch, and for calls that write only some elements
-    or none. Return False, too, if an operand has an infinity or NaN, because its cast to an integer depends
-    on the framework, and models mask the result (T5 casts ``log(0)``).
+    Elements that :func:`exceeds_int32` leaves out do not count. ``filled`` are the tensors that the call made
+    or wrote to. Return False in a graph for torch, for calls that may leave elements uninitialized, and if an
+    operand has an infinity or NaN.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False

@@ -338,10 +338,9 @@ class Capture(TorchFunctionMode):
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
         """Record a kernel that runs outside of any public call as a call of its own, and return its result.
 
-        A kernel that only reads properties is run instead. A kernel that compares sizes or returns elements
-        is run, too, with guards on what it returned. Raise ``TracingError`` if elements cannot be guarded,
-        or if the kernel changes the shape of a tensor that the function has not made. If ``sized`` is True,
-        numbers in the arguments may be sizes of unknown origin, so guards fix all sizes.
+        A kernel that reads properties or elements, or compares sizes, is run instead, with guards if needed.
+        If ``sized`` is True, numbers in the arguments may be sizes of unknown origin, so guards fix all
+        sizes.
         """
         self.call = name = name_of(function)
         if sized:

@@ -134,8 +134,8 @@ def linalg_cond(b: TorchBuilder, A: Any, p: Any = None) -> Any:
 def _is_vectors(b: TorchBuilder, A: Any, B: Any) -> bool:
     """Return True if torch takes ``B`` for one vector for each matrix of ``A``.
 
-    This is the case if ``B`` has one axis, or the shape of ``A`` without the last axis. Guard that the sizes
-    stay equal, or, if ``B`` has one axis less than ``A``, that the first size that differs does.
+    This is the case if ``B`` has one axis, or the shape of ``A`` without the last axis. Guards are added on
+    the sizes that were compared.
     """
     if B.ndim == 1:
         return True

@@ -132,9 +132,7 @@ def computed(
 ) -> Any:
     """Apply ``operation`` in ``dtype``, or in float32 with a cast to ``dtype`` after it.
 
-    The latter is for half precision, if ``y`` is a number that torch does not round to ``dtype`` and that
-    rounding would change. A loss of its last digits is ignored, unless the result is discontinuous in them
-    (``exactly``).
+    The latter is for half precision if :func:`needs_float32` returns True for ``y``.
     """
     if dtype in HALF and needs_float32(y, dtype, exactly):
         return b.cast(operation(b.cast(x, "float32"), b.operand(y, "float32")), dtype)

@@ -53,7 +53,7 @@ class TorchBuilder(RaisingBuilder):
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
         """Cast the operands to the dtype that torch promotes them to, or to ``dtype``.
 
-        Numbers next to an array stay numbers. If all operands are numbers, they become 0-d arrays.
+        Python numbers next to an array stay numbers. If all operands are numbers, they become 0-d arrays.
         """
         name = dtype_name(dtype) if dtype is not None else result_type(*operands)
         if not any(isinstance(item, Value) or is_read(item) for item in operands):

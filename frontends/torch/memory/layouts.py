@@ -148,8 +148,7 @@ class Layouts:
 
         If it depends on the inputs, guard on their stride orders. If it depends on sizes, fix all sizes by
         guards, unless torch refuses the call when it cannot return a view. A graph for torch makes the same
-        calls, so it gets no guards on sizes, but is barred from other targets; ``in_torch_too`` adds the
-        guards to it as well.
+        calls, so instead of guards on sizes it is barred from other targets, unless ``in_torch_too``.
         """
         capture = self.capture
         assert capture is not None

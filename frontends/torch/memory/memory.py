@@ -79,11 +79,10 @@ _UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
-    """Return a function that starts to watch tensors for writes, or None if versions do not show all writes.
+    """Return a function that starts to watch tensors for writes, or None if versions may not show all writes.
 
     The returned function takes tensors and returns another function. That one returns True while the
-    version of each tensor is unchanged, and always False if a tensor has no version counter. None is
-    returned if a call of the graph may write to a tensor without incrementing its version.
+    version of each tensor is unchanged, and always False if a tensor has no version counter.
     """
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun

@@ -123,10 +123,8 @@ _UNIFORM = frozenset({"fill_", "zero_"})
 
 
 def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
-    """Raise ``TracingError`` if an array of ``out=`` was resized, or overlaps an operand.
+    """Raise ``TracingError`` if an array of ``out=`` was resized, or overlaps an operand of another geometry.
 
-    torch reads the operand while it writes. An operand that is the same array is allowed, as in place,
-    unless its shape differs: such an array belongs to a reduction, which torch sets to 0 before it reads.
     An array whose elements share memory is refused as in :func:`refuse_overlap`. Do nothing if ``out`` is
     None.
     """
@@ -139,6 +137,9 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
                 "gave it that shape, which cannot be recorded; pass an array of the shape of the result, or "
                 "none"
             )
+        # torch reads the operand while it writes. An operand with the same elements is allowed, as in place,
+        # unless its shape differs: such an array belongs to a reduction, which torch sets to 0 before it
+        # reads.
         if any(
             overlap([tensor, other], [0])
             for other in operands
@@ -156,11 +157,12 @@ def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: li
 
     In a graph for another framework, raise ``TracingError``. A graph for torch replays the call, and is
     only barred from other targets. ``fill_`` and ``zero_`` may write several times to an element, and an
-    index with tensors, arrays, lists or booleans is not compared with the operands. torch refuses most such
-    calls itself, but not if the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -= x[:, :1]``.
+    index with tensors, arrays, lists or booleans is not compared with the operands.
     """
     if not is_in_place(key):
         return
+    # torch refuses most such calls itself, but not if the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -=
+    # x[:, :1]``.
     written = _written(capture, key, args)
     if (
         written is not None

@@ -179,11 +179,11 @@ def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
 
 # ------------------------------------------------------------------------------------- constructors
 def _buffers_of_new_instance(module: torch.nn.Module, keys: Iterable[str]) -> Buffers:
-    """Return the buffers ``keys`` of a new instance of the class of ``module``, and log the call.
+    """Return the buffers ``keys`` of a new instance of the class of ``module``.
 
-    Return an empty dict if a constructor argument is not an attribute of the module, if its parameters have
-    more than ``_LARGEST`` elements, or if the instance differs from it. Buffers that were written to after
-    the constructor are left out.
+    Return an empty dict if the constructor's arguments are unknown (:func:`_arguments_of`), if the module's
+    parameters have more than ``_LARGEST`` elements, or if the instance differs from it. Buffers that were
+    written to after the constructor are left out.
     """
     arguments = _arguments_of(module)
     if arguments is None or sum(parameter.numel() for parameter in module.parameters()) > _LARGEST:

@@ -456,8 +456,7 @@ def _same(now: Any, before: Any) -> bool:
 def foreign_places(request: Request) -> list[StatePlace]:
     """Return the places in stateful objects that hold arrays of another framework than torch.
 
-    Earlier calls of graphs for another framework have put these arrays there. Places that ``request`` has
-    already are left out. Return an empty list if the new graph is for torch.
+    Places that ``request`` has already are left out. Return an empty list if the new graph is for torch.
     """
     if not request.stateful.objects:
         return []

@@ -366,7 +366,7 @@ def _merged(b: TorchBuilder, attended: Any, q: Any) -> Any:
 
 
 def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> Any:
-    """Combine both masks to one that broadcasts to [batch, heads, tokens, columns], or None without masks.
+    """Combine both masks to one that broadcasts to the scores, or return None without masks.
 
     True hides a score; a float mask is added. ``columns`` more visible columns are appended.
     """

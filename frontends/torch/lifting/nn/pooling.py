@@ -122,8 +122,7 @@ def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
 def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
     """Emit adaptive average pooling to ``size``.
 
-    Emit a mean or an ordinary pooling instead if that agrees at every size of ``x``. Return ``x`` itself if
-    it has the size already.
+    A mean, an ordinary pooling or ``x`` itself replaces it if that agrees at every size of ``x``.
     """
     rank = len(size)
     if all(_known(out, 1) for out in size):
