@@ -64,7 +64,7 @@ class Target(Protocol):
         """The classes of its arrays."""
 
     def convert(self, array: Any) -> Any:
-        """An array of any framework as a native one; None for any other object.
+        """Return ``array``, of any framework, as a native array; None for any other object.
 
         The result may share memory with ``array``, unless the framework computes asynchronously (JAX,
         TensorFlow). A native array is returned unchanged, and masked arrays and the like count as other

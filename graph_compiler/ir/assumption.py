@@ -20,7 +20,7 @@ Substitution = Callable[[Any], Any]
 
 
 class Assumption(Protocol):
-    """Immutable condition that must hold for a call; otherwise the graph must not run."""
+    """Immutable condition under which the results of a graph are valid for a call."""
 
     # Name of the kind in saved files.
     kind: ClassVar[str]

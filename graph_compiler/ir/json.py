@@ -244,7 +244,7 @@ class Encoder:
     def graph_json(self) -> dict[str, Any]:
         """Return the graph as JSON data.
 
-        Raise ``InvalidFile`` for what a file cannot store: state of the user's objects or of generators,
+        Raise ``InvalidFile`` for what a file cannot store, such as state of the user's objects or generators,
         written memory that captured arrays share, and objects without a text.
         """
         graph = self.graph

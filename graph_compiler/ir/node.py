@@ -120,8 +120,7 @@ class Value:
     name: preferred name in generated code. It need not be unique.
     spec: shape and dtype.
 
-    Derived graphs share values, so only the code that creates a value assigns ``name`` and ``spec``. The
-    node that produces a value depends on the graph (:meth:`Graph.maker`).
+    Derived graphs share values. The node that produces a value depends on the graph (:meth:`Graph.maker`).
     """
 
     __slots__ = ("name", "spec")

@@ -214,7 +214,7 @@ def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) ->
 
 
 def has_regions(op: str) -> bool:
-    """Return True if ``op`` is an operation of this section.
+    """Return True if the operation ``op`` runs blocks.
 
     >>> has_regions("scan"), has_regions("add")
     (True, False)

@@ -217,7 +217,7 @@ def _linear(b: Any, x: Any, weight: Any, bias: Any = None) -> Any:
 
 @declare(_LINEAR)
 def bilinear(x1: ArraySpec, x2: ArraySpec, weight: ArraySpec, bias: ArraySpec | None = None, /) -> ArraySpec:
-    """Sum ``x1[..., i] * weight[o, i, j] * x2[..., j]`` over i and j, and add bias[o]."""
+    """Sum ``x1[..., i] * weight[o, i, j] * x2[..., j]`` over i and j, and add ``bias[o]`` if it is given."""
     return ArraySpec(
         (*broadcast(x1.shape[:-1], x2.shape[:-1]), weight.shape[0]), dtype_of(x1, x2, weight, bias)
     )

@@ -52,7 +52,7 @@ def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
 
 
 def canonical_passes(target: Backend, roll: str, raises_out_of_bounds: bool) -> list[GraphPass]:
-    """Return, in order, the passes that turn a canonical graph into one that ``target`` can write.
+    """Return, in order, the passes that lower a canonical graph for ``target``.
 
     ``roll`` is the option of ``compile``: ``"auto"``, ``"scan"`` or ``"never"``.
     ``raises_out_of_bounds`` is True if the source framework raises an error for indices out of bounds.

@@ -131,7 +131,7 @@ def strong_zero(graph: Graph) -> tuple[Graph, bool]:
 
     The result is ``(graph, changed)``, as for every pass, so ``compile(..., passes=[strong_zero])`` and
     ``graph.with_passes(strong_zero)`` run it. Regions are rewritten as well, except those of custom
-    derivatives.
+    derivatives and of ``strong_zero`` calls.
     """
     block = graph.block
     made = _rewritten_block(block)
@@ -171,10 +171,6 @@ def _expanded(node: Node, rewriter: Rewriter) -> tuple[Sequence[Node], Value | N
 
 
 def _with_strong_regions(node: Node) -> Node:
-    """Return ``node`` with its regions rewritten.
-
-    Regions of custom derivatives and of ``strong_zero`` calls are not changed.
-    """
     # The user's rule is the derivative, so the code that it replaces need not be rewritten.
     is_strong = node.op == "custom_derivative" or node.params.get("strong_zero")
     regions = node.regions if is_strong else tuple(map(_region, node.regions))

@@ -263,7 +263,7 @@ def _range_of_function(atom: Apply, ends: Callable[[Symbol], Range]) -> Range:
 
 
 def _step(compared: Compared) -> Solved | None:
-    """Return ``compared`` solved one step further, its constant result, or None if it is solved."""
+    """Return ``compared`` solved one step further, its constant result, or None if no step is possible."""
     terms = list(compared.size.terms())
     atoms, factor = terms[0]
     if len(terms) > 1 or factor != 1:

@@ -13,7 +13,7 @@ from typing import Any
 
 
 def base_of(cls: type) -> Any:
-    """Return the nearest base class of ``cls`` that is written in C, whose methods only store items."""
+    """Return the first class in the MRO of ``cls`` that is written in C."""
     is_heap_type = 1 << 9
     return next(base for base in cls.__mro__ if not base.__flags__ & is_heap_type)
 

@@ -19,11 +19,11 @@ Evaluate = Callable[[Graph], list[Any]]
 
 
 def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
-    """Return a recorded graph in which constants replace the nodes that compute the same at every call.
+    """Return ``(graph, changed)``, with constants instead of nodes that compute the same at every call.
 
-    Such a node depends on no input, parameter, symbolic size, random number or device. Nodes whose results
-    alias written memory, or may reach the caller, who could write to them, remain; so do the nodes that read
-    these results. ``evaluate`` runs a graph without inputs in the source framework and returns its outputs.
+    Nodes whose results alias written memory, or may reach the caller, who could write to them, remain; so do
+    the nodes that read these results. ``evaluate`` runs a graph without inputs in the source framework and
+    returns its outputs.
     """
     # A constant node reads constants or nothing. Without either, there is none.
     if not graph.constants and all(map(_USES, graph.nodes)):
@@ -69,11 +69,6 @@ def _free_name(name: str, taken: dict[str, Any]) -> str:
 
 
 def _varying_nodes(graph: Graph) -> set[Node]:
-    """Return the nodes that have to run at each call.
-
-    Their results may differ between calls, alias written memory or reach the caller, or they read such a
-    result.
-    """
     aliases = Aliases(graph)
     # The caller may write to the arrays that it receives, so these cannot be shared between calls.
     given = (*values_in(graph.outputs), *(effect.value for effect in graph.effects))
@@ -128,11 +123,9 @@ def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
     """Return the graph with random calls marked as deterministic, so that constant folding can evaluate them.
 
-    Calls stay random that read an input, a parameter, or an array that an unmarked call computed from
-    arrays or wrote to. Arrays that are computed from none, such as zeros, and results of marked calls may be
-    read. Symbolic sizes in the arguments of marked calls become numbers, under guards. Outputs that alias
-    memory that a marked call allocated or wrote to are copied by the function named ``copy``, because the
-    caller may write to them.
+    Calls with an argument that depends on an input or a parameter stay random. Symbolic sizes in arguments of
+    marked calls become numbers, under guards. Outputs that alias memory that a marked call allocated or wrote
+    to are copied by the function named ``copy``, because the caller may write to them.
     """
     aliases = Aliases(graph)
     outside = {*graph.inputs, *graph.parameters.values()}
@@ -164,10 +157,9 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
 
 
 def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:
-    """Return the graph with its remaining random calls drawing the same numbers at each call.
+    """Return the graph with its random calls drawing the same numbers at each call.
 
-    These are calls that depend on arrays, such as dropout: :func:`bake_generators` has run before. The
-    generator is set to ``state`` (a :class:`GeneratorState`) at the beginning and restored at the end.
+    The generator is set to ``state`` (a :class:`GeneratorState`) at the beginning and restored at the end.
     ``calls`` are the names of the functions that read and that set its state. A graph without random calls
     is returned unchanged.
     """

@@ -75,11 +75,11 @@ _OP = attrgetter("op")
 
 
 def cse(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with each node that repeats an earlier one of its block replaced by that one.
+    """Return the graph with nodes that repeat an earlier one of their block replaced by that one.
 
     Nodes with regions are equal if their regions are structurally equal. Not replaced are random nodes of
-    recorded graphs, nodes that touch written memory, nodes with arguments that are not hashable, and
-    recorded nodes whose results alias an output of the graph or of their block.
+    recorded graphs, nodes that touch written memory, nodes without outputs, nodes with arguments that are not
+    hashable, and recorded nodes whose results alias an output of the graph or of their block.
     """
     aliases = Aliases(graph)
     escaping = set(map(aliases.base_of, values_in(graph.outputs)))

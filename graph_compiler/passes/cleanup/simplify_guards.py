@@ -22,11 +22,9 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
     """Return the graph with simplified guards on sizes, which hold for the same calls.
 
     A guard on entry that compares integers is solved if it can be: ``(n - 1) // 2 + 1 >= 3`` becomes
-    ``n >= 5``. If it sets a size equal to a number or to another size, that size is replaced in the other
-    guards. A guard is dropped if it always holds, like ``n >= 0`` and ``n - 1 <= n``, or if bounds that
-    others set imply it: among ``2 <= n``, ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` only ``n == 10``
-    remains. The remaining guards on a size move to the position of its first one, because later guards may
-    be safe to evaluate only if it holds (``10 // n``).
+    ``n >= 5``. If it sets a size equal to a number or to another size, that size is replaced in other guards.
+    A guard is dropped if it always holds, like ``n >= 0`` and ``n - 1 <= n``, or if bounds that others set
+    imply it: among ``2 <= n``, ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` only ``n == 10`` remains.
     """
     entry = {id(guard) for guard in graph.entry_guards()}
     rows = _replace_fixed(
@@ -72,10 +70,7 @@ def _solve(guard: Guard) -> Iterator[Row]:
 
 
 def _facing(row: Compared) -> Compared:
-    """Return the comparison with a positive first term, so that ``a - b >= 1`` and ``b - a <= -1`` are equal.
-
-    Terms are in the order of their texts.
-    """
+    """Return the comparison with a positive first term: ``b - a <= -1`` becomes ``a - b >= 1``."""
     _, factor = min(row.size.terms(), key=lambda term: repr(term[0]))
     if factor > 0:
         return row
@@ -84,7 +79,10 @@ def _facing(row: Compared) -> Compared:
 
 
 def _condition(row: Compared) -> Any:
-    """Return the comparison as a condition: of two factors with 0, or of sums with positive factors."""
+    """Return the condition of a comparison, with negative terms moved to the right side.
+
+    If the difference of both sides is a product of sums, it is compared with 0 instead.
+    """
     difference: Any = row.size - row.number
     if factor_into_sums(list(difference.terms())) is not None:
         return apply(row.function, difference, 0)
@@ -99,7 +97,6 @@ def _condition(row: Compared) -> Any:
 
 # --------------------------------------------------------------------------------- sizes that guards fix
 def _replace_fixed(rows: list[Row]) -> list[Row]:
-    """Return the rows, in which each size that one of them fixes is replaced in the others."""
     used: list[Guard] = []
     while (found := _next_fixed(rows, used)) is not None:
         fixing, symbol, value = found
@@ -139,7 +136,7 @@ def _fixed(row: Compared) -> tuple[Symbol, Scalar] | None:
 
 
 def _with_value(row: Row, symbol: Symbol, value: Scalar) -> Iterator[Row]:
-    """Yield ``row`` with ``symbol`` replaced by ``value``, solved again; nothing if it always holds.
+    """Yield ``row`` with ``symbol`` replaced by ``value``; nothing if it then always holds.
 
     A guard that would no longer be a comparison, or that would never hold, is yielded unchanged.
     """
@@ -181,7 +178,6 @@ _RANGES: dict[str, Callable[[int], Range]] = {
 
 
 def _within(given: Range, compared: Iterable[Compared]) -> Range:
-    """Return the range ``given`` narrowed by the comparisons that are bounds."""
     rows = [given, *(_RANGES[row.function](row.number) for row in compared)]
     return max(low for low, _ in rows), min(high for _, high in rows)
 
@@ -189,7 +185,7 @@ def _within(given: Range, compared: Iterable[Compared]) -> Range:
 def _strongest_guards(group: list[tuple[Guard, Compared]], ranges: Mapping[Symbol, Range]) -> list[Guard]:
     """Return the guards in ``group`` that neither the others nor ``ranges`` imply.
 
-    All compare the same size with numbers. ``ranges`` has what other guards say about symbols.
+    All compare the same size with numbers. ``ranges`` has the bounds of symbols.
     """
     size = group[0][1].size
     symbol = _symbol(size)

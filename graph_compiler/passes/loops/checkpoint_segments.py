@@ -100,7 +100,6 @@ class _SegmentedLoop:
         )
 
     def _body(self, inputs: Sequence[Value]) -> Body:
-        """Return the original loop, over one segment, as the body of the outer loop."""
         count = len(self.state)
         specs = [value.spec for value in self.node.outputs]
         specs[count:] = [ArraySpec((self.steps, *spec.shape[1:]), spec.dtype) for spec in specs[count:]]

@@ -117,7 +117,6 @@ class _RangeProver:
         return region if is_same else replace(region, block=Block(block.inputs, tuple(nodes), block.outputs))
 
     def _enter(self, node: Node, region: Region, own: int, first: int) -> None:
-        """Register the numbers, sizes and nodes of what a region captures and, for a loop, its counters."""
         self.sizes.update((symbol, self._told(size)) for symbol, size in region.sizes.items())
         inputs = region.block.inputs
         for inner, outer in zip(inputs[own - first :], node.inputs[own:]):
@@ -221,7 +220,7 @@ class _RangeProver:
             yield _COMPARED[node.op](left, right) if holds else _COMPARED[_NEGATED[node.op]](left, right)
 
     def _same_truth(self, node: Node) -> Any:
-        """Return the boolean that ``node`` negates or copies, or that it tests as a number by ``!= 0``.
+        """Return the value that ``node`` negates or copies, or the boolean whose cast it compares with 0.
 
         Return None for any other node.
         """

@@ -208,11 +208,7 @@ class _Forwarding:
         return self._can_forward(written)
 
     def _can_forward(self, written: Node) -> bool:
-        """Return True if all reads of the result of ``written`` can be forwarded.
-
-        If one cannot, none is, because otherwise the written value would have to be stored as well, or
-        computed again.
-        """
+        """Return True if all reads of the result of ``written`` can be forwarded."""
         return all(
             _can_forward(user, written) for user in self.uses[written.outputs[0]] if user.op == "getitem"
         )

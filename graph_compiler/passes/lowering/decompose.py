@@ -62,7 +62,7 @@ def _require(block: Block, rows: LoweringTable, name: str) -> None:
 
 
 def _decompose_block(block: Block, rows: LoweringTable, name: str) -> Block:
-    """Return ``block`` with the nodes that ``rows`` cannot write replaced by their decompositions.
+    """Return ``block`` with decompositions instead of the nodes that ``rows`` cannot write.
 
     A node without a decomposition remains. The regions of nodes must already be decomposed. Raise
     ``UnsupportedOperation`` if a decomposition contains operations that have neither a row nor a

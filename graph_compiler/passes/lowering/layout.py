@@ -250,7 +250,6 @@ class _LayoutRewriter(Rewriter):
         return result
 
     def hold(self, node: Node, made: Node, order: Order) -> None:
-        """Register the outputs of ``made``, whose axes are in ``order``, in place of those of ``node``."""
         rank = len(order)
         for value, other in zip(node.outputs, made.outputs):
             if order == to_last(rank) and rank > 2:

@@ -85,14 +85,14 @@ _FIND = frozenset(
 
 
 class SizesUnknown(UnsupportedOperation):
-    """Operations with data-dependent output sizes inside a compiled loop or branch."""
+    """Error for operations with data-dependent output sizes inside a compiled loop or branch."""
 
 
 @only_with(*_FIND)
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
     """Check that no operation in a loop or branch determines an output size by array elements.
 
-    Return the graph itself, or raise ``SizesUnknown``, which lists these operations for ``framework``.
+    Return the graph unchanged, or raise ``SizesUnknown``, which lists these operations for ``framework``.
     Called functions and custom derivatives are checked only inside of a loop or branch.
     """
     problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]
@@ -209,7 +209,6 @@ class _SelectedRows:
         return _finds(node) and node.inputs[-1] is self.mask
 
     def unified(self, condition: Any) -> Any:
-        """Return ``condition`` with the equal sizes in ``sizes`` replaced by the first of them."""
         if not isinstance(condition, Size):
             return condition
         return substitute(
@@ -220,7 +219,7 @@ class _SelectedRows:
         return any(value in self.axes for value in values_in(structure))
 
     def add(self, node: Node) -> bool:
-        """Add ``node``; return True if ``BY_ROW`` or ``_COMBINATIONS`` shows that it can run on padded rows.
+        """Add ``node``, and return True if it is known to be correct on padded rows.
 
         If it works row by row, register the axis of the rows in its outputs.
         """
@@ -333,11 +332,7 @@ def _mean(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows
 
 
 def _writes_rows(node: Node, found: _SelectedRows) -> bool:
-    """Return True if the ``scatter_nd`` node can write padded rows.
-
-    It must replace elements or add to them. Its values must have one row for each selected row, or be equal
-    for all rows. The array that it writes to must not consist of the rows.
-    """
+    """Return True if the ``scatter_nd`` node can write padded rows."""
     x, values, *indices = node.inputs
     shape = gathered_shape(x.spec, tuple(index.spec for index in indices), node.params["axes"])
     # Axes are counted from the end, because values may have fewer axes.
@@ -396,7 +391,6 @@ def _picks(node: Node, found: _SelectedRows) -> bool:
 
 
 def _picked_row(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows) -> Any:
-    """Take one row; a negative index counts from the end of the rows that were selected."""
     axis, key = rows.found.axes[node.inputs[0]], list(node.params["key"])
     place = [place for place, item in enumerate(key) if item is not None][axis]
     if key[place] >= 0:

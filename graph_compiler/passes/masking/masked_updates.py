@@ -154,11 +154,7 @@ class _SelectedSpan(Span):
 
 
 class _SelectionBuilder(PaddedBuilder):
-    """Builder for full arrays instead of selections, whose first axis has the selected elements.
-
-    All array operands of an elementwise operation are selections, so elements that are not selected may
-    have any value: no result reads them, and they receive no gradient.
-    """
+    """Builder for full arrays instead of selections, whose first axis has the selected elements."""
 
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
         span, rank = spans[0], len(spans)

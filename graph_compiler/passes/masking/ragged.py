@@ -27,7 +27,7 @@ Label = TypeVar("Label", bound=Hashable)
 
 
 class CannotPad(UnsupportedOperation):
-    """Operation on an array of changing size that has no equivalent on a padded array."""
+    """Error for an operation on an array of changing size that has no equivalent on a padded array."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message)
@@ -37,8 +37,8 @@ class CannotPad(UnsupportedOperation):
 class Span:
     """Valid elements of an axis.
 
-    low: index of the first.
-    high: index after the last.
+    low: index of the first valid element.
+    high: index after the last valid element.
     size: number of all elements, with the padding.
     """
 
@@ -337,10 +337,7 @@ def _labels(operands: Sequence[Any], rank: int) -> list[range]:
 
 
 def _by_element(rewrite: PaddedRewrite) -> Any:
-    """Apply an elementwise operation that maps finite inputs to finite outputs and gradients.
-
-    So padding that is finite needs no mask. Other padding becomes 0.
-    """
+    """Apply an elementwise operation whose results and gradients are finite for finite operands."""
     rank = rewrite.node.outputs[0].ndim
     operands, found = rewrite.padded.align(rewrite.operands, _labels(rewrite.operands, rank))
     made = rewrite.again([rewrite.padded.finite(operand) for operand in operands])
@@ -348,10 +345,7 @@ def _by_element(rewrite: PaddedRewrite) -> Any:
 
 
 def _safe_by_element(rewrite: PaddedRewrite, safe: tuple[float, ...]) -> Any:
-    """Apply an elementwise operation with the numbers ``safe`` in the padding of its first operands.
-
-    Its results and gradients are finite for these numbers.
-    """
+    """Apply an elementwise operation whose results and gradients are finite for the operands ``safe``."""
     rank, padded = rewrite.node.outputs[0].ndim, rewrite.padded
     operands, found = padded.align(rewrite.operands, _labels(rewrite.operands, rank))
     spans = [found.get(axis) for axis in range(rank)]

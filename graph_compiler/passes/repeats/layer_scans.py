@@ -240,7 +240,6 @@ def _turns(operands: Sequence[Any]) -> int:
 
 
 def _number(graph: Graph, operand: Any) -> Any:
-    """Return the number in ``operand`` if it is an int32 scalar made by ``full``; None otherwise."""
     made = graph.maker(operand) if isinstance(operand, Value) and not operand.ndim else None
     return (
         made.params["fill_value"]

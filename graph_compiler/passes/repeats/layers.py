@@ -425,7 +425,6 @@ class _CallBuilder:
         return self.given[given]
 
     def _is_given(self, slot: Slot) -> bool:
-        """Return True if, in any layer, this result is read outside of the layer or is an output."""
         return any(
             not begin <= user < begin + self.steps.period
             for layer in self.layers

@@ -299,7 +299,6 @@ class _ScanBuilder:
         self.counters = CounterSequences(steps, means.counts)
 
     def loop(self) -> LoopReplacement | None:
-        """Return the replacement by a loop; None if a step cannot be written as its body."""
         try:
             for place in range(self.steps.period):
                 self._add(place)

@@ -119,7 +119,6 @@ def _is_short(node: Node, most: int) -> bool:
 
 
 def _unrolled_outputs(node: Node, rewriter: Rewriter) -> tuple[Any, ...]:
-    """Append the iterations of ``node`` to ``rewriter``, and return the carry and the stacked outputs."""
     scratch, params = Graph("scratch", "canonical"), node.params
     build = Builder(scratch, node.origin, rewriter.maker)
     carried, own = params["carried"], params["carried"] + params["sequences"]
