@@ -197,10 +197,10 @@ def _parts(line: str, masked: str, left: int, right: int) -> tuple[list[str], st
 def _outside_of_brackets(
     masked: str, left: int, right: int
 ) -> tuple[list[int], list[int], list[tuple[int, int]], bool]:
-    """Find what is outside of brackets in ``masked[left:right]``.
+    """Find the commas, operators and brackets of ``masked[left:right]`` that are in no brackets.
 
     Return the positions of commas, the positions of the spaces before operators, the pairs of positions of
-    the outermost brackets, and whether there is a colon.
+    the outermost brackets, and True if there is a colon.
     """
     depth, opened, has_slice = 0, 0, False
     commas: list[int] = []

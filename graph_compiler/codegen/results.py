@@ -40,7 +40,7 @@ MAKERS = (*_IMPORTS, *(name for name, item in vars(making).items() if isinstance
 
 @dataclasses.dataclass
 class ResultText:
-    """Expression of a result and what it needs.
+    """Expression of a result, and the names that it needs.
 
     text: the expression.
     imports: import lines of the classes that it names.
@@ -58,7 +58,7 @@ class ResultText:
 
 
 def result_text(graph: Graph, literal: Callable[[Any], Any], names: Namespace) -> ResultText:
-    """Return the expression that builds the result from the outputs of ``graph``, with what it needs.
+    """Return the expression that builds the result from the outputs of ``graph``.
 
     ``literal`` maps a leaf to an object whose ``repr`` is its source text. New names are taken from
     ``names``.

@@ -50,7 +50,7 @@ class Tracer(Protocol):
 
 
 class Target(Protocol):
-    """A framework as an execution target: its arrays and its compiler.
+    """Framework as an execution target: its arrays and its compiler.
 
     Implemented by each backend's ``native.py``.
     """
@@ -61,7 +61,7 @@ class Target(Protocol):
 
     @property
     def array_types(self) -> tuple[type, ...]:
-        """The classes of its arrays."""
+        """Classes of its arrays."""
 
     def convert(self, array: Any) -> Any:
         """Return ``array``, of any framework, as a native array; None for any other object.
@@ -362,7 +362,7 @@ class Target(Protocol):
 
 
 class Backend(Protocol):
-    """A framework that graphs are written for: a module, or an object in one.
+    """Framework that graphs are written for: a module, or an object in one.
 
     Implemented by ``backends/<framework>/__init__.py``.
     """
@@ -373,7 +373,7 @@ class Backend(Protocol):
 
     @property
     def rows(self) -> Any:
-        """The table of rows (``graph_compiler.backends.common.rows.Rows``).
+        """Table of rows (``graph_compiler.backends.common.rows.Rows``).
 
         For each operation that the backend supports, it says how the operation is written.
         """
@@ -384,7 +384,7 @@ class Backend(Protocol):
 
     @property
     def target(self) -> Target:
-        """The framework as an execution target: its arrays and its compiler."""
+        """Framework as an execution target: its arrays and its compiler."""
 
     @property
     @default

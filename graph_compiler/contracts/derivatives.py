@@ -35,7 +35,7 @@ class VmapSpec:
 
 
 class Derivatives(Protocol):
-    """A framework's own derivatives and vectorisation of functions from arrays to arrays.
+    """Derivatives and vectorisation by a framework itself, of functions from arrays to arrays.
 
     Transformations nest in any order. Cotangents follow one convention: the function that :meth:`vjp`
     returns is the conjugate transpose of the derivative, so the gradient of a real function of a complex
@@ -157,7 +157,7 @@ class Derivatives(Protocol):
         """
 
     def named(self, array: Any, name: str) -> Any:
-        """Return ``array``, tagged with ``name`` for the policies of :meth:`checkpoint`."""
+        """Return ``array``, tagged with ``name`` if policies of :meth:`checkpoint` can select by name."""
 
     def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         """Return ``function`` with checkpointing: reverse mode stores only what ``policy`` selects.

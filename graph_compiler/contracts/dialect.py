@@ -63,7 +63,7 @@ class Dialect(Protocol):
 
 
 class TargetDialect(Dialect, Protocol):
-    """A dialect of canonical operations.
+    """Dialect of canonical operations.
 
     ``graph_compiler.backends.common.rows.CanonicalDialect`` implements it for a table of rows.
     """

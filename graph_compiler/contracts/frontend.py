@@ -418,7 +418,7 @@ class _NoSavedCalls(SavedCalls):
 
 
 class Frontend(Protocol):
-    """A framework that functions are recorded from: a module, or an object in one.
+    """Framework that functions are recorded from: a module, or an object in one.
 
     Implemented by ``frontends/<framework>/__init__.py``.
     """

@@ -29,7 +29,7 @@ REDUCTIONS = ("concat", "mean", "sum", "first", "none")
 
 @dataclass(frozen=True)
 class DeviceAxis:
-    """A named sequence of devices that a function runs on.
+    """Named sequence of devices that a function runs on.
 
     name: name of the axis in collectives.
     size: number of devices.
@@ -64,11 +64,11 @@ class Spread:
 
 
 class ModuleFunction(Protocol):
-    """A module as a function of its parameters and arguments."""
+    """Module as a function of its parameters and arguments."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The current parameters by name."""
+        """Current parameters by name."""
 
     def live(self) -> Sequence[Callable[[], Any]]:
         """Return functions whose results are the same objects as long as no parameter is replaced."""
@@ -161,7 +161,7 @@ def running_mesh() -> Any:
 
 
 class Parallelism(Protocol):
-    """A framework's own way to run one function on many devices.
+    """Way of a framework to run one function on many devices.
 
     Communication errors are raised as ``CollectiveFailed``. A framework without meshes raises
     ``NotCompilable`` in the methods for meshes.
@@ -172,17 +172,17 @@ class Parallelism(Protocol):
 
     @default
     def call_keys(self) -> Mapping[type, Callable[[Any], Any]]:
-        """Return, for classes of arrays, functions of an array that return what its handling depends on.
+        """Return, for classes of arrays, functions of an array that return the properties to compare.
 
-        Examples are the shape and the sharding. A call is prepared again only if these differ from those of
-        the last call, or if it has arrays of other classes.
+        Examples are the shape and the sharding. A call whose properties differ from those of the last call is
+        prepared again.
         """
         return {}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """Return ``devices`` as an axis named ``name``.
 
-        None stands for all devices of the framework's default kind, and a number for that many of the first
+        None means all devices of the framework's default kind, and a number for that many of the first
         ones. Raise ``InvalidOption`` for objects that are no devices, or if devices have to be set up first.
         """
 

@@ -17,7 +17,7 @@ Make = Callable[..., Any]
 
 @dataclass(frozen=True)
 class StepState:
-    """The state of training: the arrays of the model, and all else that a step changes.
+    """State of training: the arrays of the model, and all else that a step changes.
 
     A field that is not used is an empty dict, or None.
 
@@ -44,7 +44,7 @@ class StepState:
 
     @property
     def parameters(self) -> Arrays:
-        """The trained, fixed and buffer arrays of the model by name."""
+        """Trained, fixed and buffer arrays of the model by name."""
         return {**self.fixed, **self.buffers, **self.trained}
 
 
@@ -55,7 +55,7 @@ to the next state and a structure of arrays.
 
 
 class Training(Protocol):
-    """A framework's own optimizers, gradients and compilation of training steps.
+    """Optimizers, gradients and compilation of training steps of a framework.
 
     The package ``graph_compiler.training`` defines the steps, for all frameworks, by these members. In a
     framework that updates arrays in place, members that update arrays return those that they received.

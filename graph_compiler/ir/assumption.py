@@ -122,7 +122,7 @@ class JsonWriter(Protocol):
 
 
 class JsonReader(Protocol):
-    """Decoder of what a :class:`JsonWriter` encoded."""
+    """Decoder of the data of a :class:`JsonWriter`."""
 
     @property
     def inputs(self) -> Sequence[Value]:

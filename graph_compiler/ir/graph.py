@@ -224,7 +224,7 @@ class TargetDemands:
 
 @dataclass(frozen=True, slots=True)
 class DebugInfo:
-    """Information for ``verify``. It does not affect what the program computes and is not saved.
+    """Information for ``verify``. It does not affect the results of the program and is not saved.
 
     numbers: inputs that are Python numbers, with the number passed while recording; synthetic arguments
         use it.
@@ -434,7 +434,7 @@ class Graph:
 
     @property
     def block(self) -> Block:
-        """The program as one block. Its inputs are the inputs, parameters and constants of the graph.
+        """Program as one block. Its inputs are the inputs, parameters and constants of the graph.
 
         Its outputs are the results, the conditions of guards, and the values of effects, in this order.
         """

@@ -104,7 +104,6 @@ class _Inlined:
         return substitute(item, self._symbol) if isinstance(item, Size) else item
 
     def _symbol(self, symbol: Symbol) -> Any:
-        """Return what replaces a symbol of the region outside of it."""
         if symbol in self.region.sizes:
             return self.region.sizes[symbol]
         source = self.own[symbol.source]

@@ -49,7 +49,7 @@ def call(
 def branch(index: ArraySpec, /, *operands: ArraySpec, branches: Sequence[RegionSpec]) -> _Specs:
     """Call ``branches[index](*operands)`` and none of the others (``jax.lax.switch``, ``tf.switch_case``).
 
-    ``index`` is a scalar: an integer in range, or a boolean for two branches, the first of which is for
+    ``index`` is a scalar: an integer in range, or a boolean for two branches, where the first one is for
     False. All branches return arrays of the same shapes and dtypes.
     """
     first, *others = (region.specs_outside() for region in branches)

@@ -99,7 +99,7 @@ class ArraySpec:
 
     @property
     def hints(self) -> tuple[int, ...]:
-        """The shape that the array had while recording, in ints."""
+        """Shape of the array while recording, in ints."""
         return tuple([dim.hint if isinstance(dim, (Size, Unknown)) else dim for dim in self.shape])
 
     def __repr__(self) -> str:

@@ -49,7 +49,7 @@ __all__ = ["concat", "first", "mean", "none", "require_reduction", "sum"]
 
 
 class FlattenedCall:
-    """A call, split into its arrays and everything else.
+    """Call, split into its arrays and everything else.
 
     static: static arguments by position.
     places: positions of the other positional arguments.
@@ -297,7 +297,7 @@ class _ParallelContext:
     engine: the framework's implementation of parallelism.
     axis: the devices.
     with_parameters: the function with its parameters as arguments; None if none need to be passed.
-    kinds: what the engine compares of the arrays of two calls, by their class.
+    kinds: functions that return the properties of an array that the engine compares, by its class.
     """
 
     def __init__(
@@ -644,7 +644,7 @@ def _record_first(graph: Graph, call: ShardedCall) -> None:
 
 
 class _GraphOfParameters:
-    """A graph as a function of its parameters."""
+    """Graph as a function of its parameters."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self.__name__ = graph, graph.name

@@ -238,7 +238,7 @@ def _monomial_key(monomial: Monomial) -> Any:
 
 
 class NumberNeeded(TypeError):
-    """Error raised if Python needs the number of a size or array of a graph: as an index, a float or to compare it.
+    """Error raised if Python needs the number of a size or array of a graph, for example as an index.
 
     item: the size or array.
     """

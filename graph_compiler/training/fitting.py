@@ -91,7 +91,7 @@ class DeviceIterator:
 
 
 class _LoaderLoop:
-    """One loop over a loader, which a thread reads."""
+    """Loop over a loader, which a thread reads."""
 
     def __init__(self, loader: Iterable[Any], engine: Training, where: Any, prefetch: int) -> None:
         self._batches: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(prefetch)
@@ -236,9 +236,10 @@ def fit(
         progress: Show a progress bar if ``rich`` is installed.
 
     Raises:
-        InvalidOption: ``epochs`` is invalid, a callback is not callable, or ``data`` is empty, also from the
-            second epoch on.
+        InvalidOption: ``epochs`` is invalid, a callback is not callable, ``data`` is empty, also from the
+            second epoch on, or the schedule returns no finite number.
         CallMismatch: As for :func:`single_train_step`.
+        NotCompilable: As for :func:`single_train_step`.
 
     >>> import torch
     >>> from graph_compiler import training

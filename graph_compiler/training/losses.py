@@ -75,7 +75,7 @@ _RESERVED = (
 
 
 class LossFunction:
-    """A loss function, callable with arrays of the target.
+    """Loss function that is called with arrays of the target.
 
     A function of another framework is recorded at the first batch, and again for batches that fit no variant.
     A function that names no framework is called directly; if that fails, it is recorded as code of the

@@ -220,7 +220,7 @@ class Optimizer:
 
     @property
     def learning_rate(self) -> Any:
-        """A number, or a function of the number of updates made before."""
+        """Number, or function of the number of updates made before."""
         return self.options["learning_rate"]
 
 

@@ -25,7 +25,7 @@ from .optimizers import Rate
 
 @dataclass(frozen=True)
 class Batch:
-    """A flattened batch.
+    """Flattened batch.
 
     given: arrays as they were passed.
     arrays: the same arrays, converted to the target framework.
@@ -38,7 +38,7 @@ class Batch:
 
     @property
     def unplaced(self) -> list[Any]:
-        """The arrays as given, with CPU tensors as NumPy arrays, which a recording moves to the device.
+        """Arrays as given, with CPU tensors as NumPy arrays, which a recording moves to the device.
 
         A tensor that NumPy cannot represent, or that requires a gradient, stays a tensor.
         """
@@ -48,7 +48,7 @@ class Batch:
 
 
 class BatchFlattener:
-    """Flattens the batches of a graph. A batch that is like the previous one reuses its structure."""
+    """Flattener of the batches of a graph. A batch that is like the previous one reuses its structure."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._target = graph, graph._pipeline.target.target

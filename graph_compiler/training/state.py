@@ -411,7 +411,7 @@ class TrainState:
 
     @property
     def graph(self) -> Any:
-        """The trained graph."""
+        """Graph that is trained."""
         return self.plan.graph
 
     @property
@@ -503,9 +503,9 @@ class TrainState:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole state to one safetensors file, from which training resumes bit for bit.
 
-        On another kind of device, random numbers and rounding differ. The step and the names of the arrays
-        are JSON in the header. The file is written next to ``path`` and renamed once it is on the disk, so
-        that a killed process leaves the old file intact.
+        On another kind of device, random numbers and rounding may differ. The step and the names of the
+        arrays are JSON in the header. The file is written next to ``path`` and renamed once it is on the disk,
+        so that a killed process leaves the old file intact.
 
         Args:
             path: File to write.

@@ -263,7 +263,7 @@ class _ScanLoop:
     f: the function of carry and row.
     label: name of the loop, for messages.
     length: number of iterations.
-    segment: what ``_segment`` returned.
+    segment: result of ``_segment``.
     named: the user's function, for messages.
     derivatives: transforms of the framework of the arrays.
     state: the first carry.
@@ -368,7 +368,7 @@ class _ScanLoop:
 
 
 class NumpyLoops:
-    """The methods of ``Derivatives`` that loops use, for NumPy, which has no derivatives."""
+    """Methods of ``Derivatives`` that loops use, for NumPy, which has no derivatives."""
 
     def array(self, item: Any) -> Any:
         return item if hasattr(item, "shape") else np.asarray(item)

@@ -86,7 +86,7 @@ def is_inside() -> bool:
 
 @dataclass(frozen=True)
 class BoundRule:
-    """A transform's rule applied to ``inner``, as a function that another transform can call."""
+    """Rule of a transform applied to ``inner``, as a function that another transform can call."""
 
     rule: Rule
     inner: Function
@@ -96,7 +96,7 @@ class BoundRule:
 
 
 class FunctionWrapper:
-    """Base of callables that wrap ``function`` and are resolved by :meth:`resolve`."""
+    """Base class of callables that wrap ``function`` and are resolved by :meth:`resolve`."""
 
     function: Any
 
@@ -489,7 +489,7 @@ def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
 
 
 class DifferentiatedCall:
-    """One call, as a function of the differentiable arrays of its differentiated arguments.
+    """Call as a function of the differentiable arrays of its differentiated arguments.
 
     Calling the object returns the differentiable results, and everything else that the function returned. The
     constructor raises ``CallMismatch`` if an argument is missing, or is not empty and has no derivative (for

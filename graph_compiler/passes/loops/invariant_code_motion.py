@@ -25,7 +25,7 @@ from ..masking.ragged import EqualSizesBuilder
 
 
 class InlinedLoop:
-    """A ``scan`` whose body is inlined, so that its nodes read values and sizes of the enclosing scope.
+    """Loop (``scan``) whose body is inlined, so that its nodes read values and sizes of the enclosing scope.
 
     node: the ``scan``.
     given: the initial carry.

@@ -30,7 +30,7 @@ DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class RowRead:
-    """Source of what a node reads in an iteration.
+    """Source of the elements that a node reads in an iteration.
 
     source: a sequence (an array and its key), or the number of iterations since the row was written.
     rest: key that the node applies to the row; empty for the full row.
@@ -80,7 +80,7 @@ class CarriedCells:
 
 @dataclass(frozen=True, slots=True)
 class LastCell:
-    """Last cell that a loop wrote, as it is in the final carry.
+    """Last cell that a loop wrote, taken from the final carry.
 
     A read of it after the loop then does not need the array with all cells.
 
@@ -96,7 +96,7 @@ class LastCell:
     index: Any
 
     def read(self, build: Builder, node: Node) -> Value | None:
-        """Return what ``node`` reads after the loop; None unless it is shown to read the row of this cell.
+        """Return the elements that ``node`` reads after the loop; None unless they are known to be in this row.
 
         May append nodes to ``build``.
         """

@@ -119,7 +119,7 @@ def _symbols(node: Node) -> Any:
 
 
 class _MovingKey:
-    """A key with at least one slice that moves with a loop index.
+    """Key with at least one slice that moves with a loop index.
 
     still: the key with a full slice in place of each moving one.
     windows: moving slices of step 1, by their axis in the array that ``still`` selects.

@@ -53,7 +53,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class PaddedArray:
-    """A padded array: the elements of ``full`` inside ``spans`` are valid, the rest is padding.
+    """Padded array: the elements of ``full`` inside ``spans`` are valid, the rest is padding.
 
     full: all elements.
     spans: one per axis of the represented array; None if the whole axis is valid.

@@ -224,7 +224,7 @@ class _LayerBoundaries:
     def strides(self, first: int, count: int) -> int:
         """Return the number of different increments of the weights' number from layer to layer.
 
-        It is read at the first node of a layer with such a number; where there is none, it counts as 0.
+        It is read at the first node of a layer with such a number. A layer without the number counts as 0.
         """
         begin = first - self.run.first
         place = next(place for place in range(begin, begin + self.period) if self.numbers[place] is not None)
@@ -332,7 +332,7 @@ class _CallBuilder:
         return True
 
     def _source(self, leaves: LayerValues) -> Source:
-        """Return what a leaf reads: a slot of its own layer, or one value per layer from outside.
+        """Return the source of a leaf: a slot of its own layer, or one value per layer from outside.
 
         A result of a shared node counts as a value from outside. Return an empty tuple if the leaf is the
         layer's own result in some layers only, or if layers read different results of their own.

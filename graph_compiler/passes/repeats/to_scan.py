@@ -429,7 +429,7 @@ class _ScanBuilder:
             given.add(value)
 
     def _checks(self) -> Iterator[Node]:
-        """Yield checks that arrays of recorded graphs have all rows that are taken.
+        """Yield checks that arrays of varying shape have all rows that are taken, in recorded graphs.
 
         A slice of an array with fewer rows would return fewer rows, whereas indexing raises an error.
         Canonical indices are checked when they are lifted.
@@ -470,7 +470,7 @@ def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None
 
 
 def _with_guards(graph: Graph) -> Graph:
-    """Return the graph with the checks among its nodes as guards, which a call can test before it runs."""
+    """Return the graph with guards instead of the checks among its nodes."""
     known = {guard.condition for guard in graph.guards}
     found = dict.fromkeys(guard for node in graph.nodes if (guard := guard_of(node)) is not None)
     guards = [*graph.guards, *(guard for guard in found if guard.condition not in known)]
