@@ -244,8 +244,9 @@ class Encoder:
     def graph_json(self) -> dict[str, Any]:
         """Return the graph as JSON data.
 
-        Raise ``InvalidFile`` for a graph that a file cannot store, for example with state of the user's objects
-        or of generators, with written memory that captured arrays share, or with objects without a text.
+        Raise ``InvalidFile`` for a graph that a file cannot store, for example with state of the user's
+        objects or of generators, with written memory that captured arrays share, or with objects without a
+        text.
         """
         graph = self.graph
         _refuse_unsaved(graph)

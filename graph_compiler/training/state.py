@@ -504,8 +504,8 @@ class TrainState:
         """Write the whole state to one safetensors file, from which training resumes bit for bit.
 
         On another kind of device, random numbers and rounding may differ. The step and the names of the
-        arrays are JSON in the header. The file is written next to ``path`` and renamed once it is on the disk,
-        so that a killed process leaves the old file intact.
+        arrays are JSON in the header. The file is written next to ``path`` and renamed once it is on the
+        disk, so that a killed process leaves the old file intact.
 
         Args:
             path: File to write.
