@@ -83,7 +83,7 @@ class LoopIndexKey:
 
     # ------------------------------------------------------------------------------ access to many rows
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
-        """Return the elements that the key selects for ``length`` indices from ``first`` on, stacked on axis 0."""
+        """Return the selected elements for ``length`` loop indices from ``first`` on, stacked on axis 0."""
         places = span(array.shape[self.axis], first, length)
         if self.is_row and (turned := axis_first(build, array, self.axis)) is not None:
             rows_first: Value = build.getitem(turned, key=(places,))

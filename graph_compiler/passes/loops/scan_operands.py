@@ -96,7 +96,7 @@ class LastCell:
     index: Any
 
     def read(self, build: Builder, node: Node) -> Value | None:
-        """Return the elements that ``node`` reads after the loop; None unless they are known to be in the row.
+        """Return the elements that ``node`` reads after the loop, or None if they may not be in this row.
 
         May append nodes to ``build``.
         """
