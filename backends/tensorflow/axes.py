@@ -18,7 +18,7 @@ from ...errors import GradientRefused, NotCompilable
 
 @dataclass(frozen=True)
 class VectorizedMapAxis:
-    """The named axis of a running ``tf.vectorized_map``.
+    """Named axis of a running ``tf.vectorized_map``.
 
     index: index of the current slice, in the traced function.
     size: number of slices, which may be a tensor.

@@ -27,25 +27,17 @@ from ..common.compilers import CompiledShapes, NewShape
 
 
 class NotForXla(Exception):
-    """Raised while tracing a function for XLA that would not compute what TensorFlow's kernels do.
-
-    The message is the reason.
-    """
+    """Exception that says why XLA would not compute what TensorFlow's kernels do."""
 
 
 class NotTraceable(Exception):
-    """Raised if a function would behave differently, or fail, as a ``tf.function``.
-
-    The message is the reason.
-    """
+    """Exception that says why a function cannot run as a ``tf.function``."""
 
 
 def dropped_checks(graph: Any) -> list[Any]:
-    """Add boolean scalars to ``graph`` that are False where a kernel would raise and XLA does not.
+    """Add boolean scalars to ``graph`` that are False if XLA may differ from TensorFlow's kernels.
 
-    Return these scalars. Raise ``NotForXla`` if an operation with checks is in a loop, branch or inner
-    function, if a check cannot be added, if XLA computes an operation differently, if a size depends on
-    elements, or if there are checks and ``graph`` writes to variables, so that it cannot be run again.
+    Return these scalars. Raise ``NotForXla`` if such scalars cannot detect a difference.
     """
     for kind in (node.op for node in _inner_nodes(graph)):
         if kind in _CHECKS:
@@ -60,12 +52,13 @@ def dropped_checks(graph: Any) -> list[Any]:
 
 
 def python_checks(graph: Any) -> list[Any]:
-    """Add boolean scalars to ``graph`` that are True if Python would not raise for its arithmetic on numbers.
+    """Add boolean scalars to ``graph`` that are False if Python might raise for its arithmetic on numbers.
 
-    Return these scalars. A number that Python reads from an array is a scalar tensor in a trace, and its
-    division by 0 or power gives infinity or NaN there, where Python raises ``ZeroDivisionError`` or gives a
-    complex number. Scalars that TensorFlow divides get a check, too, which may be a false alarm.
+    Return these scalars.
     """
+    # A number that Python reads from an array is a scalar tensor in a trace. Its division by 0 or its power
+    # gives infinity or NaN there, where Python raises ``ZeroDivisionError`` or gives a complex number.
+    # Scalars that TensorFlow divides get a check, too, which may be a false alarm.
     found = []
     for op in graph.get_operations():
         if op.type in _OF_PYTHON and op.outputs[0].dtype.is_floating and op.outputs[0].shape.rank == 0:
@@ -298,12 +291,12 @@ _FLAGS = ("xla_cpu_enable_fast_min_max", "xla_allow_excess_precision")
 
 @functools.cache
 def why_not_exact() -> str:
-    """Return what XLA computes differently from TensorFlow's kernels in a probe, or an empty string.
+    """Return a message about what XLA computes differently from TensorFlow's kernels, or an empty string.
 
-    The first call compiles the probe, whose outcome is cached. TensorFlow reads ``XLA_FLAGS`` when it first
-    compiles in a process, so flags that make XLA exact are set around the probe. They have no effect if
-    something else was compiled before.
+    The first call compiles a probe, whose outcome is cached.
     """
+    # TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags have no effect if
+    # something else was compiled before.
     with tf.init_scope(), _exact_flags():
         maximum, rounded = tf.function(_probe, jit_compile=True, autograph=False)(
             tf.constant([np.nan, 0.1]), tf.constant([1.0, np.nan])
@@ -359,10 +352,8 @@ class _Trace(NamedTuple):
 class ConcreteFunctions:
     """Callable that caches a trace of ``function`` for each kind of arguments.
 
-    A ``tf.function`` looks at all arguments, which takes longer than running a small model whose weights
-    are arguments. Here the key consists of shapes and dtypes of tensors, identities of variables, names
-    in dicts, and values of other arguments. The shapes of tensors in dicts, which are weights, are taken
-    for constant.
+    The key consists of shapes and dtypes of tensors, identities of variables, names in dicts, and values of
+    other arguments. The shapes of tensors in dicts, which are weights, are taken for constant.
 
     function: function of tensors, variables, other values, and dicts of the first two.
     shapes: record of the shapes that ``function`` is compiled for.
@@ -383,9 +374,9 @@ class ConcreteFunctions:
     def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
         """Return the result, and the values of the tensors that ``extra`` added to the trace.
 
-        Raise ``NewShape`` under the conditions of ``CompiledShapes.note``, and ``NotTraceable`` for a
-        sparse or ragged tensor, or if tracing raises a ``ValueError``.
+        Raise ``NewShape`` or ``NotTraceable`` if the call has to run uncompiled.
         """
+        # A ``tf.function`` would look at all arguments, which takes longer than running a small model.
         key, tensors = _key_and_tensors(args)
         traced = self._traced.get(key)
         if traced is None:
@@ -477,10 +468,10 @@ def why_not_traced(problem: Exception) -> str | None:
 def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
     """Return ``function`` as a ``tf.function`` that may return numbers, strings and objects.
 
-    TensorFlow would convert these to tensors or raise. So each trace returns only its tensors, under the
-    index of the structure from which the result is rebuilt. ``options`` are those of ``tf.function``;
-    ``autograph`` is off by default.
+    ``options`` are those of ``tf.function``; ``autograph`` is off by default.
     """
+    # TensorFlow would convert other results to tensors or raise, so each trace returns only its tensors,
+    # under the index of the structure from which the result is rebuilt.
     forms: list[Tree] = []
 
     @functools.wraps(function)
@@ -500,13 +491,13 @@ def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]
 
 
 class Compiled:
-    """Callable that compiles a flat function at its first call, in the best way that preserves its results.
+    """Callable that compiles a flat function when it is called, by XLA or as a plain ``tf.function``.
 
-    It is compiled by XLA, or as a plain ``tf.function`` if XLA cannot compile it or would return other
-    values than TensorFlow's kernels. It runs operation by operation if it cannot be traced, for example
-    because it reads elements of arrays in Python. Three kinds of calls always run operation by operation:
-    those whose gradient is recorded, those inside a ``tf.function``, which they become a part of, and
-    those that raise ``NewShape`` (see ``CompiledShapes``).
+    It is compiled without XLA if XLA cannot compile it or might return other values than TensorFlow's
+    kernels.
+    It runs operation by operation if it cannot be traced, for example because it reads elements of arrays in
+    Python. So do calls whose gradient is recorded, calls inside of a ``tf.function``, and calls for which
+    ``NewShape`` is raised.
 
     function: function of tensors, numbers, and dicts of weights.
     static: indices of the arguments that are numbers used as sizes.
@@ -633,10 +624,8 @@ _GRAPPLER_OFF.graph_options.rewrite_options.disable_meta_optimizer = True
 
 @contextmanager
 def _without_grappler() -> Iterator[None]:
-    """Disable Grappler for calls in this context.
-
-    It slows first calls down, and its fused kernels return 0 for ``relu`` of NaN.
-    """
+    """Disable Grappler for calls in this context."""
+    # Grappler slows first calls down, and its fused kernels return 0 for ``relu`` of NaN.
     current = context.context()
     before = current.function_call_options
     current.function_call_options = context.FunctionCallOptions(config_proto=_GRAPPLER_OFF)

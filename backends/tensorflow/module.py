@@ -35,7 +35,7 @@ class NamedVariable(keras.Variable):
 
 
 class GraphModel(keras.Model):
-    """A Keras model that calls a graph with variables of its own, under the original names.
+    """Keras model that calls a graph with variables of its own, under the original names.
 
     Variables that the original does not train are not trainable. ``training`` chooses the mode of the
     original's modules for a call; without it, they keep their current mode. Random numbers come from a
@@ -117,11 +117,7 @@ class GraphModel(keras.Model):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the graph and return its result.
 
-        Keras rejects numbers and flags as arguments, and has keywords of its own (``mask``). Such
-        arguments are passed around Keras in ``form``.
-
-        Keras' own loops call ``model(x, training=False)``. In such a call ``x`` may hold all arguments in
-        a dict or a list, and the result consists of plain dicts, lists and tuples.
+        A call ``model(x, training=...)``, as in Keras' own loops, returns plain dicts instead of subclasses.
         """
         if len(args) == 1 and kwargs.keys() == {"training"}:
             return _as_dicts(self._call_graph(args, kwargs))
@@ -132,6 +128,8 @@ class GraphModel(keras.Model):
         options = {name: kwargs.pop(name) for name in ("training", "rng") if name in kwargs}
         args, kwargs = self._graph._spread(args, kwargs)
         # Opaque objects keep their identity, since the call may change them.
+        # Keras rejects numbers and flags as arguments, and has keywords of its own (``mask``), so such
+        # arguments are passed in ``form``.
         arrays, tree = flatten((args, kwargs), _is_array, lambda item: False)
         if not arrays or not kwargs and all(item is None for item in statics(tree)):
             return super().__call__(*args, **kwargs, **options)

@@ -158,7 +158,7 @@ class TensorFlowTarget(Target):
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """Compile ``function`` by ``tf.function``, traced once for each set of shapes.
+        """Compile ``function`` by ``tf.function``.
 
         ``options`` are those of ``tf.function``; another option raises ``InvalidOption``. A function that
         reads elements of arrays in Python cannot be traced. It runs uncompiled, and a log line says so.
@@ -253,8 +253,8 @@ def _matches_recorded(check: Any, guard: Guard) -> Any:
     """Return a boolean tensor: True if ``check`` has the recorded elements.
 
     Floats may differ by the relative error ``guard.rounding``. NaN equals NaN. Otherwise the signs of real
-    parts must be equal, also those of zeros.
-    Raise ``GuardFailed`` if the static shape of ``check`` excludes the recorded one.
+    parts must be equal, also those of zeros. Raise ``GuardFailed`` if the static shape of ``check`` excludes
+    the recorded one.
     """
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):

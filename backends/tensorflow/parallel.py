@@ -36,8 +36,8 @@ _GROUPS = ("fixed", "buffers", "places", "ema", "accumulated", "scaling")
 class TensorFlowDataParallel(TensorFlowTraining):
     """Training engine in which each replica of ``strategy`` computes its part of the batch.
 
-    Gradients, losses, and floating-point metrics and buffers are averaged in one all-reduce. The state
-    consists of variables of the strategy, which are equal on all devices.
+    Gradients, losses, and floating-point metrics and buffers are averaged over the replicas. The state
+    consists of variables of the strategy.
     """
 
     def __init__(self, strategy: tf.distribute.MirroredStrategy) -> None:
@@ -248,9 +248,9 @@ class TensorFlowParallelism(Parallelism):
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
         """Reduce ``array`` over the replicas of a strategy, or over the slices of ``tf.vectorized_map``.
 
-        Extremes over replicas are those of the gathered arrays. ``psum`` of bools counts them as int32,
-        and ``pmean`` of integers is float32. Raise ``LookupError`` outside a function that runs over
-        ``axis_name``.
+        ``psum`` of bools counts them as int32, and ``pmean`` of integers is float32. Raise ``LookupError``
+        outside
+        a function that runs over ``axis_name``.
         """
         if name in _EXTREMES:
             slices = vectorized_axis(axis_name)

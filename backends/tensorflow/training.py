@@ -318,7 +318,6 @@ class TensorFlowTraining(Training):
 
 
 def _wider(*dtypes: Any) -> Any:
-    """Return the first of the ``dtypes`` that none of the others exceeds in size."""
     return max(dtypes, key=lambda dtype: dtype.size)
 
 

@@ -103,10 +103,7 @@ class TensorFlowDerivatives(Derivatives):
         return tf.concat(arrays, 0)
 
     def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """Run a Python loop, or ``tf.while_loop`` while a graph is traced.
-
-        With ``checkpoint``, gradients recompute each iteration.
-        """
+        """Run a Python loop, or ``tf.while_loop`` while a graph is traced."""
         count = len(state)
 
         def one(arrays: Arrays) -> Arrays:
@@ -143,12 +140,10 @@ class TensorFlowDerivatives(Derivatives):
         return results, aux, pull
 
     def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Compute the jvp by two reverse modes (see ``linearize``).
-
-        ``tf.autodiff.ForwardAccumulator`` is slower, because it traces each operation. It takes the
-        results of functions whose custom gradient uses a tape for constants, and has neither sparse
-        gradients nor nested forward modes.
-        """
+        """Compute the jvp by two reverse modes (see ``linearize``)."""
+        # ``tf.autodiff.ForwardAccumulator`` is slower, because it traces each operation. It takes the
+        # results of functions whose custom gradient uses a tape for constants, and has neither sparse
+        # gradients nor nested forward modes.
         results, aux, push = self.linearize(function, primals)
         return results, aux, push(tangents)
 
@@ -157,12 +152,12 @@ class TensorFlowDerivatives(Derivatives):
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Return the results, ``aux``, and the jvp as a function of tangents.
 
-        The jvp does not run ``function`` again: it is the derivative of the vjp, which is linear in the
-        cotangents. So the vjp may be differentiated at any cotangents. They are 1, as in the torch
-        backend, because some backward passes have no derivative at 0.
+        The jvp is the derivative of the vjp, which is linear in the cotangents.
         """
         with tf.GradientTape(persistent=True) as tape:
             results, aux, pull = self.vjp(function, primals)
+            # The vjp may be differentiated at any cotangents. They are 1, because some backward passes have
+            # no derivative at 0.
             ones = [tf.ones_like(array) for array in results]
             tape.watch(ones)
             pulled = pull(ones)
@@ -261,14 +256,15 @@ def _randomness_message(randomness: str, drawn: set[str]) -> str:
 
 
 def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[Arrays], Arrays]:
-    """Return a function that recomputes ``function`` for gradients, so that a tape stores only its arguments.
+    """Return a function that recomputes ``function`` for gradients instead of storing its intermediate values.
 
-    ``like`` are arrays of the same shapes and dtypes as its arguments. Unlike ``tf.recompute_grad``, the
-    result has gradients of the arrays that ``function`` closes over: ``function`` is traced as a graph,
-    which lists its captures. While a recording is running, return ``function`` itself.
+    ``like`` are arrays of the same shapes and dtypes as its arguments. While a recording is running, return
+    ``function`` itself.
     """
     if active.anywhere and active.recording:
         return function
+    # ``tf.recompute_grad`` has no gradients of arrays that the function closes over, so the function is
+    # traced as a graph, which lists its captures.
     graph = tf.function(lambda *given: tuple(function(list(given))), autograph=False).get_concrete_function(
         *like
     )

@@ -149,7 +149,7 @@ class _LatestExchange:
 class CheckedExchanges(Exchanges):
     """Collectives of the calls of one function, with a check that all processes take part in the same ones.
 
-    All processes raise ``CallMismatch`` if their batch sizes, collectives, shapes or dtypes differ. The
+    Processes raise ``CallMismatch`` if their batch sizes, collectives, shapes or dtypes differ. The
     constructor waits until every process of the group has called it.
 
     made: number of exchanges in the current call, which :meth:`begin` starts.
@@ -188,9 +188,10 @@ class CheckedExchanges(Exchanges):
         return super()._exchange(kind, array)
 
     def _stacked_again(self, last: _LatestExchange, array: Any) -> Any:
-        """Gather ``array``, or return None if an array does not fit the description in ``last``.
+        """Gather ``array``, or return None if a row of the result begins with the sentinel.
 
-        A process whose array does not fit passes None as ``array`` and sends a sentinel instead.
+        A process whose array does not fit the description in ``last`` passes None as ``array`` and sends the
+        sentinel instead.
         """
         found = _gather_rows(_sentinel(last.message) if array is None else array, self.group)
         return (
@@ -198,9 +199,11 @@ class CheckedExchanges(Exchanges):
         )
 
     def _reduced_again(self, last: _LatestExchange, array: Any) -> Any:
-        """Reduce ``array``, or return None if an array does not fit the description in ``last``.
+        """Reduce ``array``, or return None if a process has set its flag.
 
-        A process whose array does not fit passes None as ``array`` and sends zeros with its flag set.
+        A process whose array does not fit the description in ``last`` passes None as ``array`` and sends
+        zeros with
+        its flag set.
         """
         unset, flag = last.message.kind == "min", last.flag
         if array is None:
@@ -447,7 +450,7 @@ def apply_flattened(function: Callable[[Any], Any], arrays: list[Any]) -> list[A
     """Apply ``function`` once for each dtype, to the flat concatenation of the arrays of this dtype.
 
     ``function`` returns an array of the same size. Return its parts in the shapes and order of ``arrays``;
-    None stays None. One exchange costs less than many.
+    None stays None.
     """
     found: list[Any] = [None] * len(arrays)
     for dtype in dict.fromkeys(array.dtype for array in arrays if array is not None):

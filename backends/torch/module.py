@@ -23,8 +23,7 @@ from .native import TensorSlots
 class FunctionalModule:
     """Function of a dict of parameters and of the arguments of a module, which calls the module with them.
 
-    A shared parameter occurs in the dict once, under its first name. The structure of the module is
-    cached, and read again after a change.
+    A shared parameter occurs in the dict once, under its first name.
 
     parameters: the current parameters by name.
     """
@@ -34,7 +33,6 @@ class FunctionalModule:
         self._index_parameters()
 
     def _index_parameters(self) -> None:
-        """Store all submodules, and for each of their parameters its dict, its key and its first name."""
         found, modules = dict[int, tuple[str, Any]](), [("", self._module)]
         self._parameter_slots: list[tuple[dict[str, Any], str, str]] = []
         for prefix, inner in modules:
@@ -55,9 +53,9 @@ class FunctionalModule:
     def _signature_now(self) -> list[Any]:
         """Return the names and ids of all parameters and submodules.
 
-        The list differs after one of them is added, replaced or removed. No id is reused, because ``self``
-        keeps references to the objects.
+        The list differs after one of them is added, replaced or removed.
         """
+        # No id is reused, because ``self`` keeps references to the objects.
         return [
             part
             for inner in self._modules
@@ -299,7 +297,6 @@ class SharingGraphModule(_GraphCaller):
         return result
 
     def _apply(self, function: Any, recurse: bool = True) -> SharingGraphModule:
-        """Convert the tensors by ``function``, as in ``double()``, and store the new buffers in the graph."""
         super()._apply(function, recurse)
         for name, buffer in self.named_buffers():
             for variant in self._graph.variants:

@@ -39,12 +39,11 @@ _AUTOCAST = ("cpu", "cuda")
 
 
 def on_device_of_inputs(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
-    """Return ``function``, wrapped so that it runs on the device of its arguments.
+    """Return ``function``, wrapped if it needs that to run on the device of its arguments.
 
-    torch does not move arrays between devices. So if an argument is on an accelerator, each call of a
-    canonical graph moves the constants there and makes new arrays there. Graphs of recorded torch calls
-    name their devices themselves. If the source contains the casts of autocast, the wrapper disables
-    autocast. Return ``function`` itself if it needs no wrapper.
+    If an argument is on an accelerator, each call of a canonical graph moves the constants there and makes
+    new
+    arrays there. If the source contains the casts of autocast, the wrapper disables autocast.
     """
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
@@ -67,8 +66,9 @@ def on_device_of_inputs(function: Callable[..., Any], graph: Graph, program: Any
 
 
 def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``function`` to disable autocast, because its source contains the casts made while recording."""
+    """Wrap ``function`` to disable autocast during each call."""
 
+    # The source contains the casts that were made while recording.
     @functools.wraps(function)
     def exactly(*given: Any) -> Any:
         with contextlib.ExitStack() as off:

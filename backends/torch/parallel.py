@@ -185,8 +185,8 @@ def define(engine: Parallelism) -> torch.library.Library:
 class TorchDataParallel(TorchTraining):
     """Training engine in which each process computes its part of the batch.
 
-    Gradients, losses and floating-point metrics are averaged over the processes in one exchange for each
-    dtype. Floating-point buffers are averaged after the step, again in one exchange for each dtype.
+    Gradients, losses and floating-point metrics are averaged over the processes, and after the step
+    floating-point buffers and arrays of other state.
     """
 
     def __init__(self, group: Any, local_batch: bool) -> None:
@@ -198,9 +198,9 @@ class TorchDataParallel(TorchTraining):
         self._sizes: dict[int, Any] = {}
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Run ``step`` on this process's part of the batch, then average the buffers.
+        """Return a program that runs ``step`` on this process's part of the batch.
 
-        Floating-point buffers and arrays of other state are averaged over the processes, in place.
+        It then averages floating-point buffers and arrays of other state over the processes, in place.
         """
         compiled = super().compiled(step, is_consuming, options)
 
@@ -262,7 +262,7 @@ class TorchDataParallel(TorchTraining):
 
 
 class TorchTrainingOverMesh(TorchTraining):
-    """Training engine on ``DTensor``, which computes what one device would compute.
+    """Training engine on ``DTensor``.
 
     Parameters that are sharded over the axes of the batch are gathered where a step uses them, and their
     gradients are reduce-scattered (FSDP).

@@ -191,11 +191,11 @@ class TorchDerivatives(Derivatives):
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Return the results, aux, and the linear map from tangents to tangents of the results.
 
-        The map is the vjp of the vjp, which is linear in the cotangents, so ``function`` runs only once.
-        The vjp may be differentiated at any cotangents. They are 1, because backward passes that compute
-        logarithms have no derivative at 0.
+        The map is the vjp of the vjp, which is linear in the cotangents.
         """
         results, aux, pull = self.vjp(function, primals)
+        # The vjp may be differentiated at any cotangents. They are 1, because backward passes that compute
+        # logarithms have no derivative at 0.
         ones = tuple(map(torch.ones_like, results))
         _, push = torch.func.vjp(lambda *cotangents: tuple(pull(list(cotangents))), *ones)
         return results, aux, lambda tangents: list(push(tuple(tangents)))
@@ -258,7 +258,7 @@ class TorchDerivatives(Derivatives):
 
 
 class _NeedsAutograd(RuntimeError):
-    """Raised if a function is compiled together with its gradient, which ``torch.func`` cannot transform."""
+    """Exception for a function compiled together with its gradient, which ``torch.func`` cannot transform."""
 
 
 def _with_min_cut(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:

@@ -139,11 +139,7 @@ def permute_dims(x: Operand, *, axes: tuple[int, ...]) -> str:
 
 @rows.row("reshape")
 def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """Write ``tf.reshape``, or ``tf.expand_dims`` or ``tf.squeeze`` if that suffices.
-
-    ``tf.expand_dims`` inserts a single axis. ``tf.reshape`` gets -1 for the size of a 1-d result, for the
-    only symbolic size of a shape without 0, and for a size ``n // d`` that the other sizes determine.
-    """
+    """Write ``tf.reshape``, or ``tf.expand_dims`` or ``tf.squeeze`` if that suffices."""
     new = added_axes(x.shape, out[0].shape)
     if len(new) == 1:
         return f"tf.expand_dims({x}, {new[0]})"

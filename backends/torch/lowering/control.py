@@ -38,7 +38,7 @@ _COMPILED = "torch.compiler.is_compiling()"
 
 
 class _StackedTensors(Lists):
-    """Outputs of a loop in lists, which generated code joins by ``torch.stack`` after the loop.
+    """Writer that collects the outputs of a loop in lists and joins them by ``torch.stack``.
 
     After a loop without iterations, the outputs are tensors of length 0.
     """

@@ -18,10 +18,10 @@ def associative_scan(
     axis: int,
     reverse: bool = False,
 ) -> tuple[torch.Tensor, ...]:
-    """Scan ``arrays`` along ``axis`` with an associative function: return the combinations of all prefixes.
+    """Compute the inclusive scan of ``arrays`` along ``axis`` with an associative function.
 
     ``combine(*left, *right)`` returns a tuple. With ``reverse``, the scan starts at the end of ``axis``, so
-    that ``left`` are later elements. The results are new tensors.
+    that ``left`` are later elements.
     """
     if arrays[0].shape[axis] < 2:
         return tuple(array.clone() for array in arrays)
