@@ -256,7 +256,7 @@ def _randomness_message(randomness: str, drawn: set[str]) -> str:
 
 
 def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[Arrays], Arrays]:
-    """Return a function that recomputes ``function`` for gradients instead of storing its intermediate values.
+    """Return a function that recomputes ``function`` for gradients instead of storing intermediate values.
 
     ``like`` are arrays of the same shapes and dtypes as its arguments. While a recording is running, return
     ``function`` itself.

@@ -102,9 +102,10 @@ def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Te
 def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf.Tensor]) -> tf.Tensor:
     """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``.
 
-    Derivatives of the result have strong zeros. The computation is a ``tf.function``, cached on
-    ``function``: forward mode does not see through a tape and would take its result for a constant.
+    Derivatives of the result have strong zeros. The computation is cached on ``function``.
     """
+    # Forward mode does not see through a tape and would take its result for a constant, so the computation is
+    # a ``tf.function``.
     slopes = vars(function).setdefault("slopes", {})
     if place not in slopes:
 
@@ -147,10 +148,10 @@ def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
 def unwatched(*arrays: tf.Tensor) -> list[tf.Tensor]:
     """Return ``arrays`` as inputs of the computation inside a function with a custom gradient.
 
-    Eagerly, gradients are stopped: otherwise forward mode would differentiate that computation, and tapes
-    would store it. While a graph is traced, forward mode does not see custom gradients and has to
-    differentiate the computation.
+    Eagerly, their gradients are stopped.
     """
+    # Otherwise forward mode would differentiate the computation, and tapes would store it. While a graph is
+    # traced, forward mode does not see custom gradients and has to differentiate the computation.
     return [tf.stop_gradient(array) for array in arrays] if tf.executing_eagerly() else list(arrays)
 
 
@@ -233,9 +234,7 @@ def shapes_of(body: Callable[..., Any], *arrays: tf.Tensor) -> list[list[int]]:
 def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return ``function`` such that a tape stores only the arguments and recomputes the rest for a gradient.
 
-    Unlike ``tf.recompute_grad``, it has higher derivatives. In forward mode it raises
-    ``NotImplementedError``, because forward mode takes the results of a tape inside a gradient for
-    constants.
+    Eager forward mode raises ``NotImplementedError``.
     """
 
     def again(*arrays: tf.Tensor) -> Any:

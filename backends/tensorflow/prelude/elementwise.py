@@ -605,11 +605,7 @@ def spherical_bessel_j0(x: tf.Tensor) -> tf.Tensor:
 
 
 def trigamma(x: tf.Tensor) -> tf.Tensor:
-    """Compute the derivative of ``digamma``.
-
-    Arguments below 0.5 are reflected. As in torch, the result at a negative integer is finite, since
-    ``sin(pi * x)`` is not rounded to 0 there.
-    """
+    """Compute the derivative of ``digamma``, below 0.5 by the reflection formula."""
     below = x < 0.5
     sine = tf.sin(math.pi * tf.where(below, x, like(0.5, x)))
     above = tf.where(below, 1 - x, x)

@@ -96,8 +96,7 @@ def greatest(x: tf.Tensor, axis: Any, keepdims: bool = False) -> tf.Tensor:
 def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
     """Compute the condition number of the matrices in the last two axes, which is 0 for empty matrices.
 
-    For ``ord`` 2 and -2, it is a quotient of singular values. Otherwise it is ``norm(x) * norm(inv(x))``. If
-    a matrix is singular, TensorFlow's inverse on a CPU raises an error, but that of XLA does not.
+    For ``ord`` 2 and -2, it is a quotient of singular values. Otherwise it is ``norm(x) * norm(inv(x))``.
     """
     if ord in (2, -2):
         values = tf.linalg.svd(x, compute_uv=False)

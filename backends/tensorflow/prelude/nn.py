@@ -333,8 +333,7 @@ def ctc_loss(
     """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
     ``log_probabilities`` is [time, batch, classes] and ``targets`` is [batch, labels]. The loss is
-    infinite, and its gradient 0, if no alignment fits. The gradient is that of the sum over alignments;
-    torch's gradient assumes that ``log_probabilities`` come from a log_softmax, and after one both agree.
+    infinite, and its gradient 0, if no alignment fits.
     """
     time, batch = size(log_probabilities, 0), size(log_probabilities, 1)
     targets, input_lengths, target_lengths = (

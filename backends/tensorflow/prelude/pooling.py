@@ -485,8 +485,7 @@ def filtered_neighbours(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return indices and weights [out, taps] of the source elements for resampling with antialiasing.
 
-    If the output samples are more than 1 apart, the filter is stretched by their distance, so that it
-    suppresses frequencies that the output cannot represent.
+    If the output samples are more than 1 apart, the filter is stretched by their distance.
     """
     step = step_between(n, out, scale, align_corners, real)
     width = tf.maximum(step, 1)
@@ -516,7 +515,7 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> tf.Tensor:
-    """Resample uint8 in fixed point, exactly as torch does.
+    """Resample uint8 in fixed point, as torch does.
 
     The axes from ``first`` on are resampled one by one, the last first, and rounded after each. An axis
     that keeps its size is skipped.
@@ -547,8 +546,8 @@ def interpolate(
 
     ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".
     ``scales`` are the factors from which positions are computed, unless ``align_corners`` is True; None
-    computes them from the sizes.
-    ``antialias`` widens the filter if the image becomes smaller. The dtype of ``x`` is preserved.
+    computes them from the sizes. ``antialias`` widens the filter if the image becomes smaller. The dtype of
+    ``x`` is preserved.
     """
     scales = scales or (None,) * len(space)
     first = len(x.shape) - len(space) - (layout == "channels_last")

@@ -34,7 +34,7 @@ def safe_sqrt(x: tf.Tensor) -> tf.Tensor:
 def variance_over(
     x: tf.Tensor, axis: Any = None, *, correction: float = 0, keepdims: bool = False
 ) -> tf.Tensor:
-    """Compute the variance over ``axis``, divided by ``max(0, N - correction)``."""
+    """Compute the sum of squared deviations over ``axis``, divided by ``max(0, N - correction)``."""
     centred = x - tf.reduce_mean(x, axis, keepdims=True)
     squares = tf.math.real(centred * tf.math.conj(centred))
     axes = range(len(x.shape)) if axis is None else [axis] if isinstance(axis, int) else axis
@@ -70,7 +70,7 @@ def vector_norm(x: tf.Tensor, *, axis: Any = None, ord: float = 2.0, keepdims: b
 
 
 def power_of(x: tf.Tensor, exponent: float) -> tf.Tensor:
-    """Compute ``x ** exponent``, with derivative 0 at 0. A zero to a negative exponent gives inf."""
+    """Compute ``x ** exponent`` for an exponent other than 0, with derivative 0 where ``x`` is 0."""
     zero = x == 0
     at_zero = tf.constant(0 if exponent > 0 else math.inf, x.dtype)
     return tf.where(zero, at_zero, tf.pow(tf.where(zero, tf.ones_like(x), x), exponent))
