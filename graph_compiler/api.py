@@ -65,8 +65,9 @@ def compile(
     """Record a callable and return it as a flat graph, for its own framework or, with ``to=``, for another.
 
     With ``args`` or ``kwargs`` (``args=()`` counts) the callable is recorded now, and the result is a
-    :class:`Graph`. Otherwise its first call records it, and the result is a :class:`LazyGraph`. For
-    several objects the result is a tuple, without objects a decorator.
+    :class:`Graph`. Otherwise the result is a :class:`LazyGraph`, which its first call records, unless the
+    model provides example inputs (:func:`transpile`). For several objects the result is a tuple, without
+    objects a decorator.
 
     Args:
         objs: Functions, methods, models and other callables. For a class the result is a subclass, for a
@@ -102,7 +103,7 @@ def compile(
         include_generators: Draw random numbers anew at each call. With False they are those of the recording.
         freeze: Make the weights constants of the graph.
         verify: Compare each new variant with the original, and raise ``VerificationFailed`` if they differ.
-        passes: Passes of your own, run over the finished graph; the result is verified.
+        passes: Passes of your own, run over the finished graph. Each result must be a valid graph.
         roll: What repeated iterations and layers become. ``"auto"``: loops and functions; ``"scan"``: also
             loops over stacked weights; ``"never"``: neither.
         trace_control_flow: True records Python's ``if``, ``for`` and ``while`` on values as operations, as
@@ -116,11 +117,12 @@ def compile(
         module; or a decorator.
 
     Raises:
-        InvalidOption: An option does not exist or does not fit the others. Nothing was recorded.
+        InvalidOption: An option does not exist, has an invalid value or does not fit the others.
         NotCompilable: The object cannot be called or recorded.
         SourceNotFound: The source framework cannot be inferred.
         UnknownFramework: ``to`` or ``source`` names a framework without a backend or frontend.
-        UnsupportedOperation: Calls have no translation to the target. All of them are listed.
+        FrameworkNotInstalled: The source framework or the target cannot be imported.
+        UnsupportedOperation: Calls have no translation to the target, or see ``numbers``.
         TracingError: The function does something that a graph cannot hold.
 
     >>> import torch, graph_compiler
@@ -365,6 +367,8 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
         InvalidOption: ``to`` was passed.
         NotCompilable: The object is a class or Python module.
         GuardFailed: At a call, if its arrays belong to several frameworks other than NumPy.
+
+    The errors of :func:`compile` are raised as well.
 
     >>> import torch, jax.numpy as jnp, graph_compiler
     >>> double = graph_compiler.unify(lambda x: torch.relu(x) * 2)

@@ -412,7 +412,7 @@ class InternalError(GraphCompilerError):
 
 
 class Signal(Exception):
-    """Base class of the exceptions that control the flow inside this package. They never reach the user."""
+    """Base class of the exceptions that control the flow inside this package."""
 
 
 class UnknownOperation(GraphCompilerError, LookupError):

@@ -105,7 +105,7 @@ def installed(name: str) -> str | None:
 def examine(quick: bool = False) -> dict[str, Any]:
     """Return all findings as a dict for JSON; ``problems`` lists in words what is wrong.
 
-    With ``quick``, only versions are compared, and no framework is imported.
+    With ``quick``, no framework is imported and nothing is converted.
     """
     versions = {
         name: installed(name)

@@ -226,9 +226,9 @@ def lines_of(program: Program, problem: Exception) -> list[int]:
 
 
 def with_expression(program: Program, text: str, lines: list[int]) -> str:
-    """Return the message of a guard in a generated program with the user's expression and full path.
+    """Return ``text``, the message of a guard, with the user's expression and full path if the call is known.
 
-    The program's own text has the name of the recorded call and a portable path.
+    In a generated program, it has the name of the recorded call and a portable path.
     """
     origin = _origin(program, lines)
     return text if origin is None else text.replace(str(portable(origin)), place_of(origin), 1)

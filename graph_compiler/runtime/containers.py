@@ -112,9 +112,9 @@ def _of_framework(base: type, cls: type) -> bool:
 def compile_module(module: types.ModuleType, compile_one: Compile) -> types.ModuleType:
     """Return a copy of a module and its submodules whose functions and classes are compiled lazily.
 
-    Objects defined outside ``module``, generator functions, coroutine functions, classes whose instances
-    are not callable, and names that begin with two underscores keep their originals. Inside a compiled
-    function the originals call each other, so that everything is recorded in one graph.
+    Objects defined outside ``module``, generator functions, coroutine functions, classes without a plain
+    ``__call__``, and names that begin with two underscores keep their originals. Inside a compiled function
+    the originals call each other, so that everything is recorded in one graph.
     """
     copied: types.ModuleType = _copy(module, module.__name__, compile_one, {})
     return copied

@@ -162,8 +162,8 @@ class Graph(RecordingMethods, DisplayMethods):
             VerificationFailed: Results differ, or only the graph raises. The message names the difference
                 and, if it can be found, the first recorded call that shows it, with your line.
             InvalidOption: A tolerance, ``runs`` or ``seed`` is invalid.
-            GuardFailed: For a variant, no random input was found that the original takes and that meets the
-                guards; or ``args`` and ``kwargs`` are no such input for any variant.
+            GuardFailed: No variant could be verified. For one of them, no random input was found that the
+                original takes and that meets the guards; or ``args`` and ``kwargs`` fit none.
             NotTraced: The graph was loaded from a file, so there is no original.
 
         >>> import torch, graph_compiler
@@ -223,6 +223,7 @@ class Graph(RecordingMethods, DisplayMethods):
             InvalidFile: A file is not a safetensors file.
             FileNotFoundError: There is no such file, or no safetensors file in the folder.
             NotTraced: The graph was not recorded from a torch model, or nothing was recorded yet.
+            InvalidOption: ``source`` is neither a path nor a dict.
 
         >>> import torch, graph_compiler
         >>> with torch.device("meta"):
@@ -389,8 +390,8 @@ class Graph(RecordingMethods, DisplayMethods):
     def train(self, mode: bool = True) -> Graph:
         """Set the training mode of the original's modules, and return the graph.
 
-        The next call records a variant for the mode if there is none. A graph that was loaded from a file
-        selects among its saved variants; a call in a mode without one raises ``GuardFailed``.
+        A call in a mode without a variant is one that fits none, so it usually records one. A graph that was
+        loaded from a file raises ``GuardFailed`` instead.
 
         Args:
             mode: True for training, False for evaluation.

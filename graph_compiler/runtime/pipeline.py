@@ -215,7 +215,7 @@ class NarrowingPolicy:
     def check(self, name: str, graph: Graph, target: Target) -> None:
         """Warn, or raise ``UnsupportedOperation``, if the target narrows inputs or parameters of ``graph``.
 
-        Do nothing if a warning was given for the graph ``name`` before.
+        Only 64-bit floats count. Do nothing if a warning was given for the graph ``name`` before.
         """
         if name in self.told or not narrows(target):
             return

@@ -369,11 +369,10 @@ class Variant:
         return lambda given=None: (read() if given is None else given, *held)
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Return the result of a call.
+        """Return the result of a call, or :class:`CallMiss` if the call does not complete.
 
-        Return :class:`CallMiss` if it does not fit, or a guard or the function fails. An exception of the
-        function is raised instead if the function has already written to arrays that cannot be restored,
-        or if it is a bug of this package or a signal of the target.
+        An exception of the flat function is raised instead if the function has already written to arrays that
+        cannot be restored, or if it is a bug of this package or a signal of the target.
         """
         if self._tracer is not None and self._tracer.is_tracing():
             return attempt_traced(self, args, kwargs)

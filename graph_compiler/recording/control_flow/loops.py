@@ -294,7 +294,7 @@ def plain_items(item: Any) -> Any:
 
 
 def in_python(source: Any) -> Any:
-    """Return ``source`` as a plain Python iterable. If its length is symbolic, a guard fixes it."""
+    """Return ``source`` as a plain Python iterable."""
     if isinstance(source, RangeSource):
         return range(source.start, source.stop, source.step)
     if isinstance(source, EnumerateSource):

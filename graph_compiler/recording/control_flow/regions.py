@@ -58,7 +58,7 @@ class Regions(ABC):
     symbolic(size): the symbolic number of a size for the user's code.
     decided(size): the number that a size has in this recording, which becomes a guard.
     numbers: values of inputs that are Python numbers.
-    module: the framework's namespace, with ``logical_and`` and ``logical_not``.
+    module: the framework's namespace.
     arrays: classes of arrays.
     may_expect: True if ``expect`` works inside blocks.
     lists_grow: True if iterations of a ``scan`` may append to lists.
@@ -109,10 +109,8 @@ class Regions(ABC):
             self.depth -= 1
 
     def is_size(self, length: Any) -> bool:
-        """Return True if ``length`` is an int, or an expression of sizes and number inputs only.
-
-        Such a length is known before the graph runs. One that depends on elements of arrays is not.
-        """
+        """Return True if ``length`` is an int, or an expression of sizes and number inputs only."""
+        # Such a length is known before the graph runs. One that depends on elements of arrays is not.
         is_known = isinstance(length, Size) and all(
             item.kind == "size" or item.source in self.numbers for item in length.symbols()
         )

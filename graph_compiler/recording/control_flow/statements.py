@@ -353,8 +353,7 @@ class Statements:
 
         If they cannot be recorded and the length is a size, run them in Python, marked or under a guard on
         the length. Raise the error instead if the length depends on values, or if a flag may end the loop and
-        iterations are left. If a variable has no common kind before and after an iteration, try again after a
-        first iteration in Python.
+        iterations are left.
         """
         place, is_size = _place(), found.is_size(length)
 

@@ -177,10 +177,8 @@ class ArgumentBinding:
     def rebind(self, call: Call, recorded: ArgumentForm) -> Call | None:
         """Return the same call with its arguments passed as in ``recorded``; None if that is not possible.
 
-        An argument that ``recorded`` leaves out must equal its default, and one that the call leaves
-        out is filled in by its default. The other reasons for None are a parameter without a value or with
-        two, another number of surplus positional arguments, other keywords in ``**kwargs``, and a
-        parameter in ``seen`` that would be passed in another way.
+        An argument that ``recorded`` leaves out must equal its default, and one that the call leaves out is
+        filled in by its default.
         """
         bound = self._bound(*call)
         if bound is None:

@@ -56,10 +56,10 @@ class CompilerState:
         return self._current if live.read is None else live.read()
 
     def still_holds(self, reads_weights: bool, mode: bool | None) -> None:
-        """Raise ``GuardFailed`` and count a failure if the recording is no longer valid.
+        """Raise ``GuardFailed`` and count a failure if a lasting environment guard no longer holds.
 
-        It is invalid if the environment has changed, or, if ``reads_weights``, a weight was replaced since
-        :meth:`begin` that the program cannot read again (``Live.read``).
+        If ``reads_weights``, do so, too, if a weight was replaced since :meth:`begin` that the program cannot
+        read again (``Live.read``).
         """
         with self._in_mode(mode):
             changed = "" if self._environment.lasting.holds() else self._environment.reason()

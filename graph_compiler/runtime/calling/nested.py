@@ -49,12 +49,7 @@ def call_nested(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, A
 def _runs_as_written(
     pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> bool:
-    """Return True if a nested call runs the graph as written for ``framework``, instead of the original.
-
-    That is so if no argument is an array of the original's framework, and some array is not NumPy's or
-    the graph is written for ``framework``. Return False without arrays, or if ``framework`` is the
-    original's.
-    """
+    """Return True if a nested call runs the graph as written for ``framework``, instead of the original."""
     if pipeline.frontend.name == framework:
         return False
     leaves = [

@@ -38,11 +38,7 @@ _TEXTS = {"message": LINE}
 def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, backend: Backend) -> None:
     """Check a decoded graph and its ``parameters``, arrays by name, before code is generated from it.
 
-    The checks are for names of dtypes, recorded shapes of parameters and constants, the trees of arguments
-    and results, the targets of effects, and nodes that could call a function (:func:`_check_words`, or
-    ``check`` of the frontend's files); last comes :func:`verify`.
-
-    Raise ``InvalidFile``, or ``InvalidGraph`` or ``UnknownOperation`` for a fault that :func:`verify` finds.
+    Raise ``InvalidFile``, or the error of :func:`verify`, at the first fault.
     """
     for value in graph.sources():
         if value.dtype not in ITEMSIZE and (value.dtype not in KEYS or value not in graph.inputs):

@@ -67,7 +67,7 @@ class LoadedPipeline(Pipeline):
 
 
 class _FileArrays(Live):
-    """Weights of a loaded graph. Only calls of the graph itself replace them."""
+    """Weights of a loaded graph."""
 
     dicts: tuple[dict[str, Any], ...] = ()
 
