@@ -59,7 +59,7 @@ def unless_all(values: tuple[Any, ...], default: Any) -> tuple[Any, ...] | None:
 
 
 def number_in(text: str) -> float | None:
-    """Return ``text`` without parentheses as a float, or None if it is none, such as a symbolic size.
+    """Return ``text`` as a float, ignoring parentheses around it, or None if it is not one.
 
     >>> number_in("(-2)"), number_in("rows")
     (-2.0, None)

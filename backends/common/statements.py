@@ -107,7 +107,10 @@ def scan_with(
 
 
 def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
-    """Return ``loop`` with ``range`` in place of integer ``arange`` that the body does not compute with."""
+    """Return ``loop`` with ``range`` in place of integer ``arange`` that the body does not compute with.
+
+    Drop the line of an ``arange`` that nothing else uses. A reversed loop is returned unchanged.
+    """
     if node.params["reverse"]:
         return loop
     (body,), carried, texts = node.regions, len(loop.state), list(loop.sequences)

@@ -175,7 +175,7 @@ Classes = Mapping[tuple[str, str], type]
 
 
 class NotStorable(Signal):
-    """Signal that a file says that its program cannot be stored."""
+    """Signal for a file that says that its program cannot be stored."""
 
 
 @dataclass(frozen=True)
@@ -267,6 +267,8 @@ _LEAST_SECONDS = 0.05
 class StoredPrograms:
     """Stored programs of one ``function``, for calls that JAX does not transform.
 
+    ``text`` is the complete source of the function. If it is None, nothing is stored.
+
     are_used: True if programs are looked up and stored. It becomes False if the first trace neither
         finds nor stores one.
     are_for_another_platform: True once JAX has rejected a stored program on this platform.
@@ -289,9 +291,9 @@ class StoredPrograms:
         return Packed.of(self._function(*args)) if found is None else found
 
     def _found(self, args: tuple[Any, ...]) -> Packed | None:
-        """Return the result of the stored program for ``args``, or None if there can be no such program.
+        """Return the result of the program for ``args``, or None if it cannot be stored.
 
-        If the program is missing, store it first, unless the function is traced quickly.
+        A missing program is stored first, unless the function is traced quickly.
         """
         try:
             key = key_of(self._text, args)

@@ -72,7 +72,10 @@ def single(array: Any) -> Any:
 
 # This is a class because entering a generator costs more at each call.
 class CommunicationErrors:
-    """Context manager that raises JAX's runtime errors as ``CollectiveFailed``; not for a single process."""
+    """Context manager that raises JAX's runtime errors as ``CollectiveFailed``.
+
+    In a single process, it does nothing.
+    """
 
     def __enter__(self) -> None: ...
 

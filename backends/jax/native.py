@@ -273,7 +273,7 @@ class JaxTarget(Target):
             self._key = jax.random.PRNGKey(number)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
-        """Return a key from the target's sequence, or one of ``graph_compiler.transforms.vmap`` within it.
+        """Return the next key of the target, or a key for the slices of ``graph_compiler.transforms.vmap``.
 
         Raise ``CallMismatch`` if the key would be a tracer, or would serve several rows of ``jax.vmap``.
         """

@@ -374,7 +374,7 @@ class ConcreteFunctions:
     def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
         """Return the result, and the values of the tensors that ``extra`` added to the trace.
 
-        Raise ``NewShape`` or ``NotTraceable`` if the call has to run uncompiled.
+        Raise ``NewShape`` or ``NotTraceable`` if the call is to run uncompiled.
         """
         # A ``tf.function`` would look at all arguments, which takes longer than running a small model.
         key, tensors = _key_and_tensors(args)

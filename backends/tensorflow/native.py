@@ -31,8 +31,6 @@ setattr(GraphCompilerError, "ag_pass_through", True)  # noqa: B010
 
 
 class TensorFlowTarget(Target):
-    """TensorFlow's :class:`graph_compiler.contracts.Target`: arrays, random keys and compilation."""
-
     name = "tensorflow"
     a_key = "tf.constant([0, 0], tf.int32)"
     array_types: tuple[type, ...] = (type(tf.zeros([])),)
@@ -141,10 +139,6 @@ class TensorFlowTarget(Target):
         return array
 
     def write_back(self, array: Any, value: Any) -> None:
-        """Copy ``value`` into a variable, a NumPy array or a tensor of torch.
-
-        Raise ``GuardFailed`` for other arrays, such as a tensor of TensorFlow.
-        """
         if isinstance(array, tf.Variable):
             array.assign(value)
         else:

@@ -69,7 +69,6 @@ class TensorFlowDataParallel(TensorFlowTraining):
     def gradients(
         self, function: Callable[[TrainingArrays], tuple[Any, Any]], trained: TrainingArrays
     ) -> tuple[Any, Any, TrainingArrays]:
-        """Compute loss, metrics, buffers and gradients. Floating ones are means over the replicas."""
         found = super().gradients(function, trained)
         leaves = tf.nest.flatten(found)
         floating = [
@@ -170,7 +169,7 @@ _REDUCTIONS: dict[Any, Callable[[list[Any]], Any]] = {
 
 
 class TensorFlowParallelism(Parallelism):
-    """TensorFlow's :class:`graph_compiler.contracts.parallelism.Parallelism`: devices and collectives.
+    """Parallelism of TensorFlow over the replicas of a ``MirroredStrategy``.
 
     Functions of a mesh raise ``NotCompilable``.
     """

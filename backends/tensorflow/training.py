@@ -147,7 +147,7 @@ _ROWS: Mapping[
 
 
 class TensorFlowTraining(Training):
-    """TensorFlow's :class:`graph_compiler.contracts.training.Training`: optimizers, gradients and state.
+    """Training engine of TensorFlow.
 
     An optimizer is given as a function that creates a ``keras.optimizers.Optimizer``.
     """

@@ -20,8 +20,6 @@ from .prelude.control import run_again, scan
 
 
 class TensorFlowDerivatives(Derivatives):
-    """TensorFlow's :class:`graph_compiler.contracts.derivatives.Derivatives`: vjp, jvp, vmap and scan."""
-
     compile_options: ClassVar[dict[str, Any]] = {"jit_compile": True}
 
     def array(self, item: Any) -> Any:
@@ -103,7 +101,6 @@ class TensorFlowDerivatives(Derivatives):
         return tf.concat(arrays, 0)
 
     def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """Run a Python loop, or ``tf.while_loop`` while a graph is traced."""
         count = len(state)
 
         def one(arrays: Arrays) -> Arrays:
@@ -140,7 +137,6 @@ class TensorFlowDerivatives(Derivatives):
         return results, aux, pull
 
     def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Compute the jvp by two reverse modes (see ``linearize``)."""
         # ``tf.autodiff.ForwardAccumulator`` is slower, because it traces each operation. It takes the
         # results of functions whose custom gradient uses a tape for constants, and has neither sparse
         # gradients nor nested forward modes.
@@ -150,14 +146,10 @@ class TensorFlowDerivatives(Derivatives):
     def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Return the results, ``aux``, and the jvp as a function of tangents.
-
-        The jvp is the derivative of the vjp, which is linear in the cotangents.
-        """
         with tf.GradientTape(persistent=True) as tape:
             results, aux, pull = self.vjp(function, primals)
-            # The vjp may be differentiated at any cotangents. They are 1, because some backward passes have
-            # no derivative at 0.
+            # The vjp is linear in the cotangents, so its derivative at any cotangents is the jvp. They are 1,
+            # because some backward passes have no derivative at 0.
             ones = [tf.ones_like(array) for array in results]
             tape.watch(ones)
             pulled = pull(ones)

@@ -204,7 +204,6 @@ class _GraphCaller(torch.nn.Module):
         return (result,)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OwningGraphModule:
-        """Return an ``OwningGraphModule`` of the same graph with copies of this module's tensors."""
         made = memo[id(self)] = _with_original_signature(OwningGraphModule, self._graph)(self._graph)
         made.load_state_dict(self.state_dict())
         for name, weight in made.named_parameters():

@@ -217,8 +217,6 @@ _INDUCTOR_CACHE = "TORCHINDUCTOR_CACHE_DIR"
 
 
 class TorchTarget(Target):
-    """torch as an execution target; see :class:`graph_compiler.contracts.Target`."""
-
     name = "torch"
     a_key = "torch.Generator().manual_seed(0)"
     array_types: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)

@@ -185,8 +185,8 @@ def define(engine: Parallelism) -> torch.library.Library:
 class TorchDataParallel(TorchTraining):
     """Training engine in which each process computes its part of the batch.
 
-    Gradients, losses and floating-point metrics are averaged over the processes, and after the step
-    floating-point buffers and arrays of other state.
+    Gradients, losses and floating-point metrics are averaged over the processes, and so are floating-point
+    buffers and arrays of other state after the step.
     """
 
     def __init__(self, group: Any, local_batch: bool) -> None:
@@ -463,10 +463,7 @@ def _mesh_of_first(size: int, name: str, world: Any) -> DeviceMesh:
 
 
 class TorchParallelism(Parallelism):
-    """Parallelism of torch, with one process per device.
-
-    See :class:`graph_compiler.contracts.parallelism.Parallelism`.
-    """
+    """Parallelism of torch, with one process per device."""
 
     a_mesh = "init_device_mesh('cpu', (2, 4), mesh_dim_names=('data', 'model'))"
 

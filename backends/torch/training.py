@@ -31,7 +31,7 @@ _SEED_BYTES = 8
 
 
 class TorchTraining(Training):
-    """Training engine of torch; see :class:`graph_compiler.contracts.training.Training`.
+    """Training engine of torch.
 
     A factory of an optimizer takes a list of tensors and returns a ``torch.optim.Optimizer``.
     """

@@ -71,8 +71,6 @@ _PRODUCTS = {
 
 
 class TorchDerivatives(Derivatives):
-    """Derivatives and vmap of torch; see :class:`graph_compiler.contracts.derivatives.Derivatives`."""
-
     compile_options: ClassVar[dict[str, Any]] = {}
 
     def array(self, item: Any) -> Any:
@@ -138,10 +136,7 @@ class TorchDerivatives(Derivatives):
         return torch.cat(list(arrays))
 
     def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
-        """Run the scan as a Python loop, or by torch's own ``scan`` while a function is recorded.
-
-        torch's ``scan`` records the iteration once.
-        """
+        # torch's own ``scan`` records the iteration once.
         if active.anywhere and active.recording:
             return _recorded_scan(step, state, rows, checkpoint)
         outputs: list[Arrays] = []
@@ -189,13 +184,9 @@ class TorchDerivatives(Derivatives):
     def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Return the results, aux, and the linear map from tangents to tangents of the results.
-
-        The map is the vjp of the vjp, which is linear in the cotangents.
-        """
         results, aux, pull = self.vjp(function, primals)
-        # The vjp may be differentiated at any cotangents. They are 1, because backward passes that compute
-        # logarithms have no derivative at 0.
+        # The vjp is linear in the cotangents, so its vjp at any cotangents is the jvp. They are 1, because
+        # backward passes that compute logarithms have no derivative at 0.
         ones = tuple(map(torch.ones_like, results))
         _, push = torch.func.vjp(lambda *cotangents: tuple(pull(list(cotangents))), *ones)
         return results, aux, lambda tangents: list(push(tuple(tangents)))
@@ -224,7 +215,7 @@ class TorchDerivatives(Derivatives):
         return over_slices
 
     def named(self, array: Any, name: str) -> Any:
-        """Return a view of ``array``, made while ``name`` is the current name for checkpoint policies."""
+        # Checkpoint policies see the name while the view is made.
         before = _checkpoint_name.set(name)
         try:
             return array.view_as(array)
