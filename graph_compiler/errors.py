@@ -12,9 +12,9 @@ from difflib import get_close_matches
 class GraphCompilerError(Exception):
     """Base class of all errors of this package.
 
-    Exceptions that your own code raises are not wrapped, except in training steps, learning-rate schedules
-    and ``reduce=`` functions. Neither is the ``TypeError`` for a call that does not fit your function's
-    signature.
+    Exceptions that your own code raises are not wrapped, except in training steps, learning-rate schedules,
+    ``reduce=`` functions and statements that ``trace`` records. Neither is the ``TypeError`` for a call that
+    does not fit your function's signature.
 
     >>> import graph_compiler
     >>> try:

@@ -182,7 +182,7 @@ class Registry(Generic[E]):
     def all(self) -> dict[str, E]:
         """Return all entries. The first call reads the entry points.
 
-        Entry points with a name of this package are ignored. Those that fail are stored in ``problems``.
+        Entry points with a name of this package are ignored. The errors of others are stored in ``problems``.
         """
         if not self._is_read:
             from importlib.metadata import entry_points

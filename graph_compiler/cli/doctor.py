@@ -49,7 +49,7 @@ Conflict = tuple[Callable[[Versions, Mapping[str, str]], bool], str]
 
 
 def numbers(version: str | None) -> tuple[int, ...]:
-    """Return the release numbers of a version: ``(2, 13, 0)`` for ``"2.13.0+cpu"``, () for None."""
+    """Return the release numbers of a version, ``(2, 13, 0)`` for ``"2.13.0+cpu"``; () if it has none."""
     found = re.match(r"\d+(\.\d+)*", version or "")
     return tuple(map(int, found[0].split("."))) if found else ()
 
@@ -182,7 +182,7 @@ def _failure(code: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment of this process, with the package's own folder first on ``PYTHONPATH``."""
+    # The new interpreter must find this package, which may be a checkout that is not installed.
     root = str(Path(__file__).parents[2])
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
 

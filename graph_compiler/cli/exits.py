@@ -74,11 +74,7 @@ def code_of(problem: BaseException) -> Exit:
 
 
 def line_of(problem: BaseException) -> str:
-    """Return the message for an exception.
-
-    Errors of this package give their whole text, an interrupt one word, and other exceptions the location in
-    the user's files, if there is any, the class, and the first line of the text.
-    """
+    """Return the message for an exception."""
     if isinstance(problem, KeyboardInterrupt):
         return "interrupted"
     if isinstance(problem, errors.GraphCompilerError):
@@ -155,10 +151,7 @@ SECONDS = 1.0
 def end_when_interrupted() -> None:
     """Start a thread that ends the process if it still runs ``SECONDS`` after an interrupt.
 
-    Python raises ``KeyboardInterrupt`` only in the main thread, and only between two bytecode instructions. A
-    framework that compiles in C++ delays it, and a callback, a finaliser or a bare ``except`` of any
-    library drops it. Nothing is started if this is not the main thread, or if the program has its own
-    handler.
+    Do nothing if this is not the main thread, or if the program has its own handler of interrupts.
     """
     if (
         threading.current_thread() is not threading.main_thread()
@@ -166,6 +159,9 @@ def end_when_interrupted() -> None:
     ):
         # A program that calls this one, or a shell that runs it in the background, handles signals itself.
         return
+    # Python raises ``KeyboardInterrupt`` only in the main thread, and only between two bytecode
+    # instructions. A framework that compiles in C++ delays it, and a callback, a finaliser or a bare
+    # ``except`` of any library drops it.
     reader, writer = socket.socketpair()
     writer.setblocking(False)
     # The C part of Python's signal handler writes to this socket at once, even while no Python code can run.

@@ -98,12 +98,10 @@ def _random_array(spec: re.Match[str], whole: str, generator: np.random.Generato
 def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
     """Return positional and named arguments from files.
 
-    If a name occurs in several files, the last one counts.
-
     A .npy file is one positional argument. A .npz file has named arguments, of which ``arr_0`` ... are
     positional. A .json file has an object by name or a list by position; its items become arrays of the
-    ``dtypes`` that the graph has for these inputs. Raise ``WrongInput`` for a file that is missing, cannot be
-    read or has another suffix.
+    ``dtypes`` that the graph has for these inputs. If a name occurs in several files, the last one counts.
+    Raise ``WrongInput`` for a file that is missing, cannot be read or has another suffix.
     """
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -231,7 +229,6 @@ def named_leaves(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _parts(result: Any) -> list[tuple[Any, Any]] | None:
-    """Return the pairs of key and part of a container, or None for a leaf."""
     if isinstance(result, Mapping):
         return list(result.items())
     if is_dataclass(result) and not isinstance(result, type):
@@ -242,11 +239,7 @@ def _parts(result: Any) -> list[tuple[Any, Any]] | None:
 
 
 def as_json(leaves: Mapping[str, Any]) -> dict[str, Any]:
-    """Return results as data for JSON.
-
-    Arrays become nested lists, complex arrays a dict of two lists, and objects that JSON does not have
-    their ``repr``.
-    """
+    """Return results as data for JSON. An object that JSON cannot express becomes its ``repr``."""
     return {name: _plain(leaf) for name, leaf in leaves.items()}
 
 

@@ -156,8 +156,7 @@ def _callable(found: Any, source: str) -> Any:
 def framework_in(function: Any) -> str | None:
     """Return the framework, other than NumPy, that the module of a callable imports or belongs to.
 
-    Return None if there is none or there are several, or if the callable's own code names a framework. The
-    arguments do not tell the framework, since arrays on the command line are always NumPy's.
+    Return None if there is none or there are several, or if the callable's own code names a framework.
     """
     if framework_of(function, ((), {})) is not None:
         return None
@@ -195,7 +194,6 @@ class ConvertedGraph:
     not_verified: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the data that ``--json`` prints."""
         graph = self.graph
         total = graph.summary().total
         return {

@@ -409,7 +409,7 @@ def condition(
     """Return the condition that all ``guards`` hold.
 
     With ``versions_of``, guards on dicts, classes and words of memory are not evaluated while their versions
-    are those at which they last held. ``derived`` is up to date after a condition with versions held.
+    are those at which they last held. A condition that holds has refreshed ``derived`` if necessary.
 
     >>> held = {"step": 1}
     >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)

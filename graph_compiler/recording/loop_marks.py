@@ -212,7 +212,7 @@ _TELLING, _MANY = 6, 32
 
 
 class LoopCallbacks(NamedTuple):
-    """What a frontend provides for marking loops.
+    """Callbacks of a frontend for marking loops.
 
     library: name of the module whose functions express the loop (``"jax.numpy"``).
     value_of(item): the value of an array of the recording and a key that compares its properties beyond

@@ -163,7 +163,7 @@ _STATE = 2
 
 
 class _OutputForm(NamedTuple):
-    """How an output of a graph is written back to the user's objects.
+    """Form in which an output of a graph is written back to the user's objects.
 
     first: index of the first output that was the same object while recording.
     dtype: dtype of the array; None for a number.

@@ -162,7 +162,7 @@ class Graph(RecordingMethods, DisplayMethods):
             VerificationFailed: Results differ, or only the graph raises. The message names the difference
                 and, if it can be found, the first recorded call that shows it, with your line.
             InvalidOption: A tolerance, ``runs`` or ``seed`` is invalid.
-            GuardFailed: No variant could be verified. For one of them, no random input was found that the
+            GuardFailed: All variants were skipped; for one of them, no random input was found that the
                 original takes and that meets the guards; or ``args`` and ``kwargs`` fit none.
             NotTraced: The graph was loaded from a file, so there is no original.
 
@@ -390,8 +390,8 @@ class Graph(RecordingMethods, DisplayMethods):
     def train(self, mode: bool = True) -> Graph:
         """Set the training mode of the original's modules, and return the graph.
 
-        A call in a mode without a variant is one that fits none, so it usually records one. A graph that was
-        loaded from a file raises ``GuardFailed`` instead.
+        A call in a mode that has no variant fits none, so that ``on_miss`` decides what it does. A graph that
+        was loaded from a file raises ``GuardFailed`` then.
 
         Args:
             mode: True for training, False for evaluation.
@@ -421,13 +421,13 @@ class Graph(RecordingMethods, DisplayMethods):
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
         """Call the graph as a pure function of its parameters and arguments.
 
-        Nothing is recorded and nothing is changed. Use it with ``jax.grad``, ``jax.jit``, ``torch.func`` and
-        optimizers.
+        Nothing is recorded, and no array or object is changed. Use it with ``jax.grad``, ``jax.jit``,
+        ``torch.func`` and optimizers.
 
         Args:
             parameters: Arrays by name, as in :attr:`parameters`.
             args: Positional arguments of the original.
-            rng: Random key of the target; needed if the graph draws random numbers.
+            rng: Random key of the target; needed if the graph takes one for its random numbers.
             kwargs: Keyword arguments of the original. ``state=`` takes the state that an earlier call
                 returned, or :attr:`state`, if the graph keeps state outside buffers.
 

@@ -18,7 +18,7 @@ _MOST_CALLS = 3
 
 
 class Recordable(Protocol):
-    """Part of a graph that :func:`settle` uses."""
+    """Part of a graph that :func:`record_settled_values` uses."""
 
     @property
     def variants(self) -> Sequence[Variant]: ...

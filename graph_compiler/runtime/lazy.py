@@ -55,7 +55,7 @@ class DeferredPipeline:
 class UnifiedGraph:
     """Callable that runs in the framework of its arguments.
 
-    graphs: the graph of each framework, created at the first call that runs in that framework.
+    graphs: the graphs that were created so far, by framework.
     """
 
     def __init__(self, name: str, source: str, graph_for: Callable[[str], Graph]) -> None:
@@ -112,9 +112,9 @@ class UnifiedGraph:
 
 # ------------------------------------------------------------------------------------------------------- lazy
 class LazyGraph(Graph):
-    """Graph whose first call records the original. Decorators and ``compile`` without ``args`` return it.
+    """Graph whose first call records the original. ``compile`` returns it if no example arguments are passed.
 
-    Before the first call, properties and methods such as ``source`` and ``save`` raise ``NotTraced``.
+    Before anything is recorded, properties and methods such as ``source`` and ``save`` raise ``NotTraced``.
 
     >>> import torch, graph_compiler
     >>> @graph_compiler.compile
@@ -143,7 +143,7 @@ class LazyGraph(Graph):
     def __reduce__(self) -> Any:
         """Pickle an uncalled graph as its module and qualified name, a called one as :class:`Graph` does.
 
-        Raise ``NotSerialisable`` if the graph is uncalled and its module has no such attribute.
+        Raise ``NotSerialisable`` if the graph is uncalled and not an attribute of its module by this name.
         """
         if self._variants:
             return super().__reduce__()

@@ -282,7 +282,7 @@ def _conditions(graph: IRGraph) -> list[str]:
 
 @dataclass
 class Options:
-    """Options of a compilation; those without a line here are documented at :func:`graph_compiler.compile`.
+    """Options of a compilation, most of them as in :func:`graph_compiler.compile`.
 
     passes: the user's passes over the program that is written.
     roll: ``"auto"`` makes loops of equal iterations, and functions of equal layers, if the target benefits;

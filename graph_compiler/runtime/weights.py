@@ -72,14 +72,10 @@ class NoWeights(Live):
 class NativeWeights(Live):
     """Callable that returns the weights of a variant as arrays of the target.
 
-    A weight that no call writes to is converted at the first call, and again once the user writes to it
-    or replaces it. Its conversion may share the user's memory if the weight is trained (``adopted``);
-    other weights and buffers are copied (``copied``). :meth:`write_buffer` writes a buffer's new value
-    into the user's objects.
-
-    A call returns the same dict as the last one, with written buffers updated in it, unless the user has
-    written to another weight, or any array was replaced. :meth:`write_buffer` may replace a buffer's
-    array, too.
+    A weight that no call writes to is converted at the first call, and again once the user writes to it or
+    replaces it. Its conversion may share the user's memory if the weight is trained (``adopted``); other
+    weights and buffers are copied (``copied``). :meth:`write_buffer` writes a buffer's new value into the
+    user's objects. Several calls may return the same dict, with its buffers updated.
     """
 
     def __init__(

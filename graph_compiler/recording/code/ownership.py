@@ -152,11 +152,9 @@ def _is_installed(file: str) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _installed_in(folder: str) -> frozenset[str]:
-    """Return the top-level files and folders that the records of distributions in ``folder`` list.
-
-    An editable installation has its record elsewhere, so its code stays the user's.
-    """
+    """Return the top-level files and folders that the records of distributions in ``folder`` list."""
     # An egg-info folder lies beside the sources that somebody works on, and has no record.
+    # An editable installation has its record elsewhere, so its code stays the user's.
     found = [each for each in metadata.distributions(path=[folder]) if each.read_text("RECORD")]
     return frozenset(file.parts[0] for each in found for file in each.files or ())
 

@@ -248,7 +248,7 @@ def blocks_of(statement: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 
 
 def walk(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """Yield ``body`` and all nodes in it, without those inside functions and classes."""
+    """Yield the nodes of ``body`` and all nodes in them, without those inside functions and classes."""
     for node in body:
         yield node
         if not isinstance(node, _FUNCTIONS):

@@ -101,7 +101,7 @@ class Regions(ABC):
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Make :attr:`is_inside` True inside the context, because the framework records a block there."""
+        """Make :attr:`is_inside` True inside the context."""
         self.depth += 1
         try:
             yield

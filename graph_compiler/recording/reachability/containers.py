@@ -155,7 +155,7 @@ MISSING = _Missing()
 
 @dataclass(frozen=True)
 class ContainerKind:
-    """How a kind of container is read and changed.
+    """Kind of container, as functions that read and change one.
 
     pairs(container): a new dict of its parts by key.
     put(container, key, value): sets a part or, if the kind can, removes it if ``value`` is ``MISSING``.
@@ -405,7 +405,7 @@ _APPENDED = ContainerKind(lambda held: _numbered(held.added), lambda held, key, 
 
 
 def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
-    """Return how the container ``item`` in an argument is read and changed.
+    """Return the kind of the container ``item`` in an argument.
 
     Tuples, lists, deques, mappings and objects with a ``__dict__`` are containers. Return None for any other
     object, and for classes, modules and, unless ``always``, other callables.
@@ -426,7 +426,7 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
 
 
 def kind_of(item: Any, always: bool = False) -> ContainerKind | None:
-    """Return how ``item``, a container that a function finds outside its arguments, is read and changed.
+    """Return the kind of ``item`` as a container that a function finds outside its arguments.
 
     Return None if it is no such container. Objects of classes that contain nothing of the user's are
     containers only if ``always`` is True.
@@ -498,7 +498,6 @@ class FreeParts:
         return None in keys or key in keys
 
     def without(self, item: Any, keys: frozenset[Any]) -> frozenset[Any]:
-        """Return those of ``keys`` that are not free in ``item``."""
         free = self.keys_of(item)
         if None in free:
             return frozenset()

@@ -32,11 +32,10 @@ _KNOWN = (_OWN, *(module for module, _ in _HELD))
 def module_of(cls: type) -> str:
     """Return the name of the module of ``cls``, or an empty string if ``__module__`` is no string.
 
-    That is so in some compiled extensions.
-
     >>> module_of(dict)
     'builtins'
     """
+    # It is no string in some compiled extensions.
     module: Any = cls.__module__
     return module if isinstance(module, str) else ""
 

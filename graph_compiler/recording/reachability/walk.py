@@ -55,13 +55,13 @@ def is_constant(item: Any) -> bool:
 
 @dataclass(frozen=True)
 class WalkPolicy:
-    """How the search of a frontend treats the objects that it reaches.
+    """Policy of a frontend for the objects that a search reaches.
 
     is_leaf(item): True for objects not to enter, such as arrays.
     parts(item): objects to visit besides the attributes that code names, such as a model's ``__call__``.
     hidden: names of attributes to skip.
-    whole: framework classes whose instances are entered, with all their attributes, because the
-        framework's methods read what the user stored there.
+    whole: framework classes whose instances are entered, with all their attributes, because the framework's
+        methods read what the user stored there.
     called: names of methods that the framework calls on user classes, so that they count as read by code.
     """
 

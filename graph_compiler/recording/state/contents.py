@@ -23,7 +23,7 @@ from ..reachability.references import wrapped_by
 
 @dataclass(frozen=True)
 class Contents:
-    """How the contents of a class of objects are read and restored.
+    """Functions that read and restore the contents of objects of a class.
 
     take(item): a hashable copy of the contents.
     put(item, taken): restores the contents.
@@ -97,7 +97,7 @@ _ROWS: tuple[tuple[type, Contents], ...] = (
 
 
 def contents_of(item: Any) -> Contents | None:
-    """Return how the contents of ``item`` are read and restored, or None if it is of no class with contents.
+    """Return the functions that read and restore the contents of ``item``, or None if its class has none.
 
     The classes are ``array.array``, ``bytearray``, ``numpy.ndarray``, ``numpy.random.Generator``,
     ``numpy.random.RandomState`` and ``random.Random``, with their subclasses. Return None also for a NumPy

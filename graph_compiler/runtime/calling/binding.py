@@ -162,7 +162,7 @@ class ArgumentBinding:
 
     @classmethod
     def of(cls, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> ArgumentBinding | None:
-        """Return the binding of a function, method, partial or module.
+        """Return the binding of a function, method, partial or model.
 
         Return None if its parameters are unknown, or if a decorator may treat positional and keyword
         arguments differently. For a ``MissingOriginal`` return the stored binding, if any. Defaults of
@@ -259,7 +259,7 @@ class MissingOriginal:
 class AlternativeCalls:
     """Search for variants of a graph that were recorded with their arguments passed in another form.
 
-    original(): returns the original function, whose pipeline may be replaced when it is first called.
+    original(): returns the original function.
     static: names of static parameters.
     """
 
