@@ -381,7 +381,7 @@ class Graph:
     nodes: operations in program order.
     outputs: leaves of the result (values, sizes or numbers), in the order of `output_tree`.
     output_tree: structure of the result.
-    guards: conditions on sizes and on elements that the program computes.
+    guards: conditions on sizes, and on elements of arrays that the program computes.
     effects: changes outside the graph that a call makes after its guards have held.
     assumptions: conditions on the arguments, of the kinds in `graph_compiler.assumptions`.
     call_inputs: number of inputs that are arguments; None if all are, apart from a random key.

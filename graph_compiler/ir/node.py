@@ -87,7 +87,8 @@ class Instruction(NamedTuple):
 class Origin:
     """Source location of a node.
 
-    file, line: position in the user's code.
+    file: file of the user's code; empty if it is unknown.
+    line: line in the file.
     module: path of the module that was running, such as `encoder.layers.0`; empty outside of modules.
     call: name of the framework function that was called.
     stored: variables to which the user's code assigns the result.
@@ -154,8 +155,8 @@ class Node:
     """Operation in a graph. It is immutable; ``dataclasses.replace`` makes a changed copy.
 
     op: name of the operation.
-    inputs, params: operands and static parameters; in recorded graphs both may nest containers of values
-        and sizes.
+    inputs: operands; in recorded graphs they may nest containers of values and sizes.
+    params: static parameters; in recorded graphs they may nest such containers too.
     origin: location in the user's code.
     outputs: values that the node produces.
     record: properties of the recorded call; None in canonical graphs.

@@ -344,7 +344,7 @@ class _PreparedCall:
     """Program and placed parameters of the last call, for calls that are like it.
 
     context: framework and devices.
-    alike: compared with the ``likeness`` of the arguments of the next call.
+    alike: likeness of the arguments of the last call.
     live: pairs of a function and its result while no parameter is replaced; None if unknown.
     placed: the parameters on all devices.
     program: the program.

@@ -92,9 +92,9 @@ S = TypeVar("S", bound=TrainState)
 
 
 def with_training(state: S, engine: Training, held: StepState) -> S:
-    """Return a state like ``state`` that trains ``held`` with ``engine``.
+    """Return a state like ``state`` that trains ``held`` with ``engine``. ``state`` is not consumed.
 
-    ``state`` is not consumed, but must not be consumed already.
+    Raise ``CallMismatch`` if ``state`` was consumed before.
     """
     state.require_unconsumed()
     # The new state has no programs, because they belong to an engine.

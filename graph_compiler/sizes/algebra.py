@@ -189,7 +189,7 @@ class Symbol:
 class Apply:
     """Call of a function that polynomials do not express, such as ``floordiv``, ``max`` or a comparison.
 
-    The constructor computes the hint, and raises what the function raises for the hints of the arguments.
+    The constructor calls the function with the hints of the arguments, and raises its exceptions.
 
     function: name in :data:`FUNCTIONS`.
     arguments: sizes or numbers.

@@ -115,7 +115,7 @@ class _LoaderLoop:
 
     @public
     def _next_batch(self) -> Any:
-        """Return the next batch, or ``_END`` after the last one. Raise what the loader raises."""
+        """Return the next batch, or ``_END`` after the last one. Raise the thread's exception, if any."""
         batch, problem = self._batches.get()
         if problem is not None or batch is _END:
             self.close()

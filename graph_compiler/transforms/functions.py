@@ -45,7 +45,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Function:
-    """Callable on arrays of one framework, and how to differentiate it.
+    """Callable on arrays of one framework, with its derivatives.
 
     call: takes and returns arrays of ``framework``.
     derivatives: transforms of ``framework``.
@@ -53,8 +53,8 @@ class Function:
     name: name of the function, for messages.
     untrained: names of parameters in the first argument of ``graph.functional`` that the original does not
         train.
-    convert_result(result): converts a result to what the caller gets.
-    number(item): converts a Python number to what the source framework computes with.
+    convert_result(result): converts a result for the caller.
+    number(item): converts a Python number to a number of the source framework.
     prepare(args, kwargs): records a graph for arguments in which numbers have become arrays.
     """
 

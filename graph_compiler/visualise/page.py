@@ -232,13 +232,16 @@ class ItemColumns:
 
     Most entries are numbers in a ``Table``.
 
-    op, name, kind, module: name of the call, name of its first result, kind, and path of the module.
+    op: name of the call.
+    name: name of the first result.
+    kind: kind of the item, such as ``"product"`` or ``"input"``.
     place: location in the user's code.
     line: line of the generated source.
     specs: dtypes and shapes of the results.
     data: items whose arrays the item reads.
     held: parameters and constants that it reads.
-    sized: items of which it reads only sizes.
+    sized: items from which it reads sizes alone.
+    module: path of the module.
     """
 
     op: list[int] = field(default_factory=list)

@@ -217,7 +217,8 @@ class ModuleRow:
         ``"…"`` after the third if there are more.
     parameters: number of elements of its parameters and buffers.
     trained: number of elements of trainable parameters.
-    multiply_adds: None if the graph cannot be lifted, or if the module contains products in a ``while_loop``.
+    multiply_adds: number of multiply-adds; None if the graph cannot be lifted, or if the module contains
+        products in a ``while_loop``.
     """
 
     path: str

@@ -138,7 +138,7 @@ def _fixed(row: Compared) -> tuple[Symbol, Scalar] | None:
 def _with_value(row: Row, symbol: Symbol, value: Scalar) -> Iterator[Row]:
     """Yield ``row`` with ``symbol`` replaced by ``value``; nothing if it then always holds.
 
-    A guard that would no longer be a comparison, or that would never hold, is yielded unchanged.
+    A guard that would no longer be a comparison is yielded unchanged.
     """
     guard, solved = row
     condition = guard.condition

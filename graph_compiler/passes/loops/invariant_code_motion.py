@@ -31,7 +31,8 @@ class InlinedLoop:
     given: the initial carry.
     state: values of the carry in an iteration.
     rows: values of the sequences' rows in an iteration.
-    nodes, outputs: the inlined body.
+    nodes: nodes of the inlined body.
+    outputs: outputs of the inlined body.
     made: ``state``, ``rows`` and all results of ``nodes``. Any other value is the same in each iteration.
     """
 

@@ -55,7 +55,7 @@ class _RangeProver:
     def kept(self, nodes: Iterable[Node], facts: Facts) -> list[Node]:
         """Return the nodes without the checks that are proved, also in loops and branches.
 
-        ``facts`` hold wherever the nodes run. Registers the nodes and the numbers that they compute.
+        ``facts`` hold wherever the nodes run. Register the nodes and the numbers that they compute.
         """
         kept = []
         for node in nodes:
@@ -236,7 +236,7 @@ class _RangeProver:
         )
 
     def _is_sum(self, number: Any, facts: Facts, left: int) -> bool:
-        """Return True if ``number`` is proved to be a nonnegative expression plus multiples of ``facts``.
+        """Return True if ``number`` minus positive multiples of ``facts`` is shown to be nonnegative.
 
         At most ``left`` facts are used to eliminate loop indices, the innermost first.
         """

@@ -90,7 +90,8 @@ def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
 class _LoopFolder:
     """Conversion of the recorded loops of one graph to loop nodes, inner loops first.
 
-    counted: loops that stay unrolled with the recorded trip count, which becomes a guard.
+    unrolled: loops that stay unrolled with the recorded trip count, which becomes a guard.
+    instead: nodes that replace the iterations of each loop.
     running: a loop that has not ended yet; None if all have ended.
     """
 
