@@ -25,10 +25,9 @@ def _has_grad(array: Any) -> bool:
 
 
 def _device(array: Any) -> str:
-    """Return torch's name for the device of ``array``, such as "cuda:0".
+    """Return the device of ``array`` as a string such as "cuda:0", or "cpu".
 
-    It is "cpu" for anything but a tensor or a JAX array. For a JAX array on several devices, the first that
-    is not a CPU counts.
+    For a JAX array, the first device that is not a CPU counts.
     """
     if hasattr(array, "is_cpu"):
         return "cpu" if array.is_cpu else str(array.device)

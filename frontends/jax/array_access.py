@@ -10,7 +10,7 @@ import numpy as np
 
 
 class ImmutableStamp:
-    """Stamp of a JAX array. The array is immutable, so ``fits`` always returns True."""
+    """Stamp of a JAX array that always fits, because the array is immutable."""
 
     __slots__ = ()
 

@@ -68,7 +68,7 @@ _INSIDE = tuple(f"{name}." for name in _HOLDERS)
 
 @dataclass(frozen=True, eq=False)
 class PublicCall:
-    """A call of a public function.
+    """Recorded call of a public function.
 
     name: public name of the function.
     arguments: structure of its arguments, with the arrays taken out.
@@ -132,7 +132,7 @@ class Mapped:
 
 
 def _batch_custom_call(arrays: Any, axes: tuple[int | None, ...], call: PublicCall) -> Any:
-    """Batch a call of a function with a derivative rule as one call, so that its rule still applies."""
+    # The batch is one call of a function, so that its rule still applies.
     (function, *args), kwargs = unflatten(call.arguments, arrays)
 
     def run(_: Any, *given: Any, **named: Any) -> Any:
@@ -150,7 +150,7 @@ def _jvp_rule(primals: Any, tangents: Any, *, call: PublicCall) -> Any:
 def _transpose_rule(cotangents: Any, *arrays: Any, call: PublicCall) -> list[Any]:
     """Transpose a call that is linear in its unknown arrays, as in derivatives of JAX's functions.
 
-    Return the cotangents of the unknown arrays, and None for all others.
+    Return the cotangents of the unknown arrays, and None for the other arrays.
     """
     unknown = [ad.is_undefined_primal(item) for item in arrays]
 
@@ -194,7 +194,6 @@ class _FunctionNames:
     def places(
         self, modules: list[ModuleType], replacements: dict[int, tuple[Any, Any]]
     ) -> list[Replacement]:
-        """Return a replacement for each name in ``modules`` that refers to a function in ``replacements``."""
         # The modules have 40,000 names, so they are searched only if there are new ones.
         now = tuple(replacements), tuple((id(module), len(vars(module))) for module in modules)
         if now != self._known:
@@ -218,10 +217,9 @@ def recording_calls(
 ) -> Iterator[Callable[[Any], Any]]:
     """Record calls of the public functions ``names`` by this thread inside of the block.
 
-    The functions are replaced in JAX, in flax and optax, and in the ``scopes`` of the user's code. Names
-    that this version of JAX lacks are skipped. ``scan``, ``fori_loop`` and ``associative_scan`` are
-    replaced too, to accept symbolic lengths. Yield a function that maps a function to its replacement, or
-    to itself.
+    The functions are replaced in JAX, in flax and optax, and in the ``scopes`` of the user's code. Names that
+    this version of JAX lacks are skipped. ``scan``, ``fori_loop`` and ``associative_scan`` are replaced too,
+    to accept symbolic lengths. Yield a function that returns the replacement of a function.
     """
     replacements, methods = {}, []
     for name in names:
@@ -283,10 +281,6 @@ def _holder_of(name: str) -> tuple[Any, str]:
 
 
 def _method(name: str) -> list[Replacement]:
-    """Return a replacement of the attribute of ``ShapedArray`` that implements the method ``name``.
-
-    Return an empty list if this version of JAX has none.
-    """
     holder, short = jax.core.ShapedArray, f"_{name.removeprefix(METHOD).strip('_')}"
     found = next((one for one in (short, short[1:]) if vars(holder).get(one)), None)
     if found is None:
@@ -468,10 +462,7 @@ _PLAIN = (
 
 
 def _is_static(item: Any) -> bool:
-    """Return True if ``item``, which is an argument without arrays, may be stored in a recorded call.
-
-    Functions may not, except those with a derivative rule, nor may containers with items.
-    """
+    """Return True if ``item``, an argument without arrays, may be stored in a recorded call."""
     if isinstance(item, (tuple, list, dict)):
         return not item
     if isinstance(item, slice):

@@ -37,10 +37,7 @@ from .regions import read_expectation
 
 
 def scan(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``scan`` equation as a ``scan`` node, without the sequences that its body does not read.
-
-    ``lax.map``, and ``lax.fori_loop`` with a constant trip count, are ``scan`` equations too.
-    """
+    """Read a ``scan`` equation as a ``scan`` node, without the sequences that its body does not read."""
     params = equation.params
     constants, carried = _constants_and_carry(params)
     program, first = params["jaxpr"], constants + carried
@@ -69,11 +66,7 @@ def _constants_and_carry(params: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``while`` equation as a ``while_loop`` node, or as a ``scan`` if its trip count is known.
-
-    Under ``vmap``, the loop runs while any element of the batch does, and finished elements keep their
-    state.
-    """
+    """Read a ``while`` equation as a ``while_loop`` node, or as a ``scan`` if its trip count is known."""
     params = equation.params
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     condition_operands, body_operands, state = operands[:first], operands[first:second], operands[second:]
@@ -81,6 +74,8 @@ def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> lis
     if (length := _trip_count(reader, condition, body, [*condition_operands, *state], first)) is not None:
         return _counting_scan(reader, equation, length, body_operands, state)
     step = _RegionWriter(reader, equation, body.in_avals[len(body_operands) :])
+    # Under ``vmap``, the loop runs while any element of the batch does, and finished elements keep their
+    # state.
     many = condition.out_avals[0]
     some = [] if not many.shape else [partial(_any_continues, many)]
     goes_on = step.body("condition", condition, condition_operands, some)
@@ -101,8 +96,8 @@ def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> lis
 def cond(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read a ``cond`` equation (``lax.cond``, ``lax.switch``) as a ``branch`` node.
 
-    If the index is constant, inline its branch. For other frameworks, if all branches but one only call back
-    into Python, inline that one and guard that it is taken (see ``read_error_check``).
+    If the index is constant, inline its branch. For other frameworks, inline the only branch that does more
+    than call back into Python (see ``read_error_check``).
     """
     index, *captured = operands
     branches = equation.params["branches"]
@@ -140,8 +135,7 @@ def associative_scan(reader: ProgramReader, equation: Any, operands: list[Any]) 
 def checkpoint(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read ``jax.checkpoint`` as a ``call`` node with ``checkpoint=True``.
 
-    Inline it if all operands are numbers, if it saves more than its operands, or if JAX has differentiated
-    it. ``scan`` reads a checkpoint that is the body of a ``lax.scan``.
+    Inline it if no operand is an array, if it saves more than its operands, or if JAX has differentiated it.
     """
     program = ClosedJaxpr(equation.params["jaxpr"], ())
     if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
@@ -308,7 +302,6 @@ def _frozen_if_done(
     inputs: list[Value],
     found: list[Any],
 ) -> list[Any]:
-    """Return the new state of a batched loop: the old state for elements whose condition is false."""
     (goes_on,) = step.reader.read(condition, [*condition_operands, *inputs])
 
     def masked(goes_on: Any, new: Any, old: Any) -> Any:
@@ -390,13 +383,11 @@ def _known_number(reader: ProgramReader, item: Any) -> Any:
 def _counting_scan(
     reader: ProgramReader, equation: Any, length: Any, body_operands: list[Any], state: list[Any]
 ) -> list[Any]:
-    """Read a counting ``while`` as a ``scan`` without sequences, and return the state after it.
-
-    The counter is in the carry. The end of the range is captured instead, because it does not change.
-    """
+    """Read a counting ``while`` as a ``scan`` without sequences, and return the state after it."""
     body = equation.params["body_jaxpr"]
     avals = body.in_avals[len(body_operands) :]
     step = _RegionWriter(reader, equation, [avals[0], *avals[2:]])
+    # The end of the range is captured instead of carried, because it does not change.
     end = state[1]
 
     jaxpr, first = body.jaxpr, len(body_operands)
@@ -434,10 +425,8 @@ def call_with_rule(
 ) -> list[Any]:
     """Read a call of a function with a derivative rule as a ``custom_derivative`` node.
 
-    If ``reader.orders`` is None, inline the function instead. Otherwise, mark the arrays that the function
-    closes over, so that taking a gradient with respect to them raises. Then, if ``reader.orders`` is 0 or
-    the rule cannot be traced, inline the function with results marked so that taking a gradient of them
-    raises. If no operand or no result has a derivative, inline it without marked results.
+    Inline the function if ``reader.orders`` is None, or if no operand or no result has a derivative. If the
+    rule cannot be followed, inline it with results marked so that taking a gradient of them raises.
     """
     call = CallWriter(reader, equation, inner, operands)
     if reader.orders is None:
@@ -481,14 +470,12 @@ class CallWriter:
         self.name = name if name.isidentifier() else "function"
 
     def refuse_closed_over(self) -> None:
-        """Mark arrays that the function closes over, so that taking a gradient with respect to them raises.
-
-        Arrays that depend on no argument are not marked.
-        """
+        """Mark arrays that the function closes over, so that a gradient with respect to them raises."""
         message = self._message(
             "it is taken with respect to an array that the function closes over; pass it as an argument"
         )
         for place in self.arrays:
+            # Arrays that depend on no argument need no mark.
             item, aval = self.operands[place], self.equation.invars[place].aval
             if (
                 place < self.equation.params.get("num_consts", 0)
@@ -503,7 +490,6 @@ class CallWriter:
         return self.reader.inlined(self.equation, self.inner, self.operands)
 
     def write_call(self) -> list[Any]:
-        """Write a ``call`` node whose region is the function, and return its outputs."""
         body = self._function(self.reader.orders)
         # Sizes of the enclosing scope that the function reads are sizes of its own arguments.
         for value, place in zip(body.inputs, self.arrays):
@@ -515,7 +501,7 @@ class CallWriter:
         return made
 
     def write_without_derivative(self, why: str) -> list[Any]:
-        """Inline the function, with results marked so that taking a derivative raises."""
+        """Inline the function, with differentiable results marked so that taking a derivative raises."""
         values, sources = self.inlined(), [self.operands[place] for place in self.arrays]
         message = self._message(why)
         for place, aval in enumerate(self.results):
@@ -572,20 +558,21 @@ class CallWriter:
         """Return the body of the forward function, and the residuals that the rule needs.
 
         The residuals are values of the body, or numbers. The body returns the results and each computed
-        residual once. The results are those of ``self.inner``, because a target does not know in advance
-        whether a gradient will be taken. If residuals depend on results of ``program`` that value
-        numbering finds to be equal, the body returns those instead, so that the function is not computed
-        twice.
+        residual once.
         """
         inputs, operands = self._operands()
         needed: list[Any] = []
 
         def read() -> list[Any]:
+            # The results are those of the function itself, because a target does not know in advance whether
+            # a gradient will be taken.
             results = self.reader.read(self.inner, operands)
             found = self.reader.read(program, operands)
             needed[:], found = found[len(results) :], found[: len(results)]
             made = {value for node in self.reader.nodes for value in node.outputs}
             residuals = dict.fromkeys(item for item in needed if isinstance(item, Value) and item in made)
+            # If residuals depend on results of the program that value numbering finds to be equal, the body
+            # returns those, so that the function is not computed twice.
             behind = {value for node in _contributing(self.reader.nodes, residuals) for value in node.outputs}
             if any(item in behind for item in found if isinstance(item, Value)) and self._are_alike(
                 inputs, results, found
@@ -604,7 +591,6 @@ class CallWriter:
         return None if self.reader.orders is None else self.reader.orders - 1
 
     def _operands(self) -> tuple[list[Value], list[Any]]:
-        """Return new inputs for the array operands, and all operands with these inputs for the arrays."""
         names = names_of_arguments(self.inner, len(self.operands))
         inputs = {place: self._input(names[place], self.equation.invars[place].aval) for place in self.arrays}
         self.reader.stands_for.update((value, self.operands[place]) for place, value in inputs.items())
@@ -626,9 +612,8 @@ class CallWriter:
     ) -> Body:
         """Return a block of the nodes that ``read`` appends and that its results depend on.
 
-        Results that are numbers become arrays of the types ``avals``; results beyond these are not
-        converted. While ``read`` runs, ``orders`` replaces ``reader.orders``, and error checks become no
-        guards.
+        Results that are numbers become arrays of the types ``avals``; results beyond these are not converted.
+        ``orders`` replaces ``reader.orders`` while ``read`` runs.
         """
         reader = self.reader
         before = reader.nodes, reader.around, reader.orders, reader.checks
@@ -674,7 +659,8 @@ class CallWriter:
 
 
 def _contributing(nodes: Sequence[Node], outputs: Iterable[Any]) -> list[Node]:
-    """Return the nodes that the outputs depend on. Nodes of a traced program have no side effects."""
+    """Return the nodes that the outputs depend on."""
+    # Nodes of a traced program have no side effects.
     needed = set(values_in(list(outputs)))
     kept = []
     for node in reversed(nodes):

@@ -59,10 +59,9 @@ _OWN = ("jax.", "jaxlib.", "graph_compiler.")
 
 
 def foreign_program(equation: Any) -> ClosedJaxpr | None:
-    """Trace the implementation of a primitive of another package.
+    """Trace the implementation of a primitive of another package; return None for one of JAX or this package.
 
-    Return None for a primitive of JAX or of this package. The jaxpr has the operands of ``equation`` as
-    inputs. The implementation is the other package's code, so its exceptions propagate.
+    The jaxpr has the operands of ``equation`` as inputs. Exceptions of the implementation propagate.
     """
     primitive = equation.primitive
     if not _is_foreign(primitive):
@@ -214,7 +213,6 @@ class Reader:
         return operands(program.jaxpr.outvars)
 
     def _value_of_constant(self, item: Any) -> Any:
-        """Return the value of a constant of a jaxpr: an array, or a symbolic number in a closure."""
         if is_symbolic(item):
             return self.read(jax.make_jaxpr(partial(as_array, item.expression))(), [])[0]
         value = self.constant(item)
@@ -563,10 +561,6 @@ def _structure(tree: Tree, made: Sequence[Any]) -> Any:
 
 
 def _is_assigned(result: Any) -> bool:
-    """Return True if an assignment can unpack ``result``.
-
-    That is so for an abstract array, and for nested tuples and lists of abstract arrays.
-    """
     return (
         all(map(_is_assigned, result))
         if type(result) in (tuple, list)
@@ -576,7 +570,7 @@ def _is_assigned(result: Any) -> bool:
 
 @dataclass(frozen=True)
 class AxisNumbers:
-    """A named tuple of axes of JAX (``GatherDimensionNumbers``, ...), stored as one static parameter.
+    """Named tuple of axes of JAX (``GatherDimensionNumbers``, ...), stored as one static parameter.
 
     name: class of the tuple in ``jax.lax``.
     fields: name and axes of each field, which are attributes too.
@@ -594,12 +588,13 @@ class AxisNumbers:
 
 @dataclass(frozen=True)
 class EnumMember:
-    """A member of an enumeration in ``jax.lax``. It is stored by name, because some members are integers too.
+    """Member of an enumeration in ``jax.lax``, stored by name.
 
     kind: name of the enumeration.
     name: name of the member.
     """
 
+    # Some members are integers too, so the name is stored.
     kind: str
     name: str
 

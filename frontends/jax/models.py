@@ -105,8 +105,8 @@ _STATES = ("_pytree__state", "_object__state")
 class NnxModel(VariableModel):
     """Model of an nnx object: the variables reachable from it that hold one JAX array.
 
-    A variable with several paths is named by the first. After the block of ``traced``, ``_refuse_changes``
-    may raise :class:`TracingError`.
+    After its block, ``traced`` raises :class:`TracingError` if an attribute that is no nnx object has
+    changed.
     """
 
     def __init__(self, item: Any) -> None:
@@ -162,8 +162,7 @@ def _set_raw(variable: Any, array: Any) -> None:
 def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
     """Raise :class:`TracingError` if anything but an nnx object was assigned to an attribute of a node.
 
-    ``attributes`` are the attributes of each node before the call. Variables that ``sow`` adds, and
-    containers that were replaced by equal ones, are ignored.
+    ``attributes`` are the attributes of each node before the call.
     """
     for node, before in zip(nodes, attributes):
         for name, item in vars(node).items():
@@ -571,8 +570,7 @@ def is_model(item: Any) -> bool:
 def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
     """Yield part and attribute name for each attribute of a model that may determine what it computes.
 
-    Of Keras objects these are the public attributes and ``_trainable``, of nnx objects all. Other models
-    have none.
+    These are attributes of nnx objects, and public attributes and ``_trainable`` of Keras objects.
     """
     parts = nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
     # Keras stores in private attributes what has been called.

@@ -197,11 +197,9 @@ Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
 
 
 def readable_source(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
-    """Write a primitive call as an operator, method or public function, or return None if none expresses it.
+    """Write a primitive call as an operator, method or public function, or return None.
 
-    Return None, too, for a call that was not recorded or that has weakly typed operands, unless it depends
-    on the devices or makes or opens random keys. ``key`` is the primitive's name with ``_p``, and ``text``
-    returns the text of an operand.
+    ``key`` is the primitive's name with ``_p``, and ``text`` returns the text of an operand.
     """
     if node.depends_on_devices or key in OF_KEYS:
         return _ROWS[key](node, text)
@@ -260,7 +258,7 @@ def _plain(number: Any, dtype: str) -> Any:
 def short_scalar(item: Any) -> Any:
     """Return a finite NumPy scalar as short text (``np.float32(0.5)``), and any other item unchanged.
 
-    So are complex scalars, and those of dtypes that NumPy itself lacks, such as bfloat16.
+    Complex scalars and dtypes that NumPy lacks, such as bfloat16, are other items.
     """
     if (
         not isinstance(item, np.generic)
@@ -345,10 +343,6 @@ def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
 
 
 def _random_function(written: str) -> Written:
-    """Return a row that writes ``written``, a function of ``jax.random`` for a single key.
-
-    The row returns None if an operand is not a scalar.
-    """
     return lambda node, text: (
         written.format(
             *(repr(text(item)) for item in node.inputs),
@@ -360,10 +354,6 @@ def _random_function(written: str) -> Written:
 
 
 def _key_function(written: str) -> Written:
-    """Return a row that writes ``written``, a function of ``jax.random`` that creates or opens keys.
-
-    The row returns None if no operand or result is an array of keys, but only their words.
-    """
     return lambda node, text: (
         written.format(repr(text(node.inputs[0])), **node.params)
         if any(value.dtype in KEYS for value in (*node.uses, *node.outputs))

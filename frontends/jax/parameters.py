@@ -175,7 +175,7 @@ class JaxWeights(contracts.Weights):
 
 
 def _model_called(function: Any) -> Any:
-    """Return the model that ``function`` is or is a method of, following ``__wrapped__``.
+    """Return the object that is a model among ``function``, its owner and what it wraps.
 
     If there is none, return the innermost wrapped function.
     """

@@ -165,13 +165,11 @@ def branch_of_cpu(platforms: Any) -> int:
 
 # ------------------------------------------------------------------------------------- linear solves
 def solve_with_gradients(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that computes a linear solve, with the gradients of the equation that is solved.
-
-    Return None if the solver has a ``while``, which would divide by 0 if the right-hand side is 0.
-    """
+    """Return a function that computes a linear solve with gradients, or None if the solver has a loop."""
     lengths = params["const_lengths"]
     before, count = lengths.matvec + lengths.vecmat, sum(lengths)
     solve, matvec = jaxpr_as_fun(params["jaxprs"].solve), jaxpr_as_fun(params["jaxprs"].matvec)
+    # Such a loop would divide by 0 if the right-hand side is 0.
     if holds_loop(params["jaxprs"].solve.jaxpr):
         return None
 

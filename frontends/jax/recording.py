@@ -103,10 +103,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def environment_guards(reached: Reached) -> list[EnvironmentGuard]:
-    """Return guards on ``jax_enable_x64`` and on the objects that the callables refer to.
-
-    The arrays of models are parameters, so only their settings are guarded.
-    """
+    """Return guards on ``jax_enable_x64`` and on the objects that the callables refer to."""
     wide = EnvironmentGuard(
         "{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64"
     )
@@ -192,9 +189,8 @@ def opens(item: Any) -> bool:
 def record(request: Request) -> Recording:
     """Trace the function with symbolic sizes, and again with fixed sizes where JAX needs numbers.
 
-    The state that the function may change is in the arrays of its models: variables of ``nnx`` and Keras,
-    and mutable collections of bound linen modules. If no other hypotheses would help after an exception,
-    the exception propagates.
+    The state that the function may change is in the arrays of its models: variables of ``nnx`` and Keras, and
+        mutable collections of bound linen modules. An exception propagates if no other hypotheses would help.
     """
     with recording_lock, restored_config():
         return search_recording(
@@ -416,10 +412,6 @@ class _Attempt:
         return first
 
     def _narrowed(self, value: Value) -> Value:
-        """Return ``value`` converted to 32 bits if JAX's 64-bit types are off, and unchanged otherwise.
-
-        The conversion is a new node of the graph.
-        """
         dtype = narrow_dtype(value.dtype)
         if dtype == value.dtype:
             return value
@@ -438,10 +430,8 @@ class _Attempt:
         return made
 
     def _hold(self, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Register the arrays of a graph that the function calls as parameters, and return ``arrays``.
-
-        The reader then recognizes them among the constants of the traced program.
-        """
+        """Register the arrays of a graph that the function calls as parameters, and return ``arrays``."""
+        # The reader then recognizes the arrays among the constants of the traced program.
         prefix = self.weights.add(called.name, CalledGraph(called))
         for name, array in arrays.items():
             if self.recorder.find(array) is None:
@@ -593,11 +583,9 @@ def _indices_of(axis_name: str, value: Value) -> Node:
 
 @contextmanager
 def _own_caches(models: bool) -> Iterator[None]:
-    """Separate JAX's tracing caches for the block, if ``models`` is true and JAX has user contexts.
-
-    A jitted function that refers to a model would otherwise return what it traced with other arrays or
-    tracers in it.
-    """
+    """Separate JAX's tracing caches for the block, if ``models`` is true and JAX has user contexts."""
+    # A jitted function that refers to a model would otherwise return what it traced with other arrays or
+    # tracers in it.
     if not models or _traced_for is None:
         yield
         return

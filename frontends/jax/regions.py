@@ -126,10 +126,6 @@ class JaxRegions(Regions):
 
 
 def _stand_in(item: Any, kind: ArrayKind | None) -> Any:
-    """Return a ``ShapeDtypeStruct`` with the shape of ``item`` and the dtype and weak type of ``kind``.
-
-    If ``kind`` is None, ``item`` is a sequence of a scan. Return the type of one row of it.
-    """
     shape = np.shape(item)
     if kind is None:
         return jax.ShapeDtypeStruct(shape[1:], item.dtype)

@@ -72,8 +72,8 @@ def compares(frame: FrameType) -> bool:
 def is_user_comparison(frame: FrameType) -> bool:
     """Return True if code outside of JAX is comparing sizes in ``frame``, rather than calling JAX.
 
-    Return False in modules of JAX and of the libraries in ``_INTERNAL``. A call counts as a comparison if it
-    calls a function in ``_CONTAINERS``, or if the name of the function is unknown.
+    A call counts as a comparison if it calls a function in ``_CONTAINERS``, or if the name of the function is
+    unknown.
     """
     if _module(frame).startswith(_INTERNAL):
         return False
@@ -89,10 +89,9 @@ def _module(frame: FrameType) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _called(code: CodeType, place: int) -> str:
-    """Return the last part of the name that the instruction at ``place`` calls.
+    """Return the last part of the name that the instruction at ``place`` calls, such as ``index``.
 
-    This is ``index`` for ``sizes.index(n)``. Return an empty string if the instruction calls no name, or
-    if its source is not found (always on Python 3.10).
+    Return an empty string if the instruction calls no name or its source is not found, and on Python 3.10.
     """
     # Python 3.10 has no column positions.
     if not hasattr(code, "co_positions"):
@@ -123,11 +122,11 @@ class SizeRecording(Protocol):
 
     @property
     def shown(self) -> Any:
-        """The :class:`HiddenTracers`, which recognizes this recording's tracers and answers their reads."""
+        """Return the :class:`HiddenTracers`, which recognizes and answers this recording's tracers."""
 
     @property
     def loops(self) -> Any:
-        """The :class:`TracedLoops`, which marks iterations of Python loops."""
+        """Return the :class:`TracedLoops`, which marks iterations of Python loops."""
 
     def decide(self, size: Size) -> Any:
         """Return the number that ``size`` has in the recorded call, and guard it."""
@@ -215,8 +214,7 @@ def _is_jax_asking() -> bool:
 def _larger_or_smaller(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """Return the method ``max`` (``function`` is ``"ge"``) or ``min`` (``"lt"``) of symbolic sizes.
 
-    To keep sizes simple, the method returns one of its two operands, not an expression of both. It guards
-    the comparison if its outcome may change between calls. ``reflected`` swaps the operands.
+    The method returns one of its two operands. ``reflected`` swaps these.
     """
 
     def method(self: Any, other: Any) -> Any:
@@ -224,6 +222,7 @@ def _larger_or_smaller(function: str, reflected: bool = False) -> Callable[[Any,
         if operand is None:
             return NotImplemented
         left, right = (operand, self.expression) if reflected else (self.expression, operand)
+        # Sizes stay simple if the result is one operand, not an expression of both, so a guard decides.
         sure = _KNOWN[function](left, right)
         return symbolic(left if (decided(apply(function, left, right)) if sure is None else sure) else right)
 
@@ -242,7 +241,7 @@ def _negate(answer: bool | None) -> bool | None:
 
 
 def _equal(left: Any, right: Any) -> bool | None:
-    """Return True if two sizes are found to be equal in every call, False if found to differ, else None."""
+    """Return True or False if two sizes are found to be equal or to differ in every call, otherwise None."""
     if type(hint_of(right)) is float or type(hint_of(left)) is float:
         return True if left == right else None
     difference = left - right
@@ -261,12 +260,8 @@ _BROADCASTS = ("ds", "dlist")
 
 
 def _leaves_open(condition: Any, frame: FrameType) -> bool:
-    """Return True if ``condition`` in ``frame`` may answer "not equal" without a guard.
-
-    ``condition`` compares two sizes for equality. It may do so if no recording is running or if it has
-    symbols of another recording. In code of JAX, it may do so in a cache lookup (then the current instruction
-    is no comparison), in broadcasting, and if the recording leaves it open. In other code, it may do so
-    unless that code needs the answer (:func:`is_user_comparison`).
+    """Return True if ``condition``, an equality of sizes, may answer "not equal" in ``frame`` without a
+    guard.
     """
     recording = getattr(_recording, "now", None)
     if recording is None or not recording.knows(condition):
@@ -284,11 +279,7 @@ def _key(size: Size, frame: FrameType) -> int:
 
 
 def _is_broadcast(condition: Any, frame: FrameType) -> bool:
-    """Return True if broadcasting in JAX is right although ``condition`` answers "not equal" without a guard.
-
-    It is right in ``broadcast_in_dim``. In a call of ``definitely_equal`` by broadcasting, ``condition`` must
-    compare a size with 1, and the sizes that are broadcast must agree with the answer while recording.
-    """
+    """Return True if broadcasting in JAX is right although ``condition`` answers "not equal"."""
     (atom,) = condition.atoms()
     if frame.f_code.co_name in _SHORTCUTS:
         return True
@@ -410,10 +401,7 @@ class Dimension(SymbolicFloat):
 
 
 class ReadNumber(SymbolicFloat):
-    """Symbolic int computed from elements of arrays. JAX takes it for a scalar.
-
-    If it is used as a size, it is decided.
-    """
+    """Symbolic int computed from elements of arrays. JAX takes it for a scalar."""
 
     __slots__ = ()
 
@@ -447,7 +435,7 @@ def as_array(size: Any) -> Any:
 
 
 def _register(cls: type, python: type) -> None:
-    """Make JAX take instances of ``cls`` for weakly typed scalars of the Python number type ``python``."""
+    # Instances of ``cls`` become weakly typed scalars of the Python number type ``python``.
     # JAX has no public API for this. A version without these tables uses __jax_array__.
     from jax._src import core, dtypes
 

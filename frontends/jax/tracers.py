@@ -63,8 +63,7 @@ def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
 def explain_unknown_elements(name: str) -> Iterator[None]:
     """Turn errors about unknown elements or other threads into :class:`TracingError`.
 
-    Flax's errors about trace levels are among them. JAX's error about a tracer that escaped from a
-    transformation of the user propagates.
+    JAX's error about a tracer that escaped from a transformation of the user propagates.
     """
     try:
         yield
@@ -100,7 +99,7 @@ def _place_of(problem: Exception) -> str:
 
 
 class UnknownElements(TracingError):
-    """Raised if the recorded function needs elements of an array, which a tracer does not have."""
+    """Error for a recorded function that needs elements of an array, which a tracer does not have."""
 
 
 def _unknown_elements(name: str, problem: Exception) -> TracingError:

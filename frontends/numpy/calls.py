@@ -78,10 +78,9 @@ def _names() -> dict[int, str]:
 
 
 def name_of(function: Any) -> str | None:
-    """Return the public name of a function (``numpy.linalg.norm``, ``scipy.special.erf``).
+    """Return the public name of a function (``numpy.linalg.norm``, ``scipy.special.erf``), or None.
 
-    Return None for a function that NumPy's public modules do not have. Of ``scipy.special``, only ufuncs
-    have names, and only after it was imported.
+    Of ``scipy.special``, ufuncs have names after it was imported, and other functions have none.
     """
     name = _names().get(id(function))
     if name is not None or not isinstance(function, np.ufunc):
@@ -211,10 +210,8 @@ def normalize_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call with ``out`` as a keyword, and with NumPy integers as Python ints.
 
-    Integers stay as they are in calls whose arguments are operands, in ``__getitem__`` and in SciPy. In
-    other calls the first positional argument stays, unless the call takes only numbers (``np.zeros``). A
-    traced integer is guarded to have its current value. Raise `TracingError` if an argument is a function
-    or a ``functools.partial``.
+    Integers that are operands stay as they are. A traced integer is guarded to have its current value. Raise
+    :class:`TracingError` if an argument is a function or a ``functools.partial``.
     """
     key = row_key(name)
     args, kwargs = map_structure(_scalar, args), map_structure(_scalar, kwargs)
@@ -240,10 +237,8 @@ def normalize_arguments(
 
 
 def _scalar(item: Any) -> Any:
-    """Return the NumPy scalar of an instance of a subclass of a Python number; any other item unchanged.
-
-    NumPy promotes with the dtype of such an instance, unlike with a plain Python number.
-    """
+    """Return the NumPy scalar of an instance of a subclass of a Python number; any other item unchanged."""
+    # NumPy promotes with the dtype of such an instance, unlike with a plain Python number.
     return np.asarray(item)[()] if is_subclassed(item) and not isinstance(item, str) else item
 
 
@@ -254,10 +249,7 @@ _NUMBERS_ONLY = frozenset(
 
 @functools.cache
 def _out_place(key: str) -> int | None:
-    """Return the position of ``out`` among the arguments of a function or method.
-
-    Return None if ``out`` cannot be passed by position, or if NumPy does not tell the signature.
-    """
+    """Return the position of ``out`` among the arguments of a function or method, or None if unknown."""
     if key in _OUT_PLACES:
         return _OUT_PLACES[key]
     try:
@@ -275,7 +267,7 @@ def _out_place(key: str) -> int | None:
 def written_arrays(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """Return the arrays that a call writes to: those in ``out``, and the first argument of writing functions.
 
-    Raise :class:`TracingError` if one is not traced, because its changes would not be recorded.
+    Raise :class:`TracingError` if one of them is not traced.
     """
     out = kwargs.get("out")
     targets = [item for item in (out if isinstance(out, tuple) else (out,)) if item is not None]
@@ -367,7 +359,7 @@ def flatten_arguments(
 def with_leaf_types(tree: Tree, leaves: Iterator[Any]) -> Tree:
     """Return ``tree`` with a ``TypedLeaf`` of its class for each scalar, number and generator in ``leaves``.
 
-    A 0-d array of numbers gets the scalar class of its dtype, so that it matches a scalar.
+    A 0-d array of numbers gets the scalar class of its dtype.
     """
     if isinstance(tree, Leaf):
         leaf = next(leaves)
@@ -399,8 +391,8 @@ class Inputs:
     def enter(self, name: str, item: Any) -> Any:
         """Add an input named ``name`` and return its traced replacement.
 
-        ``item`` is an array, scalar, generator or number. For anything but a number that was entered
-        before, return the first proxy.
+        ``item`` is an array, scalar, generator or number. An object other than a number that was entered
+        before is replaced by its first proxy.
         """
         if type(item) in NUMBER_DTYPES:
             self.made.append(None)

@@ -53,10 +53,6 @@ class Constants:
         self._scalars.clear()
 
     def met(self, array: Any, spec: ArraySpec) -> Value:
-        """Return the constant for an array or scalar.
-
-        Add a new constant if there is none yet, or if the elements have changed since.
-        """
         elements = array.tobytes()
         known = self._met.get(id(array))
         if known is None or known[1] != elements:
@@ -65,12 +61,9 @@ class Constants:
         return self._met[id(array)][2]
 
     def _made(self, array: Any, elements: bytes, spec: ArraySpec) -> Value:
-        """Add a constant for ``array`` and return it.
-
-        Equal scalars that no variable of the user's code names share one constant, such as those of
-        each loop iteration.
-        """
+        """Return the constant of equal scalars without a name, or else a new constant for ``array``."""
         name, is_array = self._locator.name_of(array), isinstance(array, np.ndarray)
+        # Each iteration of a loop may meet such scalars, which share one constant.
         made = None if is_array or name else self._scalars.get((spec.dtype, elements))
         if made is None:
             # The user may write to the array later, so the constant is a copy.
@@ -256,10 +249,9 @@ class NumpyCapture:
         )
 
     def operator(self, name: str, compute: Callable[..., Any], *operands: Any) -> Any:
-        """Record an operator, of which at least one operand is traced, and return its result.
+        """Record an operator on at least one traced operand, and return its result.
 
-        Return NotImplemented if an operand is a string, dict or set. If numbers that Python has read must
-        be constants and no other operand is traced, the result is not recorded.
+        Return NotImplemented if an operand is a string, dict or set.
         """
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented
@@ -279,10 +271,8 @@ class NumpyCapture:
             self.record(f"{METHOD}__setitem__", operator.setitem, (array, index, item), {})
 
     def _stands_at(self, array: Traced, index: Any, item: Any) -> bool:
-        """Return True if ``item`` is the view ``array[index]`` itself, as after ``array[index] += ...``.
-
-        Such an assignment changes nothing.
-        """
+        # After ``array[index] += ...``, ``item`` is the view ``array[index]`` itself, and the assignment
+        # changes nothing.
         made = (
             self.recorder.maker(item._value)
             if is_traced(item) and owner_of(item._seen) is owner_of(array._seen)
@@ -351,7 +341,7 @@ class NumpyCapture:
         return found
 
     def _is_strided(self, x: Any, *args: Any, **kwargs: Any) -> bool:
-        """Return True unless ``x`` is in row-major order, and expect the same layout in other calls."""
+        """Return True unless ``x`` is in row-major order. Other calls must have the same layout."""
         self.reads_layout = True
         seen = np.asarray(seen_of(x))
         # At other sizes the strides of axes of size 1 matter, too, which NumPy's flags ignore.
@@ -373,9 +363,7 @@ class NumpyCapture:
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
         """Call ``function`` on the arrays behind its proxies.
 
-        If it raises, guard all input sizes and the elements of ``operands`` that are not floats, and raise
-        again. For errors that depend on values (of linear algebra, arithmetic, or ``math``) guard floats,
-        too.
+        If it raises, guard all input sizes and elements that may have caused the exception, and raise again.
         """
         self.inside = True
         try:
@@ -442,10 +430,8 @@ class NumpyCapture:
         return map_structure(lambda item: known[id(item)] if isinstance(item, _ARRAYS) else item, result)
 
     def _may_return_another(self, key: str, inputs: Any, params: Any, operands: list[Any]) -> bool:
-        """Return True if a call that returns its argument may return another array at other sizes or numbers.
-
-        ``numpy.squeeze`` does at other sizes, and ``numpy.diff`` does for another ``n``.
-        """
+        """Return True if a call that returns its argument may return another array in other calls."""
+        # ``numpy.squeeze`` does at other sizes, and ``numpy.diff`` does for another ``n``.
         return (
             key in kinds.BY_SIZES
             or any(item._value in self.weak for item in operands)
@@ -507,8 +493,8 @@ class NumpyCapture:
     def spec_of(self, array: Any) -> ArraySpec:
         """Return the spec of an array or scalar.
 
-        Raise :class:`TracingError` if its dtype belongs to no other framework, or if its class is a
-        subclass of ``ndarray`` other than ``memmap``.
+        Raise :class:`TracingError` if its dtype cannot be recorded, or if its class is a subclass of
+        ``ndarray`` other than ``memmap``.
         """
         name = kinds.dtype_name(array.dtype)
         if name is None:
@@ -545,10 +531,7 @@ class NumpyCapture:
         return tuple(symbolic(self, self.size(array._value, axis)) for axis in range(array.ndim))
 
     def size(self, value: Value, axis: int) -> Any:
-        """Return the size of an axis: a symbol if it may differ between calls, else the entry of the shape.
-
-        Sizes of parameters do not differ between calls.
-        """
+        """Return the size of an axis: a symbol if it may differ between calls, otherwise an int."""
         seen = value.spec.shape[axis]
         fixed = (
             not self.recorder.varies(value)
@@ -558,7 +541,6 @@ class NumpyCapture:
         return seen if fixed else Size.of(Symbol(value, axis, seen))
 
     def strides_of(self, array: Any) -> tuple[Any, ...]:
-        """Return the strides of ``array`` in bytes, as symbolic numbers."""
         steps = zip(array.shape, array._seen.strides)
         symbols = [
             Symbol(array._value, axis, step // array.itemsize, "stride")
@@ -569,8 +551,9 @@ class NumpyCapture:
     def flat(self, array: Any) -> Any:
         """Return ``array`` reshaped to one axis, for ``array.flat``.
 
-        Raise :class:`TracingError` if ``array`` is not C-contiguous, because writes would go to a copy.
+        Raise :class:`TracingError` if ``array`` is not C-contiguous.
         """
+        # Writes to such a reshaped array would go to a copy.
         if not array._seen.flags.c_contiguous:
             raise TracingError(
                 f"{self.here()}: flat of an array that is not contiguous cannot be recorded; use ravel, or "
@@ -584,11 +567,8 @@ class NumpyCapture:
         )
 
     def element(self, array: Traced, convert: Callable[[Any], Any], answer: Any) -> Any:
-        """Return ``answer``, the result of ``convert`` for the only element of ``array``, and guard it.
-
-        The array that is guarded for ``float`` and ``complex`` has no derivative, because Python gets a
-        constant.
-        """
+        """Guard the only element of ``array``, and return ``answer``, which ``convert`` returned for it."""
+        # Python gets a constant, so the array that is guarded has no derivative.
         array = self.snapshot_of(array, as_constants=convert in (float, complex))
         if convert is bool and array.dtype != bool:
             # Only the truth of the element must stay the same, not the element.
@@ -605,11 +585,12 @@ class NumpyCapture:
         return seen
 
     def snapshot_of(self, array: Any, as_constants: bool = False) -> Any:
-        """Return a copy of the current elements of ``array``, since guards are evaluated after later writes.
+        """Return a copy of the current elements of ``array``, or ``array`` itself if it needs none.
 
-        Return ``array`` itself if it is immutable or the same in all calls. ``as_constants`` marks the
-        copy of a float or complex array as a constant, without a derivative; then scalars are copied, too.
+        ``as_constants`` marks the copy of a float or complex array as a constant, without a derivative.
         """
+        # Guards are evaluated after later writes. An immutable array, or one that is the same in all calls,
+        # needs no copy.
         as_constants = as_constants and is_inexact(array.dtype.name)
         if type(array) is TracedScalar and not as_constants or not self.recorder.varies(array._value):
             return array
@@ -620,7 +601,7 @@ class NumpyCapture:
         return copied
 
     def refuse_elements(self) -> Any:
-        """Raise :class:`TracingError`: code that cannot be recorded asks for the elements of an array."""
+        """Raise :class:`TracingError`, because elements are asked for by code that cannot be recorded."""
         raise TracingError(
             f"{self.here()}: the elements of an array are handed to code that cannot be seen (compiled code, "
             "a constructor such as "

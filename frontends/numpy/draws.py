@@ -56,9 +56,8 @@ def draw(
 ) -> Any:
     """Record a call that samples random numbers, from ``generator``, or from ``numpy.random`` if it is None.
 
-    ``shuffle`` is recorded as an indexing by a permutation and returns None. Raise
-    :class:`UnrecordedSampling` if random numbers were sampled since the last recorded call, and
-    :class:`TracingError` for a ``shuffle`` of an untraced object or along an axis other than 0.
+    ``shuffle`` is recorded as an indexing by a permutation and returns None. Raise :class:`TracingError` if
+    the call, or one before it, cannot be recorded.
     """
     if name == "shuffle":
         return _shuffle(capture, generator, *args, **kwargs)
@@ -104,11 +103,11 @@ def _shuffle(capture: Any, generator: TracedGenerator | None, x: Any, axis: int 
 
 
 class UnrecordedSampling(TracingError):
-    """Error: random numbers were sampled without a recorded call, by the function or by another thread."""
+    """Error for random numbers that were sampled without a recorded call."""
 
 
 class GeneratorStates:
-    """Generator states after the last recorded call. A different state reveals a call that was not recorded.
+    """States of generators after the last recorded call.
 
     generators: the generators that the function gets or stores.
     host: states of Python's and NumPy's global generators.
@@ -116,6 +115,7 @@ class GeneratorStates:
     """
 
     def __init__(self) -> None:
+        # A different state reveals a call that was not recorded.
         self.generators: list[Any] = []
         self.host: Any = None
         self.seen: list[Any] = []

@@ -61,8 +61,7 @@ def check(graph: Graph) -> None:
     """Raise :class:`InvalidFile` if a node calls a function that a saved graph may not call.
 
     Allowed are public functions, methods and operators of NumPy that can be recorded, ufuncs of
-    ``scipy.special``, and operations with regions. Raise it, too, if a method or operator has too few
-    operands.
+    ``scipy.special``, and operations with regions. A method or operator with too few operands is refused too.
     """
     for node in every(graph.nodes):
         if has_regions(node.op):

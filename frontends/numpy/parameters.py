@@ -46,8 +46,8 @@ class ChangedState:
     def enter(self, inputs: Inputs, list_shims: ListShims) -> None:
         """Replace each array in the locations, and each number that becomes an input, by a traced input.
 
-        A list to which the function is assumed only to append is replaced by a shim of ``list_shims``
-        instead. Sets ``values``.
+        A list to which the function is assumed only to append is replaced by a shim of ``list_shims``. Set
+        ``values``.
         """
         trees: list[Tree] = []
         values: list[Any] = []
@@ -70,8 +70,7 @@ class ChangedState:
     def recorded(self, containers: Containers) -> ExternalState:
         """Return the state for the graph: what it reads, and the object at each location that was replaced.
 
-        Lists and dicts that are state themselves are left out: ``containers`` has the changes of their
-        parts.
+        Changes of the parts of lists and dicts are left to ``containers``.
         """
         tree = Branch(tuple, tuple(range(len(self.places))), self._trees)
         replaced = []
@@ -105,7 +104,7 @@ Array = np.ndarray[Any, Any]
 
 
 class ArrayLocation(Protocol):
-    """Interface of the location of an array."""
+    """Protocol of the location of an array."""
 
     def read(self) -> Any: ...
 
@@ -156,10 +155,8 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
         return [place for _, place, _ in self._taken]
 
     def begin(self, given: Container[int]) -> None:
-        """Start a new attempt, and forget views whose owner has its id in ``given``.
-
-        These owners are arguments, and other calls pass other arrays.
-        """
+        """Start a new attempt, and forget views whose owner has its id in ``given``."""
+        # These owners are arguments, and other calls pass other arrays.
         self._owners = {name: pair for name, pair in self._owners.items() if id(pair[1]) not in given}
         self._placed.clear()
         self._taken.clear()
@@ -275,8 +272,8 @@ _DEFAULTS = ContainerKind(_defaults, _put_default)
 class LiveArrays(contracts.Live):
     """Callable that returns the current arrays at ``places`` by name.
 
-    It returns the same dict as before until an array is replaced or changes its shape or dtype. A call
-    raises :class:`GuardFailed` while another thread records a function with these arrays.
+    It returns the same dict until an array is replaced or changes its shape or dtype. It raises
+    :class:`GuardFailed` while another thread records a function with these arrays.
     """
 
     def __init__(self, places: dict[str, ArrayPlace]) -> None:
@@ -284,7 +281,6 @@ class LiveArrays(contracts.Live):
         self._held = self._read()
 
     def _read(self) -> tuple[dict[str, Any], Callable[[], bool]]:
-        """Return the arrays, and a function that returns True while they are in their locations."""
         found = {name: place.read() for name, place in self._places.items()}
         if any(map(is_traced, found.values())):
             raise GuardFailed("another thread records a function that keeps the same arrays")
@@ -353,9 +349,9 @@ class NumpyWeights(contracts.Weights):
     def enter(self, capture: Any, kept: ChangedState, inputs: Inputs, list_shims: ListShims) -> None:
         """Replace reachable arrays and generators by proxies, and imported NumPy functions by recording ones.
 
-        Arrays at the locations in ``kept`` become inputs, other arrays parameters. Arrays of strings,
-        objects or dates stay. Raise :class:`TracingError` if an object in ``kept`` other than an array can
-        also be reached from elsewhere.
+        Arrays at the locations in ``kept`` become inputs, other arrays parameters. Arrays of strings, objects
+        or dates stay. Raise :class:`TracingError` if an object in ``kept`` other than an array can also be
+        reached from elsewhere.
         """
         self.kept, self._list_shims = kept, list_shims
         own, inside = (
@@ -423,15 +419,15 @@ class NumpyWeights(contracts.Weights):
     def changed(self, is_given: Callable[[Any], bool]) -> tuple[dict[str, Any], list[StatePlace]]:
         """Return the new arrays of parameters that were replaced, by name, and the locations of new state.
 
-        An array counts as replaced if the new one has its shape and dtype; any other change is state.
-        ``is_given`` returns True for containers whose changes are found in another way: those in
-        arguments and known state. The shims of lists are removed first; ``ListRead`` is raised if the
-        function has read one.
+        ``is_given`` returns True for containers whose changes are found in another way. The shims of lists
+        are removed first; ``ListRead`` is raised if the function has read one.
         """
         self._list_shims.take_out()
         arrays: dict[str, Any] = {}
         found = {place.identity: place for place in (*self.kept.places, *self._shared)}
         for change in self.world.changes():
+            # An array with the shape and dtype of the old one is a new array of the parameter. Any other
+            # change is state.
             is_part = change.key is not ORDER
             if (
                 is_given(change.held.item)
@@ -448,11 +444,7 @@ class NumpyWeights(contracts.Weights):
         return arrays, list(found.values())[len(self.kept.places) :]
 
     def _name_of(self, change: Change) -> str | None:
-        """Return the name of the parameter that ``change`` replaces.
-
-        Return None if its location is in a tuple or no parameter's, or if the new object is no traced
-        array of the same shape and dtype.
-        """
+        """Return the name of the parameter that ``change`` replaces by a similar array, or None."""
         old, new = change.before, change.now
         if not (
             is_traced(new)

@@ -65,10 +65,10 @@ def is_number(item: Any) -> bool:
 def record_host_math(
     current: Callable[[], Any], name: str, original: Callable[..., Any], args: tuple[Any, ...]
 ) -> Any:
-    """Record a call of ``math``, ``cmath`` or ``complex`` on numbers of the current recording.
+    """Record a call of ``math``, ``cmath`` or ``complex`` on numbers, or return NotImplemented.
 
-    Return NotImplemented if nothing is recorded now, if an argument is no number, or if the call with
-    these arguments has no recorded form.
+    It is not recorded if no recording is running, if an argument is no number, or if there is no recorded
+    form.
     """
     capture = current()
     if capture is None or not all(
@@ -319,15 +319,13 @@ _OF_SEQUENCES = frozenset({
 
 @functools.cache
 def _of_lists(function: Any) -> Any:
-    """Wrap a NumPy function so that, while recording, lists and tuples with traced arrays become arrays.
-
-    An example is ``np.max([x[0], x[1]])``. Keyword arguments are passed unchanged.
-    """
+    """Wrap a NumPy function so that, while recording, lists and tuples with traced arrays become arrays."""
 
     @functools.wraps(function)
     @forwards
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if current() is not None:
+            # An example is ``np.max([x[0], x[1]])``.
             args = tuple(
                 recorded("array")(item) if isinstance(item, (list, tuple)) and _holds_traced(item) else item
                 for item in args
@@ -355,7 +353,7 @@ def replacement_of(item: Any) -> Any:
     """Return the object that replaces ``item`` while recording, or None if it is not replaced.
 
     Replaced are modules and functions of NumPy, the module ``random``, ``np.vectorize`` objects, and
-    functions with ``functools.lru_cache``, which are called without their cache.
+    functions with ``functools.lru_cache``.
     """
     if type(item) is np.vectorize:
         return TracedVectorize(recorded, item)
@@ -396,8 +394,8 @@ def replaced(
 ) -> Iterator[None]:
     """Record the calls that this thread makes inside the block with ``capture``.
 
-    ``functions`` find shims in their globals for modules, array types and builtins that they read. In the
-    namespaces ``others``, every name of an original function has its replacement.
+    ``functions`` find shims in their globals. In the namespaces ``others``, every name of an original
+    function has its replacement.
     """
     before = getattr(_here, "capture", None)
     spaces = [

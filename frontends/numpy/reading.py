@@ -66,7 +66,7 @@ class UnrecordedIterations:
     def run(self, recorder: Recorder, loop: RecordedLoop, done: int) -> bool:
         """Run the iterations of ``loop`` after the first ``done``, and set the proxies to their results.
 
-        Return True if that succeeds. Otherwise undo the writes to arrays and return False.
+        Return True if that succeeds; otherwise undo the writes to arrays and return False.
         """
         rest = rest_of_loop(recorder.graph, loop, done)
         held = (
@@ -138,8 +138,7 @@ _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarra
 def number_in(capture: CallCapture, array: Any) -> Any:
     """Return the element of a 0-d array as a traced Python number, and note this in ``capture.reading``.
 
-    Return None if numbers are not recorded as symbols, or if the array has axes, is the same in all calls,
-    or is already a Python number. Also return None for booleans, uint64, and dtypes that are no numbers.
+    Return None if it is not recorded as a symbol: booleans, uint64 and dtypes that are no numbers never are.
     """
     is_open = (
         capture.reading.symbolic
@@ -173,11 +172,9 @@ def rounded_number(capture: CallCapture, array: Any) -> Any:
 
 
 def decide_operands(capture: CallCapture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the operands of an operator, some of them replaced by constants, under guards.
-
-    These are the numbers that Python has read, in powers and shifts where the sign of the second operand
-    decides the type of the result, or whether Python raises.
-    """
+    """Return the operands of an operator, with numbers that Python has read made constants where needed."""
+    # In powers and shifts, the sign of the second operand decides the type of the result, or whether Python
+    # raises.
     if key not in _BY_SIGN or type(operands[1]) is int and operands[1] >= 0:
         return operands
     if key == "power" and _has_float_power(capture, *operands):
@@ -189,17 +186,14 @@ def decide_operands(capture: CallCapture, key: str, operands: tuple[Any, ...]) -
 
 
 def _has_float_power(capture: CallCapture, base: Any, exponent: Any) -> bool:
-    """Return True if ``base ** exponent`` is surely a float in Python, and guard a base that was read.
-
-    The guard is that the base is positive, or not 0 if the exponent is a constant whole number. Return
-    False otherwise: a negative base may have a complex power, and a base of 0 may raise.
-    """
+    """Return True if ``base ** exponent`` is surely a float in Python; guard a base that was read."""
     if not any(isinstance(item, float) for item in (base, exponent)) or any(
         isinstance(item, complex) for item in (base, exponent)
     ):
         return False
     if not (is_traced(base) and base._value in capture.read):
         return isinstance(base, (int, float)) and base > 0
+    # A negative base may have a complex power, and a base of 0 may raise.
     name = "__ne__" if not is_traced(exponent) and float(hint(exponent)).is_integer() else "__gt__"
     if not getattr(operator, name)(base._seen, 0):
         return False
@@ -219,11 +213,7 @@ def expect_as_read(capture: CallCapture, key: str, operands: Sequence[Any], resu
 
 
 def _expect_inside(capture: CallCapture, operands: Sequence[Any]) -> None:
-    """Guard that indices that Python has read are in bounds.
-
-    If the array is not traced, or if the index also has an array, None or Ellipsis, guard the value of
-    each number instead. The argmax or argmin of the array itself needs no guard.
-    """
+    """Guard that indices that Python has read are in bounds, or guard their values."""
     array, index = operands[0], operands[1] if isinstance(operands[1], tuple) else (operands[1],)
     is_plain = all(isinstance(item, (int, slice)) or is_symbolic(item) for item in index)
     for axis, item in enumerate(index):
@@ -241,7 +231,8 @@ def _expect(capture: CallCapture, name: str, item: Any, other: Any) -> None:
 
 
 def _is_place_in(item: Any, array: Any) -> bool:
-    """Return True if ``item`` is the argmax or argmin of the 1-d array itself, which is always in bounds."""
+    """Return True if ``item`` is the argmax or argmin of the 1-d array itself."""
+    # Such an index is in bounds.
     graph = item._capture.recorder.graph
     read = graph.maker(item._value)
     found = graph.maker(read.inputs[0]) if read is not None and read.op.endswith(".item") else None

@@ -62,12 +62,11 @@ from .traced import TracedScalar, is_traced
 def record(request: Request) -> Recording:
     """Run ``request.function`` and return its recording (see :class:`graph_compiler.contracts.Frontend`).
 
-    Numeric arrays outside the arguments become parameters. The function may write to them, or replace them
-    by arrays of the same shape and dtype. Other state that it changes becomes inputs and outputs of the
-    graph.
+    Numeric arrays outside the arguments become parameters. The function may write to them, or replace them by
+    arrays of the same shape and dtype. Other state that it changes becomes inputs and outputs of the graph.
 
-    The function runs again if a recording finds such state, or if it fails and an assumption can be given
-    up. Raise `TracingError` if state turns up in other locations each time.
+    The function runs again if a recording finds such state, or if it fails and an assumption can be given up.
+    Raise :class:`TracingError` if state turns up in other locations each time.
     """
     with following_libraries(True):
         often, numbers = _changed_often(request)
@@ -159,9 +158,7 @@ def _give_up_numbers(hypotheses: NumpyHypotheses, problem: Exception) -> NumpyHy
 def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]:
     """Return the numbers that become inputs: their locations outside the arguments, and paths of arguments.
 
-    They have changed between calls, or a loop counts to them. Locations that ``request.places`` already
-    has are left out. Both results are empty if the request wants constant numbers. Without
-    ``auto_dynamic``, only arguments that loops count to are returned.
+    They have changed between calls, or a loop counts to them. Locations in ``request.places`` are left out.
     """
     counting = (
         counting_arguments(request.function, request.args, request.kwargs) if request.numbers else frozenset()
@@ -177,10 +174,10 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
 
 
 def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, list[StatePlace]]:
-    """Run and record the function once, and restore what it changed.
+    """Run and record the function once; return the recording and the changed state that was no input.
 
-    The second result lists changed state that was not an input. If it is not empty, the recording is not
-    valid. Raise `TracingError` if the function changes what the recording assumes constant.
+    If there is such state, the recording is not valid. What the function changed is restored. Raise
+    :class:`TracingError` if the function changes what the recording assumes constant.
     """
     numbers, grown = hypotheses.numbers, hypotheses.grown
     reading, views = hypotheses.reading, hypotheses.views
@@ -388,15 +385,13 @@ def _note_sharing(
 def _environment(
     code: Reached, asked: _EnvironmentReads, graph: Graph, weights: NumpyWeights, containers: Containers
 ) -> EnvironmentGuards:
-    """Return the guards on what the recorded code refers to.
-
-    Arrays that are parameters need only keep their shapes and dtypes. Other arrays are guarded by their
-    elements, because these are constants of the graph.
-    """
+    """Return the guards on what the recorded code refers to."""
     free = free_parts(weights.parts() | weights.kept.parts(), containers.holds)
     read_anew = set(map(id, weights.buffers()))
 
     def contents(item: Any) -> Any:
+        # Parameters need only keep their shapes and dtypes. The elements of other arrays are constants of the
+        # graph.
         return None if id(item) in read_anew else buffer_bytes(item)
 
     guards = [

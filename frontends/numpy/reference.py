@@ -20,10 +20,7 @@ from .parameters import NumpyWeights
 
 
 def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Return the canonical operation ``op`` as a recorded NumPy call.
-
-    It is for conditions of guards that are moved out of regions.
-    """
+    """Return the canonical operation ``op`` as a recorded NumPy call."""
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
     if op == "getitem":
         return Node(
@@ -90,8 +87,8 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 def restoring_state(weights: NumpyWeights, seed: int) -> Iterator[None]:
     """Seed ``np.random`` for the block, and afterwards undo what the block changed.
 
-    Restored are the global random generators, the stored arrays with their elements, and the state that
-    the recorded function changes.
+    Global random generators, stored arrays with their elements, and the state that the recorded function
+    changes are restored.
     """
     places = [(place, place.saved()) for place in weights.kept.places]
     kept = [leaf for _, held in places for leaf in flatten(held, is_array)[0] if isinstance(leaf, np.ndarray)]

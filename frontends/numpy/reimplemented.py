@@ -47,13 +47,10 @@ class IndexTrick:
 
 
 def _line(recorded: Recorded, item: Any) -> Any:
-    """Return the numbers of a slice as an array; an imaginary step is their count.
-
-    Return other items unchanged.
-    """
     if not isinstance(item, slice):
         return item
     start, stop = 0 if item.start is None else item.start, item.stop
+    # An imaginary step is the count of numbers.
     if isinstance(item.step, complex):
         return recorded("linspace")(start, stop, int(abs(item.step)))
     return recorded("arange")(start, stop, 1 if item.step is None else item.step)
@@ -113,12 +110,7 @@ COMPUTED: dict[str, Callable[[Recorded, Any], Any]] = {
 
 
 class TracedVectorize:
-    """Replacement of an ``np.vectorize`` object while recording, which calls the function for each element.
-
-    As in NumPy, the function gets Python numbers, or arrays if there is a signature. Without
-    ``otypes``, the results for the first element determine the dtypes of all; if there is no signature,
-    the function is called once more for them. The sizes that are looped over are guarded.
-    """
+    """Replacement of ``np.vectorize`` objects while recording, which calls the function for each element."""
 
     def __init__(self, recorded: Recorded, real: Any) -> None:
         self._recorded, self._real = recorded, real
@@ -135,6 +127,8 @@ class TracedVectorize:
             return function()
         if (dims := self._real._in_and_out_core_dims) is not None:
             return self._of_parts(function, arrays, *dims)
+        # As in NumPy, the results for the first element determine the dtypes if there are no ``otypes``, for
+        # which the function is called once more.
         lines, loop = _spread(arrays, [0] * len(arrays))
         results = list(itertools.starmap(function, _elements(lines, loop)))
         if not results and not self._real.otypes:
@@ -146,10 +140,6 @@ class TracedVectorize:
     def _function_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Callable[..., Any], list[Any]]:
-        """Return a function of the vectorized arguments alone, and the list of these arguments.
-
-        The function passes the excluded arguments on unchanged.
-        """
         excluded = self._real.excluded
         names = [name for name in kwargs if name not in excluded]
         places = [place for place in range(len(args)) if place not in excluded]
@@ -214,10 +204,6 @@ class TracedVectorize:
 
 
 def _spread(arrays: Sequence[Any], ranks: Sequence[int]) -> tuple[list[Any], tuple[Any, ...]]:
-    """Broadcast the loop axes of each array: all but its last ``rank`` axes.
-
-    Return the broadcast arrays and the loop shape.
-    """
     before = [tuple(array.shape[: array.ndim - rank]) for array, rank in zip(arrays, ranks)]
     # The elements are looped over in Python, so the sizes are guarded.
     seen = [tuple(map(operator.index, shape)) for shape in before]
@@ -260,8 +246,7 @@ def vectorize(recorded: Recorded, *args: Any, **kwargs: Any) -> TracedVectorize:
 def piecewise(recorded: Recorded, x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
     """Compute ``np.piecewise``: a function or number for each condition, and optionally one for the rest.
 
-    If several conditions hold, the last one decides. Without a function for the rest, an element for which
-    none holds is 0. Raise ``ValueError`` for any other number of functions.
+    Raise ``ValueError`` for any other number of functions.
     """
     x = recorded("asarray")(x)
     single = np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0)
@@ -312,10 +297,7 @@ def apply_over_axes(recorded: Recorded, func: Any, a: Any, axes: Any) -> Any:
 
 @forwards
 def roots(recorded: Recorded, p: Any) -> Any:
-    """Compute ``np.roots`` from the eigenvalues of the companion matrix.
-
-    Which leading and trailing coefficients are 0 is read from the array, and guarded.
-    """
+    """Compute ``np.roots`` from the eigenvalues of the companion matrix."""
     p = np.atleast_1d(recorded("asarray")(p))
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
@@ -323,6 +305,7 @@ def roots(recorded: Recorded, p: Any) -> Any:
     if held.shape[0] == 0:
         return recorded("zeros")(0)
     # Leading zeros have no root, and each trailing zero has the root 0.
+    # Which leading and trailing coefficients are 0 is read from the array, and guarded.
     first, last = int(held[0]), int(held[-1])
     p, ends = p[first : last + 1], len(p) - 1 - last
     p = p if p.dtype.kind in "fc" else p.astype(float)
@@ -335,10 +318,7 @@ def roots(recorded: Recorded, p: Any) -> Any:
 
 
 def polydiv(recorded: Recorded, u: Any, v: Any) -> Any:
-    """Compute ``np.polydiv`` by long division.
-
-    Whether the remainder has leading zeros is read from the array, and guarded.
-    """
+    """Compute ``np.polydiv`` by long division."""
     # NumPy converts integers to floats by this addition, too.
     u, v = (np.atleast_1d(recorded("asarray")(item)) + 0.0 for item in (u, v))
     kind, steps = (u[0] + v[0]).dtype, max(len(u) - len(v) + 1, 0)
@@ -347,6 +327,7 @@ def polydiv(recorded: Recorded, u: Any, v: Any) -> Any:
     for place in range(steps):
         quotient[place] = scale * rest[place]
         rest[place : place + len(v)] -= quotient[place] * v
+    # Whether the remainder has leading zeros is read from the array, and guarded.
     while np.allclose(rest[0], 0, rtol=1e-14) and len(rest) > 1:
         rest = rest[1:]
     return quotient, rest

@@ -316,10 +316,8 @@ _OF_MEMORY = {"W": "writeable", "O": "owndata", "A": "aligned"}
 class Flags:
     """Flags of a traced array, as ``array.flags``.
 
-    Flags of contiguity are those of the recorded array, which other calls must then share. Setting a
-    flag raises :class:`TracingError`. So does reading ``writeable`` or ``owndata`` of memory that the
-    caller passed in or that the function stores, because they may differ in other calls. A read-only
-    view that the function itself made of writeable memory is an exception.
+    Flags of contiguity are those of the recorded array, which other calls must then share. Setting a flag
+    raises :class:`TracingError`, and so does reading one that may differ in other calls.
     """
 
     def __init__(self, array: Traced) -> None:
@@ -332,6 +330,8 @@ class Flags:
             return bool(getattr(seen.flags, name))
         if name not in _OF_MEMORY.values():
             raise AttributeError(f"an array has no flag {name!r}")
+        # Memory that the caller passed in, or that the function stores, may be writeable or owned in other
+        # calls.
         given = {id(owner_of(array)): array for array in capture._sources.values()}.get(id(owner_of(seen)))
         # A read-only view of a writeable array was made read-only by the function.
         is_known = given is None or name == "aligned" or given.flags.writeable and not seen.flags.writeable
@@ -356,8 +356,7 @@ class Flags:
 def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
     """Return True if two arrays share memory. ``max_work`` is ignored.
 
-    Scalars share none. Raise :class:`TracingError` if the answer may depend on sizes: both are parts of
-    one array, or one is empty.
+    Raise :class:`TracingError` if the answer may depend on sizes.
     """
     one, other = seen_of(a), seen_of(b)
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)) or owner_of(one) is not owner_of(

@@ -51,10 +51,7 @@ def collective(name: str, x: Any, **params: Any) -> Any:
 
 
 def _primitive(name: str) -> Primitive:
-    """Create the primitive ``device_<name>``, which computes the identity.
-
-    ``vmap`` applies the primitive to the whole batch.
-    """
+    """Create the primitive ``device_<name>``, which computes the identity, also of a batch."""
     made = Primitive(f"device_{name}")
     made.def_impl(lambda x, **params: x)
     made.def_abstract_eval(lambda x, **params: x.update(weak_type=False))

@@ -54,8 +54,7 @@ def operation(program: Any) -> str | None:
 def _vectorize(program: Any, consts: Any = ()) -> Combine:
     """Return a function that applies ``program`` to arrays element by element.
 
-    ``program`` takes the scalars of the first side, then those of the second. The returned function takes
-    each side as a sequence of arrays of one shape.
+    The function takes each side as a sequence of arrays of one shape.
     """
     function = jaxpr_as_fun(program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, consts))
 
@@ -90,9 +89,7 @@ def _independent_operations(program: Any) -> list[str]:
 def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
     """Return a function that computes a ``reduce`` equation with these ``params`` by other operations.
 
-    If each of several arrays has an operation of its own, they are reduced one by one. Otherwise
-    neighbours are combined until one element is left, which is combined with the initial value; XLA does
-    not specify the order either. Return None if a single primitive reduces a single array.
+    Return None if a single primitive reduces a single array.
     """
     if operation(params["jaxpr"]) is not None:
         return None
@@ -106,6 +103,8 @@ def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
         pairs = zip(operands, operands[len(names) :], names)
         return [jax.lax.reduce(array, begin, OPERATIONS[name], axes) for array, begin, name in pairs]
 
+    # XLA does not specify the order in which elements are combined, so neighbours are combined until one
+    # element is left.
     def straight(*operands: Any) -> Any:
         arrays, begin = operands[: len(operands) // 2], operands[len(operands) // 2 :]
         rest = [axis for axis in range(arrays[0].ndim) if axis not in axes]
@@ -131,8 +130,8 @@ def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
 def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
     """Return a function that computes a ``reduce_window`` equation with these ``params`` by other operations.
 
-    All windows are reduced at once, in an unrolled loop over the positions in a window. Return None for
-    reductions by a single primitive, and if the loop would have more than ``MOST_EQUATIONS`` equations.
+    Return None for reductions by a single primitive, and if the program would have more than
+    ``MOST_EQUATIONS`` equations.
     """
     window, dilation = params["window_dimensions"], params["window_dilation"]
     equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)
@@ -247,8 +246,8 @@ def symbolic_associative_scan(
 ) -> Callable[..., Any]:
     """Return an ``associative_scan`` that binds the primitive while calls of this thread are recorded.
 
-    It calls ``original`` instead in other threads, while ``is_traced()`` is False, and for calls that the
-    primitive cannot express.
+    It calls ``original`` instead while ``is_traced()`` is False, and for calls that the primitive cannot
+    express.
     """
     thread = threading.get_ident()
 
@@ -299,7 +298,6 @@ def _combine(
         return made
 
     def function(held: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
-        """Call ``fn`` with ``held`` in place of the arrays that it closes over."""
         program = jax.make_jaxpr(flat)(
             *([_type(item, item.shape) for item in side] for side in (left, right))
         )
@@ -339,7 +337,6 @@ def _traced(
 
 
 def _has_shape(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    """Return True if two shapes are equal in the recorded call, guarding sizes that may differ in others."""
     pairs = [(expression_of(one), expression_of(other)) for one, other in zip(shape, wanted)]
     return len(shape) == len(wanted) and all(
         one == other or decided(apply("eq", one, other)) for one, other in pairs
@@ -372,8 +369,7 @@ def _scan_by_doubling(
 ) -> list[Any]:
     """Compute the scan in a loop that JAX can differentiate.
 
-    Iteration ``i`` combines each element with the one ``2**i`` before it. A symbolic length has as many
-    iterations as the longest possible axis; those beyond its length change nothing.
+    Iteration ``i`` combines each element with the one ``2**i`` before it.
     """
     held, leaves = operands[: len(operands) - sequences], operands[len(operands) - sequences :]
     length = leaves[0].shape[axis]
@@ -394,6 +390,8 @@ def _scan_by_doubling(
         return jax.lax.cond(reach < length, step, lambda old, _: old, old, reach), None
 
     ordered = tuple(jax.lax.rev(leaf, (axis,)) for leaf in leaves) if reverse else leaves
+    # A symbolic length has as many iterations as the longest possible axis; those beyond its length change
+    # nothing.
     # The trip count of this loop is the logarithm of the length, which a symbolic size cannot express.
     count = _MOST_STEPS if is_symbolic(length) else max(length - 1, 0).bit_length()
     made, _ = jax.lax.scan(steps, ordered, jnp.left_shift(1, jax.lax.iota("int32", count)))

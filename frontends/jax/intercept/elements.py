@@ -39,8 +39,9 @@ from ..sizes import ReadNumber, current, decided, hints, is_jax, symbolic
 def dimension_shims() -> list[Replacement]:
     """Return a replacement of ``jax.export.is_symbolic_dim`` that also accepts symbolic sizes.
 
-    Keras calls this function. Return an empty list if ``jax.export`` has not been imported.
+    The list is empty if ``jax.export`` has not been imported.
     """
+    # Keras calls this function.
     export = sys.modules.get("jax.export")
     asked = getattr(export, "is_symbolic_dim", None)
     return (
@@ -59,11 +60,7 @@ def _length(item: Any) -> Any:
 
 
 def _number(item: Any) -> Any:
-    """Return the only element of a tracer as a symbolic number, and any other item unchanged.
-
-    A tracer is returned unchanged, too, if the recording answers no reads, or if its read has no symbolic
-    answer.
-    """
+    """Return the only element of a tracer as a symbolic number, or ``item`` itself."""
     if not isinstance(item, jax.core.Tracer) or (reads := current().shown.reads) is None:
         return item
     own = current().shown.own_of(item)
@@ -131,10 +128,7 @@ class Answers:
 
 
 def _place(depth: int) -> Place | None:
-    """Return the position of the user's instruction that led to the call ``depth`` frames above the caller.
-
-    Frames of patches are skipped. Return None if the instruction is not in the user's code.
-    """
+    # Frames of patches are not the user's code.
     frame = skip_patch_frames(sys._getframe(depth + 1))
     code = frame.f_code
     return (
@@ -203,10 +197,10 @@ class TracerReads:
         return array
 
     def number(self, tracer: Any, depth: int) -> Any:
-        """Return the only element of a tracer as a symbolic number.
+        """Return the only element of a tracer as a symbolic number, or None.
 
-        Return None if numbers may not become symbols, if the tracer is no integer or float of rank 0, or
-        if the current instruction read nothing untraced. Raise :class:`TracingError` as ``elements`` does.
+        Return None if numbers may not become symbols, if the tracer is no integer or float of rank 0, or if
+        the current instruction read nothing untraced. Raise :class:`TracingError` as ``elements`` does.
         """
         if not self.reading.symbolic or tracer.ndim or tracer.dtype.kind not in "iuf":
             return None
@@ -280,7 +274,8 @@ _OTHERS = ("get", "apply", "divide", "power")
 
 @functools.cache
 def update_patches() -> PatchSet:
-    """Return patches of the methods of ``x.at[index]``. The first call initializes JAX's backend."""
+    """Return patches of the methods of ``x.at[index]``."""
+    # The first call initializes JAX's backend.
     reference = type(jax.numpy.zeros(1).at[0])
     probes = [
         Patch(reference, name, replace_call, _answer_update(name))
@@ -334,7 +329,7 @@ def _has_symbol(item: Any) -> bool:
 
 
 def _is_plain(item: Any) -> bool:
-    """Return True for an int, an ellipsis, a symbolic size, or a slice with a positive step.
+    """Return True for an int, an ellipsis, a symbolic size, or a slice with a positive step or none.
 
     Return False if the item is or contains a :class:`ReadNumber`, or if the step is symbolic.
     """
@@ -345,7 +340,8 @@ def _is_plain(item: Any) -> bool:
 
 
 def _is_inside(items: tuple[Any, ...], x: Any) -> bool:
-    """Return True if the index is in bounds for the current sizes. JAX clamps or drops other indices."""
+    """Return True if the index is in bounds for the current sizes."""
+    # JAX clamps or drops other indices.
     try:
         # NumPy checks the index on an array of this shape that takes no memory.
         np.broadcast_to(np.bool_(), tuple(hint_of(expression_of(size)) for size in x.shape))[
@@ -362,7 +358,6 @@ def _now(item: Any) -> Any:
 
 
 def _for_jax(index: Any) -> Any:
-    """Return the index with symbolic integers as arrays, and with symbolic slice bounds decided."""
     if type(index) is tuple:
         return tuple(map(_for_jax, index))
     if isinstance(index, slice):

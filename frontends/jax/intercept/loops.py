@@ -43,9 +43,8 @@ from ..sizes import current, decided, hints, symbolic
 def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a ``fori_loop`` that becomes a ``scan``, which has reverse mode, if a bound is symbolic.
 
-    It calls ``original`` in other threads, and unless each bound is an int or symbolic. If ``upper`` is
-    less than ``lower`` in the recorded call, there are no iterations. If that may change between calls, it is
-    guarded. The scan ignores ``unroll``.
+    It calls ``original`` in other threads, and unless each bound is an int or symbolic. The scan ignores
+    ``unroll``. If ``upper`` may be less than ``lower``, a guard fixes whether it is.
     """
     thread = threading.get_ident()
 

@@ -32,8 +32,7 @@ _KEEP_NOTHING = (None, jax.checkpoint_policies.nothing_saveable)
 def is_checkpoint(equation: Any) -> bool:
     """Return True for a ``jax.checkpoint`` equation that saves only its operands for the backward pass.
 
-    Return False if JAX has already differentiated it, or if a policy saves some results; such equations
-    are inlined.
+    Return False if JAX has already differentiated it.
     """
     params = equation.params
     return (
@@ -86,8 +85,8 @@ _PUBLIC = {
 def public_of(equation: Any) -> str | None:
     """Return the public function in ``_PUBLIC`` that an equation calls, or None.
 
-    Return None, too, unless all operands and results have the same floating dtype and, except for
-    literals, the shape of the result.
+    All operands and results must have the same floating dtype and, except for literals, the shape of the
+    result.
     """
     name, place = name_of(equation)
     avals = [atom.aval for atom in (*equation.invars, *equation.outvars)]
@@ -152,10 +151,7 @@ def has_derivative(aval: Any) -> bool:
 
 
 class _DifferentiatedCall:
-    """The call of an equation as a function of its differentiated operands.
-
-    Arrays that the function closes over are its first operands. Their derivatives are 0 here, because
-    rules do not define them.
+    """Call of an equation as a function of its differentiated operands.
 
     equation: the call.
     results: indices of the differentiable results.
@@ -176,6 +172,8 @@ class _DifferentiatedCall:
         @forwards
         def call(*sources: Any) -> tuple[list[Any], list[Any]]:
             given = list(operands)
+            # Arrays that the function closes over are its first operands. Rules do not define their
+            # derivatives, which are 0 here.
             closed_over = params.get("num_consts", 0)
             for place, item in zip(self._sources, sources):
                 given[place] = jax.lax.stop_gradient(item) if place < closed_over else item

@@ -76,15 +76,11 @@ rows.table({
 
 
 def _extreme(name: str, comparison: str) -> Callable[..., Any]:
-    """Return a row for ``max`` or ``min``.
-
-    The row compares complex numbers by their real parts, and at ties by their imaginary parts.
-    """
-
     def row(b: JaxBuilder, x: Any, y: Any) -> Any:
         if not is_complex(b.result.dtype):
             return getattr(b, name)(*without_broadcasts(b, x, y))
         x, y = b.as_result(x), b.as_result(y)
+        # Complex numbers are compared by their real parts, and at ties by their imaginary parts.
         first, second = (b.real(x), b.real(y)), (b.imag(x), b.imag(y))
         compare = getattr(b, comparison)
         return b.where(b.where(b.equal(*first), compare(*second), compare(*first)), x, y)
@@ -229,9 +225,10 @@ def convert_element_type(b: JaxBuilder, x: Any, **_: Any) -> Any:
 def _saturate(b: JaxBuilder, x: Any, dtype: str) -> Any:
     """Clip floats before a cast to the integers ``dtype``, so that they saturate as in JAX.
 
-    Targets wrap around, or leave the result to the processor. Clip to the range of a dtype of at most 16
-    bits, and to 0 from below for larger unsigned ones. Return other ``x`` unchanged.
+    Clip to the range of a dtype of at most 16 bits, and to 0 from below for larger unsigned ones. Return
+    other ``x`` unchanged.
     """
+    # Targets wrap around, or leave the result to the processor.
     if not is_floating(x.dtype) or not is_integer(dtype):
         return x
     least = 0 if dtype.startswith("u") else -(2 ** (8 * ITEMSIZE[dtype] - 1))
@@ -256,7 +253,6 @@ def bitcast_convert_type(b: JaxBuilder, x: Any, *, new_dtype: Any) -> Any:
 
 @rows.row("polygamma_p")
 def polygamma(b: JaxBuilder, n: Any, x: Any) -> Any:
-    """Lift ``polygamma`` of a constant degree. Raise ``NotImplementedError`` if the degree is an array."""
     degree = known_number(b, n)
     if isinstance(degree, Value):
         raise NotImplementedError("polygamma of a degree that is known only at run time")

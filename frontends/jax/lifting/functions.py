@@ -151,8 +151,7 @@ _REAL_INPUT = ("rfft", "rfftn", "ihfft")
 def _floating(b: JaxBuilder, x: Any, name: str) -> Any:
     """Cast ``x`` to the precision of the result of the FFT ``name``.
 
-    Complex numbers stay complex, except for transforms of real input. Raise ``NotImplementedError`` if
-    ``x`` has no elements.
+    Raise ``NotImplementedError`` if ``x`` has no elements.
     """
     if 0 in x.spec.hints:
         raise NotImplementedError("the transform of no elements")
@@ -415,9 +414,8 @@ def dot_product_attention(
 ) -> Any:
     """Lift ``jax.nn.dot_product_attention`` of float32 [batch, tokens, heads, features] or without batch.
 
-    It accepts one of ``bias`` and ``mask``, of the rank of ``query``, and no mask together with
-    ``is_causal``. ``scale`` must be a number, and ``key`` and ``value`` must have as many heads as
-    ``query``.
+    At most one of ``bias`` and ``mask`` is accepted, of the rank of ``query``, and no mask together with
+    ``is_causal``. ``scale`` must be a number, and ``key`` and ``value`` must have as many heads as ``query``.
     """
     if (
         isinstance(bias, Value)

@@ -186,7 +186,6 @@ class SliceIndices:
         )
 
     def result_axes(self) -> list[tuple[str, int]]:
-        """Return the axes of the ``gather_nd`` result, as ``("batch", i)`` or ``("axis", axis of x)``."""
         found: list[tuple[str, int]] = [("batch", i) for i in range(len(self.batch))] + [
             ("axis", axis) for axis in self.windows
         ]
@@ -233,10 +232,6 @@ def user_index(b: JaxBuilder, start: Value, size: Any) -> Value | None:
 
 
 def _source(b: JaxBuilder, value: Value) -> Value:
-    """Return the array from which ``value`` was made by adding a last axis of size 1 and indexing it away.
-
-    Return ``value`` itself if it was made in another way.
-    """
     node = b.maker(value)
     if (
         node is not None
@@ -318,7 +313,6 @@ def _order(places: SliceIndices, offset_dims: tuple[int, ...], rank: int) -> tup
 
 
 def _without_index(b: JaxBuilder, x: Value, places: SliceIndices, offset_dims: tuple[int, ...]) -> Any:
-    """Lift a gather in which each slice is all of ``x``: broadcast ``x`` along the batch axes."""
     rank = x.ndim + len(places.batch)
     shape: list[Any] = [None] * rank
     for axis, place in enumerate(offset_dims):
@@ -390,10 +384,8 @@ def _scatter(name: str, reduce: str | None) -> Callable[..., Any]:
 
 
 def _by_order(b: JaxBuilder, x: Value, updates: Value, scattered: Callable[..., Any]) -> Any:
-    """Return the complex numbers whose ranks ``scattered`` selects from the ranks of ``x`` and ``updates``.
-
-    ``min`` and ``max`` compare ranks, because they do not compare complex numbers.
-    """
+    """Return the complex numbers whose ranks ``scattered`` selects from those of ``x`` and ``updates``."""
+    # ``min`` and ``max`` do not compare complex numbers, but their ranks.
     parts = [b.reshape(part, shape=(product(part.shape),)) for part in (x, updates)]
     flat = b.concat(*parts, axis=0)
     order = ordering(b, [flat], 0)

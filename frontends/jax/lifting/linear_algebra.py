@@ -206,8 +206,8 @@ def conv_general_dilated(
 ) -> Any:
     """Lift a convolution with any order of the axes.
 
-    Each spec in ``dimension_numbers`` lists axes: batch and channels of ``x`` (and of the result), or
-    output and input channels of the kernel, then the spatial axes.
+    Each spec in ``dimension_numbers`` lists the axes of batch and channels (of the kernel: output and input
+    channels), and then the spatial axes.
     """
     given, kernel, made = (
         int_tuple(spec)

@@ -13,7 +13,6 @@ from .table import JaxBuilder, int_tuple, rows
 
 @rows.row("broadcast_in_dim_p")
 def broadcast_in_dim(b: JaxBuilder, x: Any, *, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
-    """Broadcast ``x``, whose axis ``i`` becomes axis ``broadcast_dimensions[i]``."""
     shape, places = tuple(shape), int_tuple(broadcast_dimensions)
     number = known_number(b, x)
     if not isinstance(number, Value) and x.ndim == 0:

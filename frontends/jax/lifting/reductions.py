@@ -201,7 +201,6 @@ def _extreme(name: str) -> Callable[..., Any]:
 
 
 def _complex_extreme(b: JaxBuilder, x: Value, name: str, axis: Any) -> Any:
-    """Reduce complex numbers by ``max`` or ``min`` of the real parts, and of the imaginary parts at ties."""
     reduced, real, imag = getattr(b, name), b.real(x), b.imag(x)
     found = reduced(real, axis=axis)
     others = b.where(
@@ -247,12 +246,10 @@ def _index(name: str) -> Callable[..., Any]:
 
 
 def _complex_running(b: JaxBuilder, x: Value, name: str, axis: int) -> Any:
-    """Compute a cumulative maximum or minimum of complex numbers from their ranks in sorted order.
-
-    ``logcumsumexp`` needs no order and is lifted as it is for real numbers.
-    """
+    """Compute a cumulative operation on complex numbers: ``logcumsumexp``, a maximum or a minimum."""
     if name == "logcumsumexp":
         return b.logcumsumexp(x, axis=axis)
+    # A maximum or minimum is found by the ranks of the numbers in sorted order.
     order = ordering(b, [x], axis)
     places, _ = getattr(b, name)(b.argsort(order, axis=axis), axis=axis)
     return b.take_along_axis(b.take_along_axis(x, order, axis=axis), places, axis=axis)
@@ -387,8 +384,9 @@ def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
 def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
     """Add each element of ``source`` to a zero array where its window of ``x`` has the extreme.
 
-    This is the gradient of pooling. Raise ``NotImplementedError`` for windows over more than three axes.
+    Raise ``NotImplementedError`` for windows over more than three axes, or a dilated ``x``.
     """
+    # This is the gradient of pooling.
     x = b.astype(x, dtype="uint8") if x.dtype == "bool" else x
     windows = _windows(x, params)
     if windows is None:

@@ -35,7 +35,7 @@ _WIDE = ("int32", "int64")
 def clamp_index(b: JaxBuilder, index: Value, size: Any) -> Value:
     """Return ``index``, clamped to ``[-size, size)`` unless its range shows that it is inside.
 
-    A range that is inside only for the recorded sizes is guarded. A clamped index has at least 32 bits.
+    A range that is inside only for the recorded sizes is guarded.
     """
     found = range_of(b, index)
     if found is not None and holds_with_guard(b, -size, found[0]) and holds_with_guard(b, found[1] + 1, size):
@@ -263,7 +263,7 @@ rows = LiftingTable("jax")
 
 
 class JaxBuilder(RaisingBuilder):
-    """Builder with JAX's dtype rules: operands of a primitive have equal dtypes. Result specs are recorded.
+    """Builder with JAX's dtype rule: operands of a primitive have equal dtypes.
 
     ranges: cached ranges of integer values.
     """

@@ -279,7 +279,7 @@ rows.table({
 
 # ---------------------------------------------------------------------------------------------- windows
 def _is_short(b: NumpyBuilder, M: Any) -> bool:
-    """Return True if a window has at most one point, and guard that it has, or that it has more."""
+    """Return True if a window has at most one point; guard the answer."""
     # Formulas of windows divide by ``M - 1``.
     b.guard(apply("gt" if hint_of(M) > 1 else "le", M, 1))
     return bool(hint_of(M) <= 1)
@@ -391,10 +391,6 @@ def _broadcast_sides(
 def _with_statistic(
     b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], lengths: tuple[Any, Any], mode: str
 ) -> Value:
-    """Pad both sides of an axis with a statistic: the maximum, minimum or mean.
-
-    It is computed over ``lengths`` elements at each end of the axis; None means all elements.
-    """
     parts = [
         cut(b, x, axis, None, lengths[0]),
         x
@@ -452,7 +448,6 @@ def _pairs(width: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
 
 
 def _pad_by_positions(b: NumpyBuilder, x: Value, axis: int, before: Any, after: Any, mode: str) -> Value:
-    """Pad an axis with elements of the array, at positions that are clamped, wrapped or reflected into it."""
     if before == 0 and after == 0:
         return x
     size = x.shape[axis]

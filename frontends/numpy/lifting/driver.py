@@ -52,10 +52,7 @@ class _NumpyLifter(Lifter):
         return (rows.get(f"ndarray.{key}") if node.op.startswith(METHOD) else None) or rows.get(key)
 
     def run(self) -> Graph:
-        """Lift the graph.
-
-        Outputs that are numbers read from arrays are marked to be returned as Python numbers.
-        """
+        """Lift the graph. Outputs that are numbers read from arrays are returned as Python numbers."""
         graph = super().run()
         records = ((node.record, value) for node in self.recorded.nodes for value in node.outputs)
         read = {value for record, value in records if record is not None and record.is_host_number}
@@ -83,10 +80,8 @@ class _NumpyLifter(Lifter):
             self._refuse_derivative(self.read(node.outputs[0]), guard.origin)
 
     def _refuse_derivative(self, elements: Value, origin: Origin) -> None:
-        """Make all float and complex outputs raise if they are differentiated with respect to ``elements``.
-
-        Python has read ``elements`` as constants, so a derivative would be wrong.
-        """
+        """Make float and complex outputs raise if they are differentiated with respect to ``elements``."""
+        # Python has read the elements as constants, so a derivative would be wrong.
         self.b.origin = origin
         message = (
             f"{origin}: elements of an array are read here as numbers of Python, which become constants, so "
@@ -132,8 +127,7 @@ class _NumpyLifter(Lifter):
     def _where(self, node: Node, result: Any, where: Any) -> Any:
         """Lift ``where=`` of a ufunc: ``out`` keeps its elements where the mask is false.
 
-        Raise :class:`UnsupportedOperation` without ``out``, and for a ufunc with several outputs, such as
-        ``divmod``, even with ``out``.
+        Raise :class:`UnsupportedOperation` without ``out``, and for a ufunc with several outputs.
         """
         out = node.params.get("out")
         if not isinstance(result, Value):

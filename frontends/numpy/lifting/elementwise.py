@@ -30,11 +30,7 @@ def packbits(b: NumpyBuilder, a: Any, /, axis: Any = None, bitorder: str = "big"
 
 @rows.row("unpackbits")
 def unpackbits(b: NumpyBuilder, a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
-    """Lift ``numpy.unpackbits``.
-
-    Bits after the first ``count`` are cut off, or zeros are appended. A negative ``count`` removes bits from
-    the end.
-    """
+    """Lift ``numpy.unpackbits``, which appends zeros if ``count`` is larger than the number of bits."""
     x, along = _line(b, a, axis)
     bits = b.unpackbits(x, axis=along, bitorder=bitorder)
     if count is None or hint_of(count) <= hint_of(bits.shape[along]):
@@ -181,10 +177,7 @@ def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str
 
 
 def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, value: Value) -> Value:
-    """Emit a scalar boolean: ``node`` has not introduced an element that passes ``test``.
-
-    It is True if no element of ``value`` passes, or if one of a float or complex input does, too.
-    """
+    """Emit a scalar boolean: False if an element of ``value`` passes ``test`` and none of an input does."""
     told = b.logical_not(b.any(test(value)))
     for item in node.inputs:
         if isinstance(item, Value) and is_inexact(item.dtype):
@@ -564,7 +557,6 @@ def astype(
 
 @rows.row("view")
 def view(b: NumpyBuilder, x: Any, dtype: Any = None, type: Any = None) -> Any:
-    """Lift ``ndarray.view``: a reshape to the same shape, or a bitcast. ``type`` has no row."""
     if type is not None:
         raise UnsupportedOperation("a view as another class of arrays has no counterpart")
     if dtype is None or dtype_name(dtype) == x.dtype:

@@ -19,7 +19,6 @@ from .table import NumpyBuilder, axis_of, rows
 
 @rows.row("where")
 def where(b: NumpyBuilder, condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    """Lift ``numpy.where``; a condition alone returns the indices where it is true."""
     if x is None:
         return nonzero(b, condition)
     kind = b.result_type(
@@ -101,7 +100,6 @@ def argsort(
 
 @rows.row("lexsort")
 def lexsort(b: NumpyBuilder, keys: Any, axis: int = -1) -> Any:
-    """Lift ``numpy.lexsort``, whose last key is the primary one."""
     lines = (
         [b.array(key) for key in keys]
         if isinstance(keys, (list, tuple))
@@ -127,7 +125,7 @@ rows.table({
 
 # ---------------------------------------------------------------------------------------------- sets
 def _with_one_nan(b: NumpyBuilder, x: Value, hint: int, alone: bool) -> tuple[Value, ...]:
-    """Return the unique elements of ``x``, with all NaN merged into one at the end.
+    """Return the unique elements of ``x``, with all NaN merged into one.
 
     If not ``alone``, also return the indices, the inverse and the counts.
     """
@@ -291,7 +289,6 @@ def _inside(b: NumpyBuilder, indices: Any, count: Any) -> Value:
 
 
 def _segments(b: NumpyBuilder, starts: Value, count: Any) -> Value:
-    """Return a [segments, elements] mask of the elements in each segment."""
     following = b.roll(starts, shift=(-1,), axis=(0,))
     number = b.arange(start=0, stop=starts.shape[0], step=1, dtype="int64")
     is_last = b.equal(number, b.array(starts.shape[0] - 1, "int64"))
@@ -310,12 +307,13 @@ for _name, _other in _NEUTRAL.items():
 def numpy_index(b: NumpyBuilder, x: Any, index: Any) -> Any:
     """Return ``index`` as a tuple in the form that all frontends share, with lists as arrays.
 
-    Next to an index array scalars become arrays too, because they decide where the axes of the result go.
-    Raise :class:`UnsupportedOperation` for a boolean scalar there.
+    Raise :class:`UnsupportedOperation` for a boolean scalar next to an index array.
     """
     items = list(index) if isinstance(index, tuple) else [index]
     items = [b.array(item) if _is_list(item) else item for item in items]
     if any(isinstance(item, Value) and item.ndim for item in items):
+        # Next to an index array scalars become arrays too, because they decide where the axes of the result
+        # go.
         items = [_as_array(b, item) for item in items]
     return tuple(items)
 

@@ -25,10 +25,6 @@ def _inexact(b: NumpyBuilder, *arrays: Any) -> tuple[Value, ...]:
 # ---------------------------------------------------------------------------------------------- products
 @rows.row("dot")
 def dot(b: NumpyBuilder, a: Any, b_: Any) -> Any:
-    """Lift ``numpy.dot``: contract the last axis of ``a`` with the last but one, or only, axis of ``b_``.
-
-    A scalar is multiplied with the other operand.
-    """
     x, y = b.promote(a, b_)
     if not x.ndim or not y.ndim:
         return b.multiply(x, y)
@@ -82,7 +78,7 @@ def kron(b: NumpyBuilder, a: Any, b_: Any) -> Any:
 def cross(
     b: NumpyBuilder, a: Any, b_: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
 ) -> Any:
-    """Lift ``numpy.cross`` of vectors with three elements along one common axis. Others have no row."""
+    """Lift ``numpy.cross`` of vectors with three elements along one common axis."""
     x, y = b.promote(a, b_)
     along = {axisa, axisb, axisc} if axis is None else {axis}
     if len(along) > 1 or x.ndim != y.ndim and along != {-1} or hint_of(x.shape[along_of(along)]) != 3:
@@ -106,7 +102,6 @@ def einsum(
     order: str = "K",
     casting: str = "safe",
 ) -> Any:
-    """Lift ``numpy.einsum``, with an equation or with lists of axes."""
     if not isinstance(operands[0], str):
         operands = _from_lists(operands)
     equation, arrays = operands[0].replace(" ", ""), [b.array(item) for item in operands[1:]]
@@ -234,9 +229,11 @@ def eig(b: NumpyBuilder, a: Any) -> Any:
 
 @rows.row("linalg.eigvals")
 def eigvals(b: NumpyBuilder, a: Any) -> Any:
-    """Lift ``numpy.linalg.eigvals``. Whether all eigenvalues of a real matrix are real is guarded."""
+    """Lift ``numpy.linalg.eigvals``."""
     found, is_wide = b.eigvals(*_inexact(b, a)), is_complex(b.recorded_dtype())
     if not is_complex(b.array(a).dtype):
+        # The dtype of the result depends on whether all eigenvalues of a real matrix are real, so this is
+        # guarded.
         b.expect(b.any(b.not_equal(b.imag(found), 0)), is_wide)
     return found if is_wide else b.real(found)
 

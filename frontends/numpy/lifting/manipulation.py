@@ -276,10 +276,9 @@ def as_strided(
     subok: bool = False,
     writeable: bool = True,
 ) -> Any:
-    """Lift ``as_strided`` of an array in row-major order.
+    """Lift ``as_strided`` of an array in row-major order. Guard that no element outside of ``x`` is read.
 
-    ``strides`` are required. They are in bytes, and must be multiples of the itemsize. Guard that no
-    element outside of ``x`` is read.
+    Raise :class:`UnsupportedOperation` if ``strides`` are None, or no multiples of the itemsize.
     """
     from ....ops.dtypes import ITEMSIZE
 
@@ -431,10 +430,7 @@ def append(b: NumpyBuilder, arr: Any, values: Any, axis: Any = None) -> Any:
 
 @rows.row("resize")
 def resize(b: NumpyBuilder, a: Any, new_shape: Any) -> Any:
-    """Lift ``numpy.resize``, which repeats the elements to fill the shape.
-
-    An array without elements becomes zeros.
-    """
+    """Lift ``numpy.resize``. An array without elements becomes zeros."""
     flat, place = _line(b, a, None)
     shape = shape_of(new_shape)
     size = flat.shape[place]
@@ -532,7 +528,6 @@ def insert(b: NumpyBuilder, arr: Any, obj: Any, values: Any, axis: Any = None) -
 
 
 def _at_places(b: NumpyBuilder, x: Value, axis: int, places: list[int], new: Value) -> Value:
-    """Insert one slice of ``new`` before each of the indices ``places`` of ``x``."""
     new = b.broadcast_to(new, shape=tuple(len(places) if i == axis else dim for i, dim in enumerate(x.shape)))
     order = sorted(range(len(places)), key=places.__getitem__)
     bounds = [None, *(place + x.shape[axis] if place < 0 else place for place in sorted(places)), None]

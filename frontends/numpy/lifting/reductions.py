@@ -217,7 +217,6 @@ rows.row("cumulative_prod")(_with_initial("cumulative_prod", 1))
 
 # ------------------------------------------------------------------------------------------ means and spreads
 def _mask_as_numbers(b: NumpyBuilder, x: Value, where: Any) -> Value:
-    """Return the mask ``where`` as 0 and 1 in the dtype and shape of ``x``."""
     whole = (
         b.ones(shape=x.shape, dtype="bool")
         if where in (True, _ALL)
@@ -266,9 +265,9 @@ def _spread(op: str) -> Callable[..., Any]:
 def _variance_about(
     b: NumpyBuilder, x: Value, center: Any, axis: Any, by: Any, keepdims: Any, where: Any
 ) -> Value:
-    """Compute the variance about ``center`` of the elements that ``where`` selects, with ``by`` as ``ddof``.
+    """Compute the variance about ``center``, or about the mean, of the elements that ``where`` selects.
 
-    Without ``center`` it is about their mean. Raise :class:`UnsupportedOperation` for complex numbers.
+    ``by`` is ``ddof``. Raise :class:`UnsupportedOperation` for complex numbers.
     """
     if is_complex(x.dtype):
         raise UnsupportedOperation("where= and mean= of the variance of complex numbers have no row")

@@ -19,10 +19,10 @@ from .table import NumpyBuilder, axes_of, axis_of, rows
 
 # ------------------------------------------------------------------------------------------- order statistics
 def _merge_axes(b: NumpyBuilder, x: Value, axis: Any) -> tuple[Value, int | None, tuple[int, ...] | None]:
-    """Merge the axes in `axis` into one new last axis.
+    """Merge the axes in ``axis`` into one new last axis.
 
     Return the array, the index of the axis to reduce and the normalized axes. A single axis stays where it
-    is; for `axis=None` the index and the axes are None.
+    is; for None the index and the axes are None.
     """
     axes = axes_of(axis, x.ndim)
     if axes is None or len(axes) == 1:
@@ -187,10 +187,7 @@ def histogram2d(
     density: Any = None,
     weights: Any = None,
 ) -> Any:
-    """Lift ``numpy.histogram2d`` as a matrix product of the bin memberships along both axes.
-
-    ``density`` has no row.
-    """
+    """Lift ``numpy.histogram2d`` as a matrix product of the bin memberships along both axes."""
     if density:
         raise UnsupportedOperation("density= of histogram2d has no row; divide by the areas and the sum")
     alone = not isinstance(bins, (list, tuple)) or len(bins) not in (1, 2)
@@ -214,10 +211,7 @@ def histogram2d(
 def histogramdd(
     b: NumpyBuilder, sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
-    """Lift ``numpy.histogramdd`` of points in rows, or of a list of coordinate arrays.
-
-    ``density`` has no row.
-    """
+    """Lift ``numpy.histogramdd`` of points in rows, or of a list of coordinate arrays."""
     if density:
         raise UnsupportedOperation("density= of histogramdd has no row; divide by the volumes and the sum")
     points = (
@@ -351,15 +345,11 @@ def interp(
 def _periodic(
     b: NumpyBuilder, at: Value, points: Value, values: Value, period: Any
 ) -> tuple[Value, Value, Value]:
-    """Map ``at`` and ``points`` into one period, sort the points, and add one more point at each end.
-
-    The added points are the last point a period earlier and the first one a period later. The values follow
-    their points.
-    """
     at, points = b.remainder(at, period), b.remainder(points, period)
     order = b.argsort(points, axis=0, stable=True)
     points, values = b.take(points, order, axis=0), b.take(values, order, axis=0)
     first, last = cut(b, points, 0, None, 1), cut(b, points, 0, -1, None)
+    # The added points are the last one a period earlier and the first one a period later.
     points = b.concat(b.subtract(last, period), points, b.add(first, period), axis=0)
     return at, points, b.concat(cut(b, values, 0, -1, None), values, cut(b, values, 0, None, 1), axis=0)
 
@@ -416,10 +406,7 @@ def _slope(b: NumpyBuilder, x: Value, axis: int, step: Any, edge_order: int) -> 
 
 
 def _slope_between(b: NumpyBuilder, x: Value, axis: int, steps: Value, edge_order: int) -> Value:
-    """Compute the derivative at points that lie ``steps`` apart, from the parabola through three neighbours.
-
-    Without ``edge_order=2``, the derivative at both ends is a difference quotient.
-    """
+    """Compute the derivative at points ``steps`` apart, from the parabola through three neighbours."""
     before, after = cut(b, steps, axis, None, -1), cut(b, steps, axis, 1, None)
     both, across = b.add(before, after), b.multiply(before, after)
     low, high = b.multiply(before, both), b.multiply(after, both)
@@ -474,10 +461,7 @@ def polyfit(
     w: Any = None,
     cov: Any = False,
 ) -> Any:
-    """Lift ``numpy.polyfit`` by least squares with columns scaled to length 1.
-
-    ``full``, ``cov`` and a ``deg`` that is no integer have no row.
-    """
+    """Lift ``numpy.polyfit`` by least squares with columns scaled to length 1."""
     deg = b.fix(deg) if isinstance(deg, Size) else deg
     if full or cov or not isinstance(deg, int):
         raise UnsupportedOperation("full=, cov= and chosen powers of polyfit have no row")
@@ -528,11 +512,9 @@ rows.row("polysub")(_sum_of_two("subtract"))
 
 @rows.row("polymul")
 def polymul(b: NumpyBuilder, a1: Any, a2: Any) -> Value:
-    """Lift ``numpy.polymul`` as a convolution.
-
-    The first coefficients are guarded not to be 0, since NumPy drops leading zeros.
-    """
+    """Lift ``numpy.polymul`` as a convolution."""
     x, y = (_leading(b, item if item.ndim else b.reshape(item, shape=(1,))) for item in b.promote(a1, a2))
+    # NumPy drops leading zeros, so the first coefficients are guarded not to be 0.
     if hint_of(x.shape[0]) + hint_of(y.shape[0]) - 1 != hint_of(b.recorded[0].shape[0]):
         raise UnsupportedOperation(
             "polymul of polynomials that begin with 0 has no row: how many coefficients it gives depends on "
@@ -595,7 +577,6 @@ def polyint(b: NumpyBuilder, p: Any, m: int = 1, k: Any = None) -> Any:
 
 @rows.row("polyval")
 def polyval(b: NumpyBuilder, p: Any, x: Any) -> Any:
-    """Lift ``numpy.polyval`` by Horner's method."""
     kind = b.recorded_dtype()
     coefficients = (
         [b.array(item, kind) for item in p] if isinstance(p, (list, tuple)) else _parts(b, b.cast(p, kind))

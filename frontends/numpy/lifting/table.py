@@ -114,11 +114,9 @@ class NumpyBuilder(RaisingBuilder):
         return str(np.result_type(*map(self.type_of, operands)).name)
 
     def refuse_outside(self, index: Value, size: Any) -> None:
-        """Guard that the integer ``index`` is in ``[-size, size)``, because NumPy raises otherwise.
+        """Guard that the integer ``index`` is in ``[-size, size)``, unless its known bounds show this.
 
-        No guard is needed if the operations that computed ``index`` bound it, as in ``argmax`` or ``x &
-        255``. If these bounds are constants that are valid for the recorded ``size``, ``size`` may be
-        guarded instead.
+        If these bounds are constants, ``size`` may be guarded instead.
         """
         ends = bounds_of(self, index)
         if ends is None or not self._are_inside(*ends, size):
