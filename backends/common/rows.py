@@ -31,7 +31,7 @@ from ...ir.graph import Graph
 from ...ir.node import Node, Value
 from ...ops import ArraySpec, Op, get
 from ...ops.dtypes import DTYPES
-from ...ops.text import ExternalName, Text, factor
+from ...ops.text import ExternalName, Text, factor, shortest_in_float32
 from ...sizes import Symbol
 
 
@@ -48,6 +48,17 @@ def call(name: str, *operands: Any, **options: Any) -> str:
         texts.pop()
     texts += [f"{key}={value!r}" for key, value in options.items() if value is not None]
     return f"{name}({', '.join(texts)})"
+
+
+def with_short_literals(node: Node) -> tuple[Any, ...]:
+    """Return the inputs of ``node``, with literals as short as possible if it computes in float32.
+
+    Literals that were recorded as float32 have digits that nobody wrote.
+    """
+    dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
+    if "float32" not in dtypes or not dtypes <= {"float32", "bool"}:
+        return node.inputs
+    return tuple(shortest_in_float32(item) if isinstance(item, float) else item for item in node.inputs)
 
 
 def unless(value: Any, default: Any) -> Any:
@@ -290,7 +301,7 @@ class CanonicalDialect:
                     f"{node.origin} gives {value.dtype}, a data type that no target has; convert to another "
                     "one before"
                 )
-        operands = tuple(self._operand(item, text) for item in node.inputs)
+        operands = tuple(self._operand(item, text) for item in with_short_literals(node))
         params = (
             {name: self._param(name, value, text) for name, value in node.params.items()}
             if node.params

@@ -13,7 +13,7 @@ from ...ops.dtypes import ITEMSIZE, UNSIGNED, is_floating, is_integer
 from ...ops.text import Text
 from ...sizes import Size, Symbol, hint_of
 from ..common.row_texts import HALF, rounded_literal
-from ..common.rows import CanonicalDialect, Operand, Rows, operand
+from ..common.rows import CanonicalDialect, Operand, Rows, operand, with_short_literals
 from .compute_dtypes import compute_dtype
 
 _OPERATORS = frozenset({
@@ -64,7 +64,7 @@ class TensorFlowDialect(CanonicalDialect):
             else next((item.dtype for item in node.inputs if isinstance(item, Value)), _default_dtype(node))
         )
         found, seen = [], node.op in _OPERATORS
-        for item in node.inputs:
+        for item in with_short_literals(node):
             written = self._operand(item, text)
             dtype = "bool" if isinstance(hint_of(item), bool) and not cast.to else beside
             if isinstance(item, Size) and node.op not in _TAKES_COUNTS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -63,3 +64,24 @@ def literal(item: Any, symbol_text: Callable[[Symbol], str]) -> Any:
     if isinstance(item, complex) and not (math.isfinite(item.real) and math.isfinite(item.imag)):
         return Text(f"complex({literal(item.real, symbol_text)!r}, {literal(item.imag, symbol_text)!r})")
     return item
+
+
+# The largest finite value of float32.
+_LARGEST = float.fromhex("0x1.fffffep+127")
+
+
+def shortest_in_float32(number: float) -> float:
+    """Return the number with the fewest digits that rounds to ``number`` in float32.
+
+    Return ``number`` itself if it is no value of float32.
+
+    >>> shortest_in_float32(9.999999747378752e-06), shortest_in_float32(0.1)
+    (1e-05, 0.1)
+    """
+    texts = (float(f"{number:.{digits}g}") for digits in range(1, 10))
+    # torch refuses numbers beyond the largest one, even if they are rounded to it.
+    return next((text for text in texts if abs(text) <= _LARGEST and _in_float32(text) == number), number)
+
+
+def _in_float32(number: float) -> float:
+    return float(struct.unpack("f", struct.pack("f", number))[0])

@@ -206,3 +206,18 @@ def test_loops_carry_arrays_in_the_order_in_which_they_are_written_to() -> None:
 
     texts = {graph_compiler.compile(rows, args=(torch.ones(9, 3),)).source for _ in range(4)}
     assert len(texts) == 1 and "for " in texts.pop()
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+def test_float32_literals_have_the_digits_that_were_written(to: str) -> None:
+    jax = pytest.importorskip("jax")
+    pytest.importorskip(to)
+
+    # The largest finite value has no shorter form that every target accepts.
+    def shifted(x: Any) -> Any:
+        return jax.numpy.minimum((x + 1e-5) * 0.1, 3.4028234663852886e38)
+
+    graph = graph_compiler.transpile(shifted, to=to, source="jax", args=(jax.numpy.ones(3),))
+    assert " 1e-05" in graph.source and " 0.1" in graph.source, graph.source
+    x = jax.numpy.asarray([0.3, -7.0, 3.4e38])
+    assert_same(graph(x), shifted(x))
