@@ -178,7 +178,10 @@ class LiftedDerivative:
         )
 
     def _with_rule(self, problems: int) -> tuple[Value, ...] | None:
-        """Return the results of the canonical node, or None if there are more than ``problems`` problems."""
+        """Return the results of the canonical node, or None if ``lifter.problems`` has grown.
+
+        ``problems`` is the number of problems before.
+        """
         lifter, node = self.lifter, self.node
         *functions, rule = node.regions
         bodies = [self._body(region, self.operands) for region in functions]
@@ -300,7 +303,7 @@ class LiftedRegions:
 
     def _run(self, node: Node, number: tuple[Value, ...] = ()) -> tuple[Value, ...] | None:
         lifter, problems = self.lifter, len(self.lifter.problems)
-        # The first operand of a branch selects a region, and is no input of the regions.
+        # The first operand of a branch selects a region, and is not an input of the regions.
         first = 1 if node.op == "branch" else 0
         own = len(node.inputs) if node.op == "call" else first + own_operands(node.op, node.params)
         operands = [lifter.read(item) for item in node.inputs]
@@ -345,7 +348,6 @@ class LiftedRegions:
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
-        """Create the inputs of the canonical ``region`` for ``operands``."""
         # A function has the same inputs wherever it is called.
         if node.op == "call":
             return [Value(old.name, new.spec) for old, new in zip(region.block.inputs, operands)]

@@ -186,7 +186,7 @@ class Lifter:
     stamp: the count in ``written`` at which the value of an array in ``current_values`` was derived.
     made: canonical nodes of the current call.
     lifted: canonical value of each recorded value right after its call.
-    loop_indices: elements of an ``arange`` over which a ``scan`` that was lifted iterates.
+    loop_indices: inputs of ``scan`` bodies that iterate over an ``arange``.
     problems: a message for each call that cannot be translated.
     """
 

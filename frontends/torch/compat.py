@@ -77,7 +77,7 @@ negative_view: Callable[[torch.Tensor], torch.Tensor] = torch._neg_view
 
 def holders_of_memory(tensor: torch.Tensor) -> int:
     storage = tensor.untyped_storage()
-    # The storage object made here counts as a user, but is no tensor.
+    # The storage object made here counts as a user, but is not a tensor.
     return torch._C._storage_Use_Count(storage._cdata) - 1
 
 

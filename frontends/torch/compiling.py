@@ -65,12 +65,13 @@ class CompilingFlag(int):
 def compiling(claim: bool = True) -> Iterator[CompilingFlag]:
     """Yield a :class:`CompilingFlag`, and make it the flag of ``torch.compiler.is_compiling()`` in the block.
 
-    If ``claim`` is False, torch's flag stays as it is. Models evaluate ``is_compiling()`` before they read
-    elements (is the mask all ones?) to choose a shortcut. A graph for another framework is better off
-    without the shortcut: it then holds for every mask, and need not read elements at each call.
+    If ``claim`` is False, torch's flag is unchanged.
     """
     outside = compiling_flag()
     flag = CompilingFlag(1, outside)
+    # Models evaluate ``is_compiling()`` before they read elements (is the mask all ones?) to choose a
+    # shortcut. A graph for another framework is better off without it: it then holds for every mask, and need
+    # not read elements.
     if claim:
         set_compiling_flag(flag)
     try:

@@ -320,7 +320,6 @@ ENCODERS = (Patch(nn.TransformerEncoder, "forward", replace_call, _forward),)
 
 
 def encoder_facts(session: Session) -> list[EnvironmentGuard]:
-    """Return a list with a guard on the grad mode if an encoder depended on it, else an empty list."""
     enabled = torch.is_grad_enabled()
     what = "the grad mode, by which an encoder decides what it gives for hidden rows,"
     guard = EnvironmentGuard("{}() is {}", (torch.is_grad_enabled, enabled), what, is_thread_mode=True)
@@ -345,7 +344,7 @@ def is_generator(item: Any) -> bool:
 class _FollowedGenerator:
     """A generator and the states that it has been in.
 
-    before: its state before the recording.
+    before: its state when it was first met.
     mark: number written into its state instead of its seed. A generator that the function made gets the
         mark at its first use.
     points: pairs of a state and the number of nodes recorded by then.
@@ -585,7 +584,7 @@ class Generators:
     def _record_return(self, followed: _FollowedGenerator, state: bytes) -> None:
         """Record that an earlier state was restored: read the state where it occurred, and set it here.
 
-        Raise ``UnseenDraw`` if it is no earlier state. If another thread may have drawn from the default
+        Raise ``UnseenDraw`` if it is not an earlier state. If another thread may have drawn from the default
         generator, record nothing instead.
         """
         index = next((at for known, at in followed.points if known == state), -1)

@@ -118,7 +118,7 @@ class RecordedRule:
     ) -> RecordedRule:
         """Run ``rule`` on cotangents of ones, and return what it recorded.
 
-        A gradient is ignored if it is None or belongs to an argument that is no tensor. Raise
+        A gradient is ignored if it is None or belongs to an argument that is not a tensor. Raise
         ``TracingError`` if the rule cannot be recorded.
         """
         graph = capture.recorder.graph
@@ -557,7 +557,7 @@ class _RuleContext:
     """Replacement of ``ctx`` for ``backward``, with the attributes that the function has set on it.
 
     saved_tensors, saved_variables: tensors passed to ``save_for_backward``.
-    needs_input_grad: True for each argument that is a float tensor.
+    needs_input_grad: one bool per argument, True for a float tensor.
     """
 
     def __init__(self, ctx: Any, args: tuple[Any, ...]) -> None:

@@ -142,7 +142,7 @@ class _GradientBefore(NamedTuple):
 
     tensor: the tensor.
     grad: its gradient, or None.
-    requires_grad: whether it requires a gradient.
+    requires_grad: its ``requires_grad``.
     """
 
     tensor: torch.Tensor
@@ -198,7 +198,7 @@ class Gradients:
     def add(self, tensor: torch.Tensor) -> None:
         """Store the gradient of a leaf before the function can change it.
 
-        Do nothing if it is stored already, or if ``tensor`` is no leaf.
+        Do nothing if it is stored already, or if ``tensor`` is not a leaf.
         """
         if id(tensor) in self._before:
             return
@@ -281,7 +281,7 @@ READS: dict[str, tuple[str, ...]] = {
 def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Return the current value of an autograd property of ``args[0]``, and guard on it.
 
-    A gradient that is an input of the graph needs no guard. Raise ``TracingError`` if the value is the
+    A gradient that is an input of the graph gets no guard. Raise ``TracingError`` if the value is the
     gradient that an argument had before the call, and that gradient is not an input.
     """
     tensor, key = args[0], row_key(name_of(function))

@@ -81,10 +81,8 @@ class KeySizes:
     def next_attempt(self, problem: Exception) -> bool:
         """Fix the sizes that may have caused ``problem``. Return True if the next attempt differs.
 
-        After an ``UnhashableSize``, these are the sizes that it names. C code that refuses a symbol
-        (``Generator.manual_seed``, ``json.dumps``) does not say which size it was, so all sizes become
-        plain after any other ``TypeError`` that is not of this package, and after an error whose message
-        names a class of symbols. After any other exception, all sizes used as keys are fixed.
+        These are the sizes that an ``UnhashableSize`` names, all sizes after an error of C code that refuses
+        a symbol (``Generator.manual_seed``, ``json.dumps``), and otherwise those that were used as keys.
         """
         unhashable = next(
             (cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None

@@ -390,7 +390,6 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
 def _refutes_shims(
     request: Request, hypotheses: Hypotheses, weights: TorchWeights, spaces: list[ModuleNamespace]
 ) -> bool:
-    """Return True if numbers or lists would have shims, and the code may use ``type`` where none works."""
     has_shims = not weights.are_none and (request.numbers or bool(hypotheses.grown))
     return has_shims and asks_for_types_unseen(spaces, (request.function, *weights.modules()))
 

@@ -108,10 +108,10 @@ Cast = Callable[[Any], Any]
 
 
 def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
-    """Return the device type of the operands if autocast is enabled for it, or an empty string.
+    """Return the device type of the first operand if autocast is enabled for it, or an empty string.
 
-    If autocast is enabled for any type, guard on the device of the first operand. A call without operands
-    counts as one on the CPU.
+    If autocast is enabled for any type, guard on the device of that operand. A call without operands counts
+    as one on the CPU.
     """
     if not is_any_autocast_enabled():
         return ""

@@ -186,7 +186,7 @@ def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
 
 
 def _read(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``item`` and ``tolist`` with symbols, or with guarded numbers if these cannot be symbols."""
+    """Answer ``item`` and ``tolist`` with symbols, or else as :func:`elements` does."""
     symbols = (
         read_numbers(capture, args[0], function.__name__)
         if capture.recorder.varies(capture.value(args[0]))

@@ -47,8 +47,8 @@ def guard_failed_call(
 ) -> None:
     """Guard on what a call that raised ``problem`` depends on, because the user's code may catch it.
 
-    The guards are on all sizes and on properties of ``operands``. Elements of operands that are no floats are
-    guarded, too, and after a ``LinAlgError`` those of all operands.
+    The guards are on all sizes and on properties of ``operands``. Elements of an operand are guarded, too, if
+    it has no floats, or after a ``LinAlgError``.
     """
     capture.fix_all_sizes()
     numbers.decide_read(capture, (args, kwargs))
@@ -61,7 +61,7 @@ def guard_failed_call(
 def guard_requires_grad(capture: RunningTrace, written: list[Value]) -> None:
     """Guard on ``requires_grad`` of the arguments if one is written to in a graph for another framework.
 
-    torch refuses in-place writes to leaves that require gradients, and other frameworks know no leaves.
+    torch refuses in-place writes to leaves that require gradients, and other frameworks have no leaves.
     Under ``no_grad`` torch allows the write, so there is no guard.
     """
     given = capture.recorder.graph.inputs[: capture.count_call_inputs]

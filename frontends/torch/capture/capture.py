@@ -99,7 +99,7 @@ class Capture(TorchFunctionMode):
     memory: storages of recorded values.
     exported: tensors whose memory other code shares.
     layouts: stride orders of values.
-    written: tensors that the function has written to, with their contents before.
+    written: tensors that the function may have written to, with their contents before.
     outer_writes: writes of open blocks to outer tensors.
     gradients: ``.grad`` of tensors before the recording.
     history: which values require gradients.
@@ -336,12 +336,6 @@ class Capture(TorchFunctionMode):
             self.kernels.inside_call = before
 
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
-        """Record a kernel that runs outside of any public call as a call of its own, and return its result.
-
-        A kernel that reads properties or elements, or compares sizes, is run instead, with guards if needed.
-        If ``sized`` is True, numbers in the arguments may be sizes of unknown origin, so guards fix all
-        sizes.
-        """
         self.call = name = name_of(function)
         if sized:
             self.fix_all_sizes()
@@ -515,10 +509,6 @@ class Capture(TorchFunctionMode):
         return self.value(item) if isinstance(item, torch.Tensor) else expression_of(as_recorded(item))
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
-        """Return the sizes of a tensor for the user's code.
-
-        They are ints for weights and constants, and where sizes are fixed, else symbols.
-        """
         maker, shape = self.recorder.maker(value := self.value(tensor)), value.spec.shape
         sizes = (
             shape

@@ -222,7 +222,7 @@ _SCANS = "torch._higher_order_ops.associative_scan"
 
 @contextmanager
 def without_compilation(capture: RunningTrace) -> Iterator[None]:
-    """Let ``capture`` see the calls in functions of ``torch.compile`` inside of the block, which run eagerly.
+    """Run functions of ``torch.compile`` eagerly inside of the block, so that ``capture`` sees their calls.
 
     Replace the code of ``cond`` and of associative scans that runs before a mode sees the call.
     """

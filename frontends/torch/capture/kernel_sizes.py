@@ -45,7 +45,7 @@ _SIZED = frozenset(
     }
 )
 _SIZED_PREFIXES = ("new_", "zeros", "ones", "full", "empty", "arange", "slice_", "select_", "rand")
-# Arguments whose names begin so are no sizes.
+# Arguments whose names begin so are not sizes.
 _NO_SIZES = ("dim", "axis", "reduction", "correction")
 
 

@@ -306,7 +306,7 @@ class FirstRunResults:
 
         A result is stored if it follows from the arguments (``outcome`` is a ``TensorOutcome``) or is
         costly to compute, but only if ``wanted()`` is True, the limit on memory is not reached, and the
-        result is no inference tensor. Views do not count towards the limit.
+        result is not an inference tensor. Views do not count towards the limit.
         """
         kept: _StoredCall | None = None
         if (isinstance(outcome, TensorOutcome) or function in _LARGE) and self._has_room(result):

@@ -149,8 +149,8 @@ NAMES = [name for name in dir(torch) if name.startswith(_PREFIX)]
 def foreach(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record a ``torch._foreach_*`` call as one call per element, and return the results.
 
-    The results are in a list for an in-place function, else in a tuple. Arguments that are no lists or
-    tuples are passed to each of these calls.
+    The results are in a list for an in-place function, else in a tuple. An argument that is not a list or
+    tuple is passed to each of these calls.
     """
     key = row_key(name_of(function))
     bare = key.removeprefix(_PREFIX)

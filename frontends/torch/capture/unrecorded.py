@@ -105,7 +105,7 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
 def _refuse_unknown(capture: RunningTrace, tensor: torch.Tensor, name: str | None) -> None:
     """Raise ``TracingError`` for an unrecorded tensor whose elements a call of the graph could not reproduce.
 
-    ``name`` is the name of a weight; None if the tensor is no weight.
+    ``name`` is the name of a weight; None if the tensor is not a weight.
     """
     if maker := capture.kernels.maker_of(tensor):
         capture.by_kernel.ask(maker)
@@ -351,7 +351,6 @@ class KernelMode(TorchDispatchMode):
         return entry[1] if entry is not None and entry[0]() is tensor else None
 
     def note(self, tensor: torch.Tensor) -> None:
-        """Register the storage of ``tensor`` as one of the recording, for as long as the storage lives."""
         place, is_gone = _storage_reference(tensor)
         self._memory[place] = is_gone
 

@@ -322,8 +322,8 @@ def linalg_vander(b: TorchBuilder, x: Any, *, N: Any = None) -> Any:
 # ------------------------------------------------------------------------------ arrays of given numbers
 @rows.row("tensor")
 def tensor(b: TorchBuilder, data: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """Lift ``torch.tensor``, which copies ``data`` without its gradient."""
     made = as_tensor(b, data, dtype)
+    # ``torch.tensor`` copies the elements, so no gradient flows to ``data``.
     return (
         b.stop_gradient(made)
         if is_floating(made.dtype) and any(isinstance(item, Value) for item in iterate_structure(data))

@@ -66,7 +66,7 @@ class StrideOrder:
     """Stride order of a result, at the recorded sizes and at others.
 
     is_fresh: True if the call returns row-major results for operands of any strides.
-    is_size_independent: True if the result is no view, and is row-major at every size if it is at one.
+    is_size_independent: True if the result is not a view, and is row-major at every size if it is at one.
     may_be_permuted: True if the result is not row-major, or is a view that may not be at other sizes.
     """
 
@@ -107,8 +107,8 @@ class Layouts:
     ) -> None:
         """Note the stride orders of the results of a call.
 
-        If torch refuses the call for other strides (``VIEWS_ONLY``) and it merges axes, guard on the stride
-        order of its operand.
+        If torch refuses the call for other strides (``VIEWS_ONLY``) and it merges axes, guard on what the
+        stride order of its operand depends on.
         """
         in_order = all(map(is_in_order, operands))
         for index, (tensor, value) in enumerate(zip(made, node.outputs)):

@@ -45,7 +45,7 @@ class SavedContents:
     owner: the base of a view, or the tensor itself.
     grad_fn: autograd node of ``owner``.
     version: version of the tensor.
-    copy: clone of ``owner`` with its history, or None for a tensor without history that is no view.
+    copy: clone of ``owner`` with its history, or None for a tensor without history that is not a view.
     """
 
     def __init__(self, tensor: torch.Tensor) -> None:

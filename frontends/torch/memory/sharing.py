@@ -199,7 +199,7 @@ def _written(capture: Trace, key: str, args: tuple[Any, ...]) -> torch.Tensor | 
     """Return the tensor or view that an in-place call writes to, or None.
 
     Return None if the index of ``__setitem__`` contains a tensor, array, list or bool, because the elements
-    are unknown then, and if the first argument is no tensor.
+    are unknown then, and if the first argument is not a tensor.
     """
     if key != "__setitem__":
         return args[0] if args and isinstance(args[0], torch.Tensor) else None

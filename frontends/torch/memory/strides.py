@@ -16,9 +16,9 @@ from .trace import MemoryTrace
 def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Return what ``Tensor.stride`` returns, as symbols, and guard on the stride order of the inputs.
 
-    Return plain numbers for a weight, and for a tensor that does not vary between calls. In a graph for
-    another framework, also return plain numbers for a non-contiguous tensor that the function computed, and
-    fix all sizes by guards.
+    Return plain numbers, without a guard, for a weight and for a tensor that does not vary between calls. In
+    a graph for another framework, also return plain numbers for a non-contiguous tensor that the function
+    computed, and fix all sizes by guards.
     """
     value, steps = capture.value(args[0]), args[0].stride()
     capture.depends_on("layout", args[0])

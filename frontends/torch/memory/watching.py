@@ -343,7 +343,7 @@ class ExportedMemory:
     def _in(self, tensors: Sequence[torch.Tensor]) -> Iterable[_SharedTensor]:
         if not self._shared:
             return ()
-        # Comparing addresses is no read by the user's code.
+        # Comparing addresses is not a read by the user's code.
         with no_torch_function():
             places = [
                 _place(tensor) for tensor in tensors if self._begins_before_end(tensor) and has_memory(tensor)

@@ -419,7 +419,7 @@ class TorchWeights(contracts.Weights):
     def _note_tie(self, name: str, held: Any, key: str) -> None:
         """Add to ``ties`` that ``held`` also holds the weight ``name``, under ``key``.
 
-        A second path to the same dict is no tie, and scripted modules are left out.
+        A second path to the same dict is not a tie, and scripted modules are left out.
         """
         first = self._holders[name]
         # A scripted module has another object each time.
@@ -483,7 +483,6 @@ class TorchWeights(contracts.Weights):
         return self._roots
 
     def buffers(self) -> list[torch.Tensor]:
-        """Return the current tensors that are not of the class ``Parameter``."""
         held = map(self.array_of, self._holders)
         return [
             tensor for tensor in held if tensor is not None and not isinstance(tensor, torch.nn.Parameter)
