@@ -118,9 +118,8 @@ class RaisingBuilder(Builder):
     def settled(self, spec: ArraySpec) -> ArraySpec:
         """Return ``spec`` with undecided and overlong sizes replaced.
 
-        If sizes that were equal while recording were broadcast against each other, they are guarded to be
-        equal, and the first is used. A size expression that is too long becomes an unknown size, which is
-        read from the array.
+        Sizes that were broadcast against each other and equal while recording are guarded to be equal. A size
+        expression that is too long becomes an unknown size.
         """
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
@@ -162,11 +161,7 @@ class RaisingBuilder(Builder):
             self.graph.guards.append(Guard(condition, True, self.origin))
 
     def _of_first_selection(self, symbol: Symbol) -> Size:
-        """Return ``symbol`` as a size, with the same size for all arrays that one mask selects.
-
-        If ``symbol`` is the number of elements that a mask selects, return the symbol of the first array
-        that was selected by this mask. The first call for a mask registers the array of ``symbol``.
-        """
+        """Return ``symbol`` as a size, with the same size for all arrays that one mask selects."""
         made = self.maker(symbol.source)
         if made is None or made.op != "boolean_mask" or made.params["axis"] != symbol.axis:
             return Size.of(symbol)
@@ -229,8 +224,7 @@ class RaisingBuilder(Builder):
         """Return a new random key for ``self.generator``.
 
         It is derived from ``self.steps``, from an index that counts the keys, and from the key of the
-        generator if that is seeded, else from the key of the graph, which becomes an input at the first
-        use.
+        generator if that is seeded, else from the key of the graph.
         """
         key, index = self.stream(self.generator)
         if key is self.graph.randomness.key:

@@ -35,10 +35,9 @@ def ends_of(steps: Node) -> tuple[Any, Any]:
 def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
     """Return a condition on the ends of loops under which ``condition`` holds in all iterations.
 
-    ``numbers`` maps each loop index to its smallest and largest value. Each index is replaced by the
-    bound that makes the comparison strictest. The result is True if it always holds. Return None if
-    ``condition`` is not a comparison by <, <=, > or >= of terms that are linear in these indices, if it reads
-    none of them, or if the result was false while recording, as may happen for a loop without iterations.
+    ``numbers`` maps each loop index to its smallest and largest value. The result is True if it always holds.
+    Return None if ``condition`` is not a comparison by <, <=, > or >= of terms that are linear in these
+    indices, if it reads none of them, or if the result was false while recording.
     """
     atom = _comparison(condition)
     if atom is None:
@@ -54,6 +53,7 @@ def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
         condition = _placed(
             condition, value, ends[0] if _factor(large, value) > _factor(small, value) else ends[1]
         )
+    # It may be false for a loop without iterations.
     return condition if hint_of(condition) else None
 
 

@@ -448,9 +448,9 @@ class Lifter:
     def _with_floats(self, node: Node, args: list[Any]) -> list[Any]:
         """Return ``args`` with floats that depend on loop indices cast to the dtype of a floating array.
 
-        This is the first floating operand or output of ``node``; without one, nothing is cast. Not every
-        target combines a Python float with a loop index that is an array.
+        This is the first floating operand or output of ``node``; without one, nothing is cast.
         """
+        # Not every target combines a Python float with a loop index that is an array.
         beside = [
             item.dtype
             for item in (*args, *node.outputs)
@@ -507,10 +507,9 @@ class Lifter:
     def _call(self, node: Node) -> Any:
         """Return what the row of ``node`` returns.
 
-        If the row needs the number of an argument that is a size, such as an axis or an order, the size
-        is guarded to equal its recorded number, and the row is called again with the number.
-
-        Raise :class:`UnsupportedOperation` if the call depends on how the memory of an array is laid out.
+        If the row needs the number of a size among its arguments, the size is guarded to equal its recorded
+        number. Raise :class:`UnsupportedOperation` if the call depends on how the memory of an array is laid
+        out.
         """
         if node.record is not None and node.record.strided:
             raise UnsupportedOperation(

@@ -260,8 +260,8 @@ def number_of(b: Any, size: Size) -> Value:
 def read(b: Any, x: Value, is_constant: bool = True) -> Value:
     """Return the only element of ``x`` as a 0-d array of float64 if ``x`` is floating, else of int64.
 
-    With ``is_constant`` no gradient flows to the element, as in frameworks that take a number for a
-    constant. Guard that there is one element, and set ``b.reads_numbers``.
+    With ``is_constant`` no gradient flows to the element. Guard that there is one element, and set
+    ``b.reads_numbers``.
     """
     b.reads_numbers = True
     b.guard(apply("eq", product(x.shape), 1))

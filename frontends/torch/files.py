@@ -76,8 +76,8 @@ def read(text: str) -> Any:
 def check(graph: Graph) -> None:
     """Raise ``InvalidFile`` if a loaded ``graph`` calls anything but recordable functions of torch.
 
-    Nodes inside regions are checked, too. Nodes that run regions (loops, branches) are accepted. Also raise
-    it if a guard is not exactly one condition on sizes, or if a method or an index has too few operands.
+    Nodes inside regions are checked, too. Also raise it if a guard is not exactly one condition on sizes, or
+    if a method or an index has too few operands.
     """
     for node in every(graph.nodes):
         if has_regions(node.op):

@@ -167,7 +167,7 @@ class RecordedRule:
         """Add a ``custom_derivative`` node and return its outputs, which equal the results.
 
         ``forward`` are the calls of the function's ``forward``. The rule reads what they computed detached,
-        as in torch. The output for a result that is a view shares the memory of that result.
+        as in torch.
         """
         recorder, origin = capture.recorder, capture.here()
         made = {value for node in forward for value in node.outputs}
@@ -216,8 +216,7 @@ class RecordedRule:
 def _reduce_gradient(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
     """Return the value of ``gradient``, summed to the shape of ``arg`` and cast to its dtype, as torch does.
 
-    ``gradient`` is what a rule returned for ``arg``. Raise ``TracingError`` if its shape is not one that
-    the shape of ``arg`` broadcasts to.
+    Raise ``TracingError`` if the shape of ``arg`` does not broadcast to that of ``gradient``.
     """
     found, wanted = capture.value(gradient).spec, capture.value(arg).spec
     if found.hints != wanted.hints:
@@ -300,11 +299,11 @@ class GradientRules:
     def before_forward(self, frame: types.FrameType, has_setup: bool) -> None:
         """Patch the class of the ``autograd.Function`` that is about to run, to record its gradient rule.
 
-        ``frame`` is the frame that checks whether the class has a ``setup_context`` (``has_setup``), the
-        one step of ``Function.apply`` that runs in Python for every function. Do nothing if it is not a
-        frame of ``apply``, or if calls do not reach this recording. Raise ``TracingError`` if the backward
-        of the class applies the class again at too many levels.
+        ``frame`` is the one that checks for a ``setup_context`` (``has_setup``). Do nothing if it is not a
+        frame of ``apply``, or if calls do not reach this recording. Raise ``TracingError`` if the backward of
+        the class applies the class again at too many levels.
         """
+        # The check is the one step of ``Function.apply`` that runs in Python for every function.
         if frame.f_code is _APPLY and _comes_to(self.capture):
             cls = frame.f_locals["cls"]
             if self._depth and _is_endless(cls, frame):
@@ -430,8 +429,7 @@ class GradientRules:
         """Record the rule of the ``torch.autograd.Function`` ``cls``, which returned ``result`` for ``args``.
 
         ``forward`` are the calls that it made. If the rule cannot be recorded, or if the function has
-        written to an argument, gradients of the results become an error in the graph. Results that the
-        function marked as non-differentiable are detached.
+        written to an argument, gradients of the results become an error in the graph.
         """
         known = _RuleContext(ctx, args)
         results = list(result) if isinstance(result, tuple) else [result]

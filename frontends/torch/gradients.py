@@ -44,10 +44,10 @@ class AutogradHistory:
         """True if the function itself does not disable gradients for a call made now.
 
         It is also True if gradients were disabled before the function was called, and inside of the
-        ``forward`` of a ``torch.autograd.Function``. Reading it updates ``mode_changed``. It reads torch's
-        own flag, because inference mode, backward passes and C++ code change the mode without a call that
-        is intercepted.
+        ``forward`` of a ``torch.autograd.Function``. Reading it updates ``mode_changed``.
         """
+        # Inference mode, backward passes and C++ code change the mode without a call that is intercepted, so
+        # torch's own flag is read.
         enabled = is_grad_enabled()
         self.mode_changed = self.mode_changed or enabled != self.ambient or is_inference_mode_enabled()
         return self.count_forwards > 0 or enabled or not self.ambient

@@ -124,8 +124,8 @@ class KeySizes:
     def may_hash_symbol(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
         """Return True if ``size`` may be hashed as a symbol, because ``called`` is a ``functools.lru_cache``.
 
-        :meth:`forget` empties the cache after the recording. Return False if the size is fixed already.
-        Otherwise raise ``UnhashableSize``. A size that is not fixed is added to ``asked``.
+        Return False if the size is fixed already. Otherwise add it to ``asked``, and raise ``UnhashableSize``
+        for any other ``called``.
         """
         symbols = list(size.symbols())
         of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)
@@ -144,6 +144,7 @@ class KeySizes:
             raise UnhashableSize(
                 f"{size} is known only when the function runs, and has no hash while it is recorded", asked
             )
+        # ``forget`` empties the cache after the recording.
         self._caches[id(cache)] = cache
         return True
 
@@ -181,8 +182,8 @@ _NAME = type.__name__
 def type_shims(spaces: Iterable[ModuleNamespace]) -> list[Replacement]:
     """Return shims that make ``type`` of a symbol return the class of the number.
 
-    They also make ``type`` of an ``AppendOnlyList`` return ``list``. A module gets a shim only if its code,
-    or at least that of its functions in the recording, does nothing with the name ``type`` but call it.
+    They also make ``type`` of an ``AppendOnlyList`` return ``list``. A module gets a shim only if the code
+    does nothing with the name ``type`` but call it.
     """
     return type_replacements(
         ((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in
@@ -262,9 +263,8 @@ def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
     """Return the symbols that ``item`` or ``tolist`` (``name``) of a tensor returns while recording.
 
-    Return None if its elements cannot be symbols: symbolic reads are off, the user's running function
-    contains the name ``type``, there are no or too many elements, or their class has no symbols. ``tolist``
-    adds guards on the sizes of the tensor, unless its elements were computed from sizes alone.
+    Return None if its elements cannot be symbols. ``tolist`` adds guards on the sizes of the tensor, unless
+    its elements were computed from sizes alone.
     """
     # Code such as ``type(number) is float`` would not recognize a symbol.
     if not capture.reading.symbolic or "type" in capture.locator.names_read():
@@ -287,9 +287,7 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
 def operand_expressions(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
     """Return the expressions of the operands of a Python function whose result can be an expression.
 
-    Return None if the function must get plain numbers: no operand is a symbol, an operand is not a number,
-    symbolic reads are off, or the user's running function contains the name ``type`` and no symbol reads
-    elements.
+    Return None if the function must get plain numbers.
     """
     expressions = tuple(map(expression_of, operands))
     sizes = [item for item in expressions if isinstance(item, Size)]

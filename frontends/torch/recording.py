@@ -89,10 +89,8 @@ def is_hook(place: StatePlace) -> bool:
 def record_as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | None:
     """Record again with what the ``first`` attempt left in its places, such as hooks that it installed.
 
-    Return the second recording if that attempt leaves no changes, does not depend on ``is_compiling()`` and
-    records the same graph. The places then keep their new contents, as after the first call of the
-    original. Otherwise, or if the user's code raises in the second attempt, restore the places and return
-    None.
+    Return the second recording if that attempt finds no new state, does not depend on ``is_compiling()`` and
+    has the same graph. The places then keep their new contents. Otherwise restore the places and return None.
     """
     before = {place: place.read() for place in first.left}
     for place, item in first.left.items():
@@ -273,8 +271,8 @@ def _prepare_inputs(
 ) -> tuple[Tree, dict[int, Any], list[Any]]:
     """Return the structure of the arguments, tensors by the id of the given array, and the inputs in order.
 
-    Inputs are tensors, generators, and the numbers at the paths ``open_numbers``, which are not converted.
-    Raise ``TracingError`` for a sparse or quantized tensor.
+    Inputs are tensors, generators, and the numbers at the paths ``open_numbers``. Raise ``TracingError`` for
+    a sparse or quantized tensor.
     """
     leaves, tree = flatten_arguments(request)
     tree = plain_classes(tree)
@@ -329,10 +327,8 @@ def _recording_calls(
 def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     """Run and record the function once, under ``hypotheses`` and with ``request.places`` as state.
 
-    Clear ``hypotheses.weights``. If the code may use ``type`` where no shim works, first give up the
-    hypotheses that need shims: symbolic numbers, and lists that are only appended to. Raise
-    ``TracingError`` if something cannot be recorded, or the exception of the user's function. Arguments,
-    state and settings are restored.
+    Hypotheses that need shims of ``type`` are given up first if the code may use ``type`` where no shim
+    works. Raise ``TracingError`` if something cannot be recorded, or the exception of the user's function.
     """
     function = request.function
     tree, arrays, tensors = _prepare_inputs(request, hypotheses.numbers)
@@ -522,8 +518,8 @@ def _convert_arrays(leaves: list[Any], function: Any) -> dict[int, Any]:
     """Return a dict from the id of each leaf to its tensor.
 
     An array in several positions becomes one tensor. A generator is mapped to itself, and numbers are left
-    out. If a tensor among the leaves, or the first parameter of the module ``function``, is on an
-    accelerator, arrays of other frameworks are moved there.
+    out. Arrays of other frameworks are moved to the accelerator of a given tensor or of the module's first
+    parameter.
     """
     made: dict[int, Any] = {}
     # Arrays of other frameworks, whose converted tensors are on the CPU.
@@ -612,9 +608,8 @@ class _Search:
     def attempt(self) -> Recording | Refutation[_Search]:
         """Run one attempt. Return its recording, or ``Refutation`` if it has refuted its hypotheses.
 
-        An attempt refutes them if it finds new state, or if the result depends on ``is_compiling()``; they
-        are then updated. If hooks are among the new state, the function is first recorded again with the
-        state that it left, and that recording is returned if it is the same (:func:`record_as_installed`).
+        An attempt refutes them if it finds new state, or if the result depends on ``is_compiling()``. If
+        hooks are among the new state, :func:`record_as_installed` is tried first.
         """
         made, hypotheses = self._again(), self.hypotheses
         if not made.left and not made.is_other_code:

@@ -63,10 +63,9 @@ def pretrained(name: str) -> Any:
 def _require_hub(name: str) -> None:
     """Raise ``OSError`` if the model ``name`` has to be downloaded and the hub does not answer.
 
-    Any answer of the hub counts, errors included. Do not ask it if ``name`` is an existing path, if its
-    configuration is cached, or if the library of the hub is set to work offline. Without this check,
-    transformers would retry for half a minute.
+    Any answer of the hub counts, errors included.
     """
+    # Without this check, transformers would retry for half a minute.
     hub: Any = importlib.import_module("huggingface_hub")
     if (
         Path(name).exists()

@@ -132,9 +132,8 @@ def record_cast(
 ) -> Any:
     """Record a call under autocast as explicit casts and the call without autocast, and return its result.
 
-    The casts (none, to the autocast dtype, or to float32) are found by comparing the bits of the results.
-    If no choice reproduces them, the kernels of the call, including its casts, are recorded one by one.
-    Calls that write, and those in ``DETACHING``, get no casts.
+    The casts are found by comparing the bits of the results. If no choice reproduces them, the kernels of the
+    call are recorded one by one. Calls that write, and those in ``DETACHING``, get no casts.
     """
 
     def recorded(cast: Cast) -> Any:

@@ -67,12 +67,9 @@ class SizeNode:
         return False
 
     def as_key(self) -> Any:
-        """Return what to hash in place of this symbolic number.
+        """Return what to hash in place of this symbolic number: the size itself, or a plain number.
 
-        For an int, ``decide`` is called with ``key=True``. ``decide`` returns the size itself if the
-        recording removes the key again, returns a plain number, which then replaces ``expression``, or
-        raises ``UnhashableSize`` if the size becomes plain only in the next attempt. For a float or bool,
-        return the number and add a guard.
+        Raise ``UnhashableSize`` if the size becomes plain only in the next attempt.
         """
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)
@@ -358,9 +355,8 @@ class _NotFromSizes(Signal):
 def numbers_of_sizes(capture: Trace, value: Value) -> Any:
     """Return the number, or list of numbers, in an int64 array that was computed from sizes, as symbols.
 
-    Return None if no element depends on a size, if an element may depend on anything else, if a call has
-    written to one of the arrays that it was computed from, or if symbolic reads are off. Add guards on the
-    conditions under which the symbols are right.
+    Return None if no element depends on a size, if an element may depend on anything else, or if symbolic
+    reads are off. Add guards on the conditions under which the symbols are right.
     """
     reader = _SizeEvaluator(capture.recorder.maker)
     try:

@@ -60,9 +60,8 @@ def _same(item: Any, default: Any) -> bool:
 def _defaults(name: str) -> dict[str, tuple[int, Any]]:
     """Map each argument of the function ``name`` that has a default to its position and the default.
 
-    The position of a keyword-only argument is -1. A function written in C has no signature, so the overloads
-    of the ATen kernel of that name are read, except for ``out`` overloads, and only entries on which they all
-    agree are returned. Return an empty dict if there is no such kernel.
+    The position of a keyword-only argument is -1. Defaults of a function without a Python signature are
+    those on which the overloads of its ATen kernel agree.
     """
     function: Any = torch
     for part in name.split(".")[1:]:

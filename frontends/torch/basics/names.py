@@ -172,11 +172,10 @@ def resolve(name: str) -> Any:
 
 
 def name_by_module(graph: Graph, leaf_paths: set[str]) -> None:
-    """Rename results after modules without children, such as ``query`` or ``LayerNorm``.
+    """Rename results after the modules at ``leaf_paths``, such as ``query`` or ``LayerNorm``.
 
-    In each run of consecutive nodes of the module at one of ``leaf_paths``, the result of the last node
-    gets the last component of the path as its name. Components that are numbers, and nodes that do not have
-    exactly one result, are skipped.
+    The result of the last of consecutive nodes of one module is renamed, unless the name would be a number or
+    the node does not have exactly one result.
     """
     for node, following in zip(graph.nodes, [*graph.nodes[1:], None]):
         path = node.origin.module
@@ -290,8 +289,8 @@ def versions_before(
 ) -> list[int | None]:
     """Return the version of each operand before a call.
 
-    The entry is None if the call may write to the operand without incrementing the version. None differs
-    from any version after the call, so the operand counts as written to.
+    It is None if the call may write to the operand without incrementing the version. The operand then
+    counts as written to, since None differs from any version.
     """
     if key in _STATISTICS:
         return [None if _updates_statistic(one, key, args, kwargs) else version(one) for one in operands]

@@ -131,9 +131,8 @@ class OperatorRefused(TracingError):
 def tracer_errors_converted(name: str) -> Iterator[None]:
     """Raise ``OperatorRefused`` instead of errors of torch's own tracers, which cannot run in a recording.
 
-    Their errors are exceptions of ``torch._dynamo``, and an ``AttributeError`` on a ``SizeNode``. Other
-    exceptions pass unchanged. After an exception of ``torch._dynamo``, or an ``OperatorRefused`` raised in
-    the block, reset the caches of torch's compiler.
+    Other exceptions pass unchanged. The caches of torch's compiler are reset after an error of
+    ``torch._dynamo`` and after an ``OperatorRefused``.
     """
     try:
         yield

@@ -88,9 +88,8 @@ _NAMES = {dtype: name for name, dtype in _BY_NAME.items()}
 def dtype_name(dtype: torch.dtype | str | None) -> str:
     """Return the name of a dtype: ``torch.float32`` -> ``"float32"``.
 
-    Return the name of torch's default dtype for None. ``bool``, ``int``, ``float`` and ``complex`` have the
-    names of torch's widest dtypes: ``bool``, ``int64``, ``float64`` and ``complex128``. Return a string
-    unchanged.
+    None is torch's default dtype. The classes ``int``, ``float`` and ``complex`` are int64, float64 and
+    complex128. A string is returned unchanged.
     """
     if isinstance(dtype, str):
         return dtype

@@ -75,9 +75,9 @@ def introduces_int64(
 ) -> bool:
     """Return True if a call made int64 elements outside of the range of int32 and its operands have none.
 
-    Elements that :func:`exceeds_int32` leaves out do not count. ``filled`` are the tensors that the call made
-    or wrote to. Return False in a graph for torch, for calls that may leave elements uninitialized, and if an
-    operand has an infinity or NaN.
+    ``filled`` are the tensors that the call made or wrote to. Return False in a graph for torch, for calls
+    that may leave elements uninitialized, and if an operand has an infinity or NaN. Elements that
+    :func:`exceeds_int32` does not inspect are taken to be in range.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
@@ -163,9 +163,8 @@ def _len(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Run a call that returns elements as Python objects, and guard on all elements of the tensor.
 
-    A tensor that does not vary between calls needs no guard. The guard is on a copy made now, because the
-    tensor may be written to later. Raise ``TracingError`` if more than 4096 elements vary, and, in a graph
-    for another framework, if they are random.
+    A tensor that does not vary between calls gets no guard. Raise ``TracingError`` if more than 4096 elements
+    vary, and, in a graph for another framework, if they are random.
     """
     tensor = args[0]
     value = capture.value(tensor)
@@ -178,6 +177,7 @@ def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
                 f"{where}: {tensor.numel()} elements of a tensor are handed to Python, which would tie the "
                 "graph to all of them; compute with the tensor instead"
             )
+        # The tensor may be written to later, so the guard is on a copy made now.
         with capture:
             snapshot = tensor.detach().clone()
         with no_torch_function():
@@ -370,8 +370,7 @@ def guard_untracked_result(
 ) -> None:
     """Guard on the sizes in the arguments of a call that needs no node.
 
-    Such a call made no tensor, wrote to none and drew no random number. Raise ``TracingError`` if its
-    result contains a number and one of the ``operands`` varies between calls.
+    Raise ``TracingError`` if its result contains a number and one of the ``operands`` varies between calls.
     """
     for item in iterate_structure(arguments):
         size = expression_of(item)

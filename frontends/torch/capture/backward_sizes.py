@@ -47,11 +47,11 @@ class BackwardSizes:
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call that computes gradients, with numbers instead of symbolic sizes.
 
-        Before that, guard on which axes have length 0 or 1 in recorded calls with several operands, because
-        the derivative of a broadcast sums over axes of length 1.
+        Before that, guard on which axes have length 0 or 1 in recorded calls with several operands.
         """
         self.capture.quietly(self._look)
         made_by = set(map(self.capture.recorder.maker, self._values.values()))
+        # The derivative of a broadcast sums over axes of length 1.
         meeting = [
             node
             for node in made_by

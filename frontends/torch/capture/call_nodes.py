@@ -28,8 +28,7 @@ _FACT = "requires_grad"
 def backward_pass(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a backward pass, whose kernels are recorded one by one, and return its result.
 
-    In a graph for torch, guard on ``requires_grad`` of the arguments. If the pass raises, guard on all
-    sizes and on ``requires_grad`` of all inputs, because the user's code may catch the exception.
+    In a graph for torch, guard on ``requires_grad`` of the arguments.
     """
     capture.gradients.last = capture.here()
     if capture.for_torch:
@@ -37,6 +36,7 @@ def backward_pass(capture: RunningTrace, function: Any, args: tuple[Any, ...], k
     try:
         return capture.backward_sizes.run(function, args, kwargs)
     except Exception:
+        # The user's code may catch the exception.
         capture.fix_all_sizes()
         capture.note_fact(_FACT)
         raise
@@ -47,8 +47,7 @@ def guard_failed_call(
 ) -> None:
     """Guard on what a call that raised ``problem`` depends on, because the user's code may catch it.
 
-    The guards are on all sizes and on properties of ``operands``. Elements of an operand are guarded, too, if
-    it has no floats, or after a ``LinAlgError``.
+    The elements of a floating-point operand are guarded only after a ``LinAlgError``.
     """
     capture.fix_all_sizes()
     numbers.decide_read(capture, (args, kwargs))
@@ -61,9 +60,10 @@ def guard_failed_call(
 def guard_requires_grad(capture: RunningTrace, written: list[Value]) -> None:
     """Guard on ``requires_grad`` of the arguments if one is written to in a graph for another framework.
 
-    torch refuses in-place writes to leaves that require gradients, and other frameworks have no leaves.
-    Under ``no_grad`` torch allows the write, so there is no guard.
+    There is no guard under ``no_grad``.
     """
+    # torch refuses in-place writes to leaves that require gradients, unless gradients are disabled. Other
+    # frameworks have no leaves.
     given = capture.recorder.graph.inputs[: capture.count_call_inputs]
     if (
         not capture.for_torch
@@ -163,17 +163,14 @@ def run_known_call(
     kwargs: dict[str, Any],
     outcome: Outcome,
 ) -> CompletedCall:
-    """Run a call whose outcome is expected to be ``outcome``. The caller checks that it is.
-
-    If no other mode is active and the call has no autograd history, the kernels are hidden from the
-    dispatch mode, which is faster.
-    """
+    """Run a call whose outcome is expected to be ``outcome``. The caller checks that it is."""
     arguments = capture.arguments_of(args, kwargs)
     capture.exported.look(capture.recorder.graph.name, key, operands)
     if not _is_closed(outcome):
         return CompletedCall(
             name, key, arguments, operands, capture.run_guarded(function, key, operands, args, kwargs)
         )
+    # The call is faster if the dispatch mode does not see its kernels.
     with no_torch_dispatch():
         result = capture.run_guarded(function, key, operands, args, kwargs)
     if isinstance(outcome, TensorOutcome) and not outcome.is_view and isinstance(result, torch.Tensor):

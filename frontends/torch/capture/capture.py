@@ -175,8 +175,7 @@ class Capture(TorchFunctionMode):
     def isolated(self) -> Iterator[None]:
         """Record inside of the block, and undo what the function did to torch and to tensors.
 
-        Settings, random states, gradients and the contents of written tensors are restored after it. Raise
-        ``TracingError`` for changes that a graph would not make, such as to settings.
+        Raise ``TracingError`` for changes that a graph would not make, such as to settings.
         """
         try:
             with (
@@ -206,7 +205,7 @@ class Capture(TorchFunctionMode):
     def finish(self, result: Any, input_tree: Tree, containers: Containers, state: ReachableState) -> Graph:
         """Complete and return the graph, with the function's result and its changes to containers and places.
 
-        Raise ``TracingError`` if the result hides a recorded tensor or size in an object that is no
+        Raise ``TracingError`` if the result hides a recorded tensor or size in an object that is not a
         container, or if a write to shared memory cannot be recorded.
         """
         graph = self.recorder.graph

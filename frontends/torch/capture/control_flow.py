@@ -110,9 +110,9 @@ def _recorded(
 ) -> list[Any]:
     """Add the node of an associative scan along ``axis`` of ``leaves``, and return the prefixes.
 
-    ``operator`` combines many pairs along the axis at once, and ``users`` is the user's function in it. If
-    the operator reads the number of pairs, undo what was recorded and compute the prefixes by doubling.
-    Raise ``TracingError`` if the operator changes shapes or dtypes.
+    ``operator`` combines many pairs at once, and ``users`` is the user's function in it. If the operator
+    reads the number of pairs, compute the prefixes by doubling instead. Raise ``TracingError`` if the
+    operator changes shapes or dtypes.
     """
     before, capture.call = capture.call, _CALL
     since = capture.recorder.savepoint()
@@ -183,9 +183,7 @@ def prefixes(
     """Compute all prefixes along ``dim`` by doubling.
 
     ``operator(*before, *leaves, *additional_inputs)`` combines all elements of arrays along ``dim`` at
-    once. After ``k`` iterations each element is combined with the ``2**k - 1`` elements before it.
-    Iterations that reach beyond the beginning change nothing, so a recording holds up to a power of 2 that
-    is at least twice the recorded length. A guard excludes longer arrays.
+    once. A guard limits the length to a power of 2 that is at least twice the recorded length.
     """
     count = leaves[0].shape[dim]
     # Arrays of up to twice the recorded length fit.
@@ -194,6 +192,8 @@ def prefixes(
     if count > 2**steps:
         raise TracingError(f"associative_scan over {count} elements takes more than {steps} steps")
     positions = torch.arange(count, device=leaves[0].device)
+    # After ``k`` iterations each element is combined with the ``2**k - 1`` elements before it. Iterations
+    # that reach beyond the beginning change nothing.
     for step in (2**number for number in range(steps)):
         reached = [_along(positions >= step, dim, leaf.ndim) for leaf in leaves]
         before = [

@@ -131,11 +131,10 @@ class CallOutcomes:
         kwargs: dict[str, Any],
         operands: list[torch.Tensor],
     ) -> Any:
-        """Return a key of all that determines the outcome of a call.
+        """Return a key of all that determines the outcome of a call, and append its tensors to ``operands``.
 
-        Append the tensors of the call to ``operands``. Return None if the outcome may depend on anything
-        else, such as elements or autocast, or if the call is in-place or not public; ``operands`` may then be
-        incomplete.
+        Return None if the outcome may depend on anything else, such as elements or autocast, or if the call
+        is in-place or not public; ``operands`` may then be incomplete.
         """
         # In-place calls have an effect, and autocast depends on more than the arguments.
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
@@ -198,9 +197,9 @@ def _tensor_key(tensor: torch.Tensor, is_masked: bool) -> Any:
     """Return the properties of a float tensor that decide outcomes: class, dtype, shape, strides and flags.
 
     With ``is_masked``, boolean tensors are accepted, too. Raise ``_UnknownDependency`` for any other
-    tensor, because integers may be sizes, or too large for other frameworks, and for tensors that are not
-    dense on the CPU.
+    tensor, and for tensors that are not dense on the CPU.
     """
+    # Integers may be sizes, or too large for other frameworks.
     is_plain = tensor.is_floating_point() or is_masked and tensor.dtype is torch.bool
     if not is_plain or tensor.layout is not torch.strided or not tensor.is_cpu:
         raise _UnknownDependency
@@ -211,8 +210,7 @@ def _tensor_key(tensor: torch.Tensor, is_masked: bool) -> Any:
 def outcome_of(call: CompletedCall, node: Node | None) -> Outcome | None:
     """Return the outcome that all calls like ``call`` have, or None if it may differ between them.
 
-    ``node`` is the node of the call. If it is None, the call has an outcome only if it returned an operand
-    and has no size among its arguments.
+    ``node`` is the node of the call, or None if it needs none.
     """
     if node is None:
         reads_sizes = any(isinstance(item, Size) for item in iterate_structure(call.arguments))
@@ -304,9 +302,8 @@ class FirstRunResults:
     ) -> None:
         """Store the result of one call of the first run, or only that there was a call.
 
-        A result is stored if it follows from the arguments (``outcome`` is a ``TensorOutcome``) or is
-        costly to compute, but only if ``wanted()`` is True, the limit on memory is not reached, and the
-        result is not an inference tensor. Views do not count towards the limit.
+        A result is stored if it follows from the arguments or is costly to compute, and if it is wanted and
+        there is room for it.
         """
         kept: _StoredCall | None = None
         if (isinstance(outcome, TensorOutcome) or function in _LARGE) and self._has_room(result):
@@ -323,9 +320,8 @@ class FirstRunResults:
     ) -> torch.Tensor | None:
         """Return the stored result of the matching call of the first run, or None.
 
-        The n-th call of a function matches the n-th call of that function in the first run. The arguments
-        must be equal (float tensors up to rounding), and nothing may have been written to operands or
-        result. Each stored call is used up.
+        The n-th call of a function matches its n-th call in the first run. The arguments must be equal (float
+        tensors up to rounding), and nothing may have been written to operands or result.
         """
         calls = self._made.get(function)
         if not calls:

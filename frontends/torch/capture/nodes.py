@@ -38,8 +38,7 @@ _MADE = {
 def size_of(node: Node | None, value: Value, axis: int) -> Any:
     """Return the size of ``value`` along ``axis``, as the call of ``node`` states it, or else as a symbol.
 
-    ``node`` is the node that made ``value``, or None. Calls that create an array of given sizes state them,
-    and ``unsqueeze`` states the 1 of the axis that it inserts. Such a size needs no read and no guard.
+    ``node`` is the node that made ``value``, or None. A size that the call states needs no read and no guard.
     """
     rank = value.ndim
     if (
@@ -173,9 +172,9 @@ def _part(item: Any, place: int) -> Any:
 def record_data_assignment(capture: RunningTrace, tensor: torch.Tensor, data: torch.Tensor) -> None:
     """Record the assignment ``tensor.data = data``, and make ``data`` a view of ``tensor``.
 
-    Raise ``TracingError`` if the graph is for torch, if ``tensor`` is or views an input, if no recorded
-    call made ``data``, if the two differ in dtype, device, shape or strides, or if anything else shares a
-    storage with them.
+    Raise ``TracingError`` if the graph is for torch, if ``tensor`` is or views an input, if no recorded call
+    made ``data``, if the two differ in dtype, device, shape or strides, or if anything else shares a storage
+    with them.
     """
     recorder = capture.recorder
     made = recorder.maker(recorder.base_of(capture.value(data)))

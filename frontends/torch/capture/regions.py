@@ -224,7 +224,7 @@ class BlockRecorder:
         """Add the node that runs ``blocks``, and return its results in the pytree of the last block.
 
         ``call`` runs the operator unrecorded, for the results while recording. Outer tensors that blocks
-        write to become additional operands and results of the node, which are then copied into the tensors.
+        write to become additional operands and results of the node.
         """
         capture, recorder, last = self.capture, self.capture.recorder, blocks[-1]
         written = {value: past.tensor for block in blocks for value, past in block.written.items()}

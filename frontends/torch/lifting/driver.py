@@ -128,10 +128,10 @@ def lift_by_tracing(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[s
 def _keep_sizes(b: TorchBuilder, values: list[Value], given: list[Size], is_general: bool) -> None:
     """Guard on the sizes in ``values`` and ``given`` that torch's tracer specialized on.
 
-    The trace contains as constants the sizes that were passed as numbers (``given``), and sizes of 0 and 1.
-    Sizes that are equal now share a symbol in it. If the traced code compared sizes (not ``is_general``),
-    all of them are fixed.
+    ``given`` are sizes that were passed as numbers. ``is_general`` is False if the traced code compared
+    sizes; then all of them are fixed.
     """
+    # The trace contains sizes of 0 and 1 as constants, and sizes that are equal now share a symbol in it.
     sizes = [size for value in values for size in value.shape if isinstance(size, Size)]
     for size in dict.fromkeys((*given, *sizes)):
         if size in given or not is_general or size.hint in (0, 1):

@@ -66,8 +66,7 @@ def with_fixed_numbers(
     """Return the arguments with symbolic numbers replaced by their recorded values, with guards.
 
     Numbers stay symbolic in the arguments that ``_ELEMENTS`` and ``_FLOATS`` list for the call ``key``. In
-    an index, numbers that were read from arrays become arrays. Return the arguments unchanged if the graph
-    has no such numbers.
+    an index, numbers that were read from arrays become arrays.
     """
     if not (b.reads_numbers or b.has_floats):
         return args, kwargs
@@ -140,11 +139,10 @@ def computed(
 
 
 def needs_float32(y: Any, dtype: str, exactly: bool = False) -> bool:
-    """Return True if rounding ``y`` to the half-precision ``dtype`` may matter.
+    """Return True if rounding the number ``y`` to the half-precision ``dtype`` may matter.
 
-    It may for a 0-d array of a dtype other than bool and ``dtype``, and for a number read from an array.
-    For other numbers it does if the number overflows or underflows, or, with ``exactly``, if it changes at
-    all. Other arrays, sizes and complex numbers do not matter.
+    It may for a 0-d array that is neither bool nor of ``dtype``, and for a number read from an array. Another
+    int or float matters if it overflows or underflows, or, with ``exactly``, if it changes at all.
     """
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)
@@ -684,9 +682,8 @@ def per_channel_with_mask(
 ) -> tuple[Any, Any]:
     """Lift ``aten::fake_quantize_per_channel_affine_cachemask``.
 
-    The second result is True where the level was not clipped. Unlike the call with one scale, torch
-    computes levels in int64, so levels that overflow become the smallest one. Guard that integer zero
-    points are in range, as torch requires.
+    The second result is True where the level was not clipped. Guard that integer zero points are in range, as
+    torch requires.
     """
     kind = _computed_in(input)
     for part in (scale, zero_point):
@@ -702,6 +699,8 @@ def per_channel_with_mask(
             b.all(b.logical_and(b.greater_equal(zero_point, quant_min), b.less_equal(zero_point, quant_max))),
             True,
         )
+    # Unlike in the call with one scale, torch computes levels in int64, so levels that overflow become the
+    # smallest one.
     level = b.where(b.less(level, _LEVELS), level, -_LEVELS)
     value = b.multiply(b.subtract(_limited(b, level, quant_min, quant_max), zero), step)
     return b.cast(value, input.dtype), _inside(b, level, quant_min, quant_max)

@@ -441,9 +441,8 @@ def segment_reduce(
 ) -> Any:
     """Lift ``torch.segment_reduce`` over consecutive segments along ``axis``.
 
-    The segments are given by ``lengths`` or, without these, ``offsets``. Guard that the segments are in
-    order and, unless ``unsafe``, that ``lengths`` add up to the size of the axis. Raise
-    ``NotImplementedError`` for an unknown ``reduce``.
+    The segments are given by ``lengths`` or, without these, ``offsets``. Raise ``NotImplementedError`` for an
+    unknown ``reduce``.
     """
     if reduce not in _NEUTRAL:
         raise NotImplementedError(f"segment_reduce with {reduce!r}")

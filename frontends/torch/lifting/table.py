@@ -455,10 +455,10 @@ def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
 def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
     """Add the guard ``relation(size, number)`` if the recorded sizes satisfy it.
 
-    ``("ge", size, 1)`` is added only for a size that is linear in one symbol, such as ``n`` or ``n - 1``. For
-    other sizes it would only exclude an empty array. ``("ge", size, number)`` is always left out for a number
-    below 1.
+    ``("ge", size, number)`` is left out for a number below 1, and for 1 unless ``size`` is linear in one
+    symbol, such as ``n - 1``.
     """
+    # For other sizes, the guard would only exclude an empty array.
     if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):
         return
     if apply(relation, hint_of(size), hint_of(number)):

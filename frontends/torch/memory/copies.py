@@ -27,15 +27,14 @@ _COPIED = "graph_compiler"
 def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
     """Record ``torch.Tensor.__deepcopy__(tensor, memo)`` with an empty memo, and return the copy.
 
-    If the memo has a copy of the tensor, return that one; otherwise add the new copy to the memo. The
-    recorded memo is empty, because its keys are identities of objects of this call. Raise ``TracingError``
-    for a tensor that overlaps one that was copied before: their copies share memory as well, and recorded
-    copies would not.
+    A copy that the memo has already is returned instead. Raise ``TracingError`` for a tensor that overlaps
+    one that was copied before.
     """
     tensor, memo = args
     if id(tensor) in memo:
         return memo[id(tensor)]
     before = memo.setdefault(_COPIED, [])
+    # Copies of tensors that share memory share memory as well, but recorded copies would not.
     if any(storage(other) == storage(tensor) and overlap([other, tensor], [0]) for other in before):
         raise TracingError(
             f"{capture.here()}: copy.deepcopy copies tensors that are views of one memory, and its copies "
@@ -43,6 +42,7 @@ def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
             "and take the views of the copy"
         )
     before.append(tensor)
+    # The keys of a memo are identities of objects of this call, so the recorded memo is empty.
     memo[id(tensor)] = made = capture.record_call(
         function, capture.call, "__deepcopy__", (tensor, {}), kwargs
     )
@@ -110,9 +110,9 @@ def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, 
     """Return True if a call can be recorded without its ``out=``, because every array there is empty.
 
     The function must have made each of these arrays, not as a view, with an axis whose size is 0 at every
-    call. No two of them may share a storage. Return False if gradients are enabled and an operand or output
-    requires one, because torch then refuses ``out=``.
+    call, and no two of them may share a storage.
     """
+    # torch refuses ``out=`` if an operand or output requires a gradient.
     if (
         kwargs.get("out") is None
         or torch.is_grad_enabled()

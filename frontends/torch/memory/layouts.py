@@ -146,9 +146,8 @@ class Layouts:
     def _rely_on(self, value: Value, node: Node, in_torch_too: bool = False) -> None:
         """Guard on what the stride order of ``value``, the operand of ``node``, depends on.
 
-        If it depends on the inputs, guard on their stride orders. If it depends on sizes, fix all sizes by
-        guards, unless torch refuses the call when it cannot return a view. A graph for torch makes the same
-        calls, so instead of guards on sizes it is barred from other targets, unless ``in_torch_too``.
+        These are the stride orders of inputs, or all sizes. A graph for torch makes the same calls, so
+        instead of guards on sizes it is barred from other targets, unless ``in_torch_too``.
         """
         capture = self.capture
         assert capture is not None
@@ -234,9 +233,9 @@ def _is_row_major(tensor: torch.Tensor) -> bool:
 def is_in_order(tensor: torch.Tensor) -> bool:
     """Return True if the strides never increase from one axis to the next, ignoring strides of 0.
 
-    Tensors that are not strided, such as sparse ones, count as in order. Axes of size 1 are compared, too,
-    because a transposed axis of size 1 may be longer at another call.
+    Tensors that are not strided, such as sparse ones, count as in order.
     """
+    # Axes of size 1 are compared, too, because a transposed axis of size 1 may be longer at another call.
     strides = list(filter(None, tensor.stride())) if tensor.layout == torch.strided else []
     return strides == sorted(strides, reverse=True)
 

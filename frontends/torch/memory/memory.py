@@ -204,9 +204,8 @@ _TENSOR = attrgetter("tensor")
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """Return the tensors that a call may write to.
 
-    These are the first argument of an in-place call, ``out``, and the :func:`other_written_tensors`. A call
-    counts as in-place if its name is that of one, if its argument ``inplace`` is true, or if its last
-    positional argument is True.
+    These are the first argument of an in-place call, ``out``, and the :func:`other_written_tensors`. A true
+    ``inplace``, and True as the last positional argument, count as signs of an in-place call.
     """
     targets = (
         [args[0]]

@@ -22,9 +22,9 @@ from .trace import MemoryTrace
 def note_aliases(capture: MemoryTrace) -> None:
     """Check for tensors from outside that share storage with one that the function writes to.
 
-    In another framework they would be separate arrays. If the graph is for one, ask the next attempt to
-    record them as views, and raise ``TracingError``. Otherwise bar the graph from other targets, and list
-    the values of these tensors in ``graph.shared_memory``.
+    If a graph for another framework has any, ask the next attempt to record them as views, and raise
+    ``TracingError``. A graph for torch is then barred from other targets, and lists their values in
+    ``shared_memory``.
     """
     graph = capture.recorder.graph
     owners = capture.written.owners()
@@ -155,9 +155,9 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
     """Refuse a write in place to elements of an operand of another geometry, or several times to an element.
 
-    In a graph for another framework, raise ``TracingError``. A graph for torch replays the call, and is
-    only barred from other targets. ``fill_`` and ``zero_`` may write several times to an element, and an
-    index with tensors, arrays, lists or booleans is not compared with the operands.
+    In a graph for another framework, raise ``TracingError``. A graph for torch is only barred from other
+    targets. ``fill_`` and ``zero_`` may write several times to an element, and an index with tensors, arrays,
+    lists or booleans is not compared with the operands.
     """
     if not is_in_place(key):
         return
@@ -198,8 +198,8 @@ def _refuse(capture: Trace, problem: str) -> None:
 def _written(capture: Trace, key: str, args: tuple[Any, ...]) -> torch.Tensor | None:
     """Return the tensor or view that an in-place call writes to, or None.
 
-    Return None if the index of ``__setitem__`` contains a tensor, array, list or bool, because the elements
-    are unknown then, and if the first argument is not a tensor.
+    Return None if the index of ``__setitem__`` contains a tensor, array, list or bool, and if the first
+    argument is not a tensor.
     """
     if key != "__setitem__":
         return args[0] if args and isinstance(args[0], torch.Tensor) else None

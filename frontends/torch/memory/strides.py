@@ -14,11 +14,10 @@ from .trace import MemoryTrace
 
 
 def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Return what ``Tensor.stride`` returns, as symbols, and guard on the stride order of the inputs.
+    """Return what ``Tensor.stride`` returns, as symbols, and guard on what it depends on.
 
-    Return plain numbers, without a guard, for a weight and for a tensor that does not vary between calls. In
-    a graph for another framework, also return plain numbers for a non-contiguous tensor that the function
-    computed, and fix all sizes by guards.
+    Return plain numbers for a weight, for a tensor that does not vary between calls, and, in a graph for
+    another framework, for a non-contiguous tensor that the function computed.
     """
     value, steps = capture.value(args[0]), args[0].stride()
     capture.depends_on("layout", args[0])
@@ -40,15 +39,14 @@ def on_owner(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return arguments that apply ``as_strided`` to the recorded tensor that fills the storage.
 
-    Other frameworks can compute such a call. Return the arguments unchanged if ``args[0]`` itself fills its
-    storage, or if no recorded tensor does. Guard on the stride order of the tensor that fills it, and, if
-    the call states an offset, on the offset of that tensor. If it is another tensor than ``args[0]``, also
-    fix all sizes by guards, because the offset of a view depends on sizes.
+    Return the arguments unchanged if ``args[0]`` itself fills its storage, or if no recorded tensor does.
+    Guards on layouts are added, and on all sizes if the tensor is another one.
     """
     tensor, size, step, *rest = (
         args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
     )
     offset = rest[0] if rest else kwargs.get("storage_offset")
+    # Other frameworks can compute ``as_strided`` of a tensor that fills its storage.
     owner = tensor if fills_memory(tensor) else _owner(capture, tensor)
     if owner is None:
         return args, kwargs
@@ -57,6 +55,7 @@ def on_owner(
         capture.depends_on("storage_offset", owner)
     if owner is tensor:
         return args, kwargs
+    # The offset of a view depends on sizes.
     capture.fix_all_sizes()
     return (owner, size, step, tensor.storage_offset() if offset is None else offset), {}
 
@@ -64,8 +63,7 @@ def on_owner(
 def _owner(capture: MemoryTrace, tensor: torch.Tensor) -> torch.Tensor | None:
     """Return a tensor whose elements fill the storage of ``tensor`` in row-major order, or None.
 
-    The result is a new alias of a recorded tensor of the same dtype, registered for its value. Return None
-    as well if ``tensor`` is conjugated or negated lazily.
+    The result is a new alias of a recorded tensor of the same dtype.
     """
     if tensor.is_conj() or tensor.is_neg():
         return None

@@ -296,8 +296,7 @@ class ExportedMemory:
         """Register a tensor whose memory other code may write to from now on.
 
         ``is_read`` is True if the recording has handed the memory out, so that other code may read it.
-        ``is_weight`` compares only pieces of the memory. Tensors without memory that can be compared
-        (:func:`has_memory`) are ignored.
+        Tensors for which :func:`has_memory` returns False are ignored.
         """
         if has_memory(tensor):
             with no_torch_function():

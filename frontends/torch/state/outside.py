@@ -129,9 +129,9 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
     """Return guards that the captured ``tensor`` has the same memory and contents.
 
-    They compare its layout, its version counter and, for writes that do not increment it, its bytes or
-    pieces of them. If the elements of a large tensor have gaps in memory, its bytes are compared only if
-    torch did not allocate them.
+    They compare its layout, its version counter and, for writes that do not increment it, its bytes or pieces
+    of them. The bytes of a large tensor that has gaps in memory are compared only if torch did not allocate
+    them.
     """
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = (
@@ -161,9 +161,8 @@ def reference_guards(
 ) -> list[EnvironmentGuard]:
     """Return guards on what ``objects`` refer to: closures, globals, attributes, hooks, child modules.
 
-    Tensors of modules are guarded only if the modules are not in ``weights``. Memory whose writes torch
-    does not count is compared, except that of tensors in ``weights`` and of those for which ``is_input``
-    returns True, because the graph reads these at each call. The parts in ``free`` have no guards.
+    Memory whose writes torch does not count is compared, except that of tensors in ``weights`` and of those
+    for which ``is_input`` returns True. The parts in ``free`` have no guards.
     """
     objects = list(itertools.filterfalse(is_constant, objects))
     if all(map(is_self_contained, objects)):

@@ -55,10 +55,7 @@ def recomputed(
 ) -> dict[str, torch.Tensor]:
     """Return the buffers among ``keys`` that an initializer or the constructor of ``module`` determines.
 
-    Tried first is ``_init_weights`` of the module and of ``ancestors``, the modules that contain it,
-    innermost first; then the module's own initializers, such as ``reset_parameters``; and last its
-    constructor. Each buffer is that of the first of these that determines it. Buffers that none determines
-    are left out.
+    ``ancestors`` are the modules that contain it, innermost first. Their ``_init_weights`` are tried, too.
     """
     wanted = tuple(keys)
     found: dict[str, torch.Tensor] = {}
@@ -216,9 +213,8 @@ def _version(tensor: Any) -> int:
 def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
     """Return the constructor's arguments, read from attributes of the same names or with an underscore.
 
-    ``device`` and ``dtype`` are left out if they default to None. Return None if another argument has no
-    such attribute of the instance, or if the constructor has ``*args``, ``**kwargs`` or positional-only
-    parameters.
+    ``device`` and ``dtype`` are left out if they default to None. Return None if any other argument cannot be
+    read so, or passed by name.
     """
     found = {}
     for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:

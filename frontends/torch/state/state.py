@@ -239,10 +239,9 @@ class ReachableState:
     def finish(self, capture: Trace, containers: Containers) -> list[StatePlace]:
         """Compare the objects with the snapshot, and return changed places that were not known to be state.
 
-        Places of constants that the function writes to are returned too. If any place is returned, the
-        function must be recorded again with it. Known places with another object are added to ``replaced``;
-        changes inside of arguments and known places are left to ``containers``. A persistent buffer that was
-        replaced by one of the same shape and dtype becomes an effect of the graph.
+        Places of constants that the function writes to are returned, too. If any place is returned, the
+        function must be recorded again with it. Known places with another object are added to ``replaced``. A
+        persistent buffer that was replaced by one of the same shape and dtype becomes an effect of the graph.
 
         Raise ``TracingError`` for writes to memory that the recording cannot follow, and ``ListRead`` if a
         list in ``list_shims`` was read.
@@ -275,8 +274,8 @@ class ReachableState:
         """Yield the places of arrays that were recorded as constants and that the function writes to.
 
         In a graph for torch, arrays that share storage with another constant are left out. Raise
-        ``TracingError`` for an array that is in no place, if the graph is for another framework or torch
-        did not allocate the memory.
+        ``TracingError`` for an array that is in no place, if the graph is for another framework or torch did
+        not allocate the memory.
         """
         arrays, alone = _constants_written(capture)
         entries = (
@@ -476,9 +475,8 @@ def foreign_places(request: Request) -> list[StatePlace]:
 def changed_often(request: Request) -> list[StatePlace]:
     """Return the places whose number or tensor has changed between recordings at least twice.
 
-    The caller makes them inputs. Note the present contents for the next recording. Return an empty list at
-    the first recording, or if ``request`` does not look for such places. Leave out the places of
-    ``request``.
+    Return an empty list at the first recording, or if ``request`` does not look for such places. Otherwise
+    note the present contents for the next recording. Places of ``request`` are left out.
     """
     if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []
