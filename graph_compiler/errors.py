@@ -157,7 +157,8 @@ class GuardFailed(GraphCompilerError, ValueError):
 
     Cause: the structure, a dtype, a guard on sizes or values, or something else that the recording relied on
         differs, and the graph has ``on_miss="error"``, was loaded from a file, is called as ``functional``,
-        or is traced by the target's compiler.
+        or is traced by the target's compiler. A function of ``unify`` raises it for arrays of several
+        frameworks.
     Fix: record a variant with ``graph.add_variant(args, kwargs)``, allow ``on_miss="retrace"``, or call the
         graph itself instead of ``functional``. For a branch on values, decorate the function with
         ``graph_compiler.trace``.

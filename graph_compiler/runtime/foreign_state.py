@@ -127,8 +127,8 @@ def owners_of(
     """Return the objects that a call has to lock, because they hold state that it reads or changes.
 
     These are the owners of weights and buffers that it writes to, captured arrays that it writes to together
-    with the dict of constants, and the owners of all places. For numbers that Python draws, the owner is the
-    module ``random``.
+    with the dict of constants, and the owners of all places. The owner of a ``Draw`` is the module
+    ``random``.
     """
     if not (written or graph.effects or graph.state.places):
         return []

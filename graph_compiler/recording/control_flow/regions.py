@@ -213,7 +213,10 @@ class Regions(ABC):
 
     @abstractmethod
     def expect(self, truth: Any) -> None:
-        """Add a guard that ``truth`` is True, or a check if a block is open."""
+        """Add a guard that ``truth`` is True.
+
+        Inside a block, add a check instead, or raise ``TracingError`` unless ``may_expect``.
+        """
 
     # ------------------------------------------------------------------------------ blocks
     @abstractmethod

@@ -114,9 +114,9 @@ class Statements:
     ) -> None:
         """Run an ``if``: one block, or record both as a branch if ``test`` is an array of the recording.
 
-        ``given`` are the assigned variables that are read after it; those in ``guarded`` are read only if
-        the enclosing loop was left. If a ``raise`` or ``assert`` of the user ends a block, guard the value of
-        ``test`` and run the block that it selects.
+        ``given`` are the assigned variables that are read after it; those in ``guarded`` are read only if the
+        enclosing loop was left. If a ``raise`` or ``assert`` of the user ends a block, :meth:`Regions.decide`
+        selects the block to run.
         """
         found = regions_of(test)
         if found is None:
@@ -150,8 +150,7 @@ class Statements:
     def choice(self, test: Any, then: Any, otherwise: Any) -> Any:
         """Run ``then() if test else otherwise()``; record both if ``test`` is an array of the recording.
 
-        If a ``raise`` or ``assert`` of the user ends a side, guard the value of ``test`` and run the selected
-        side.
+        If a ``raise`` or ``assert`` of the user ends a side, :meth:`Regions.decide` selects the side to run.
         """
         found = regions_of(test)
         if found is None:

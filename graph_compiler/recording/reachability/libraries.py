@@ -312,12 +312,10 @@ def framework_of(
 ) -> str | None:
     """Return the framework that ``obj`` is written in, or None if it is unknown or has no frontend.
 
-    It is the framework that the class and the code refer to. If they refer to several or none, it is the
-    framework of the arguments in ``call``, ``(args, kwargs)``: a torch function may be called, and so
-    recorded, with JAX arrays. Without such arguments, the first of several is chosen. NumPy is chosen last,
-    and only with a call, because a function that uses it may well compute with tensors. Unless ``arrays``,
-    arrays that the code names are ignored. Frontends of other packages are looked up only if no frontend of
-    this package fits.
+    If the class and the code refer to exactly one framework, not counting NumPy, it is that one. Otherwise it
+    is the framework of the arguments in ``call``, ``(args, kwargs)``, or else the first that the code refers
+    to. NumPy is chosen last, and only with a call. Unless ``arrays``, arrays that the code names are ignored.
+    Frontends of other packages are looked up only if no frontend of this package fits.
 
     >>> import numpy as np
     >>> framework_of(lambda x: x + np.pi), framework_of(lambda x: x + np.pi, ((1.0,), {}))

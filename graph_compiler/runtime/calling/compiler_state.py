@@ -18,9 +18,8 @@ from ...recording import EnvironmentGuards
 class CompilerState:
     """State of one variant that compiled programs read.
 
-    weights: weights of the original's model; None if there is no model.
-    failures: number of failed checks. Compiled programs read it, so a failed check makes the compiler
-        compile again.
+    failures: number of failed checks. Compiled programs read it, so a failed check makes the compiler compile
+        again.
     holds_simply(): returns True if those environment guards hold that the compiler can trace.
     """
 
