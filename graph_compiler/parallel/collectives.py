@@ -96,7 +96,7 @@ def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T
 def axis_index(x: Any, axis_name: str | None = None) -> Any:
     """Return the index of this device on an axis, an int32 array without axes.
 
-    ``axis_index(axis_name)``, or ``axis_index(x, axis_name)`` for an array of the framework of ``x``. Raises
+    ``axis_index(axis_name)``, or ``axis_index(x, axis_name)`` for an array of the framework of ``x``. Raise
     the errors of :func:`psum`.
     """
     name = x if axis_name is None else axis_name
@@ -109,7 +109,7 @@ def axis_index(x: Any, axis_name: str | None = None) -> Any:
 def axis_size(axis_name: str) -> int:
     """Return the number of devices on an axis; in a recorded function a symbolic size.
 
-    Raises the errors of :func:`psum`.
+    Raise the errors of :func:`psum`.
     """
     if not _is_recorded(axis_name):
         found: int = _query_axis("axis_size", axis_name, axis_name, False)

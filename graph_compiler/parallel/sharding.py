@@ -148,7 +148,7 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
 def unreplicate(tree: T) -> T:
     """Return the same structure with replicated or sharded arrays as plain arrays on one device.
 
-    A ``TrainState`` trains on one device again. Raises ``NotCompilable`` if there are no arrays but NumPy's,
+    A ``TrainState`` trains on one device again. Raise ``NotCompilable`` if there are no arrays but NumPy's,
     and ``CallMismatch`` if the state was already consumed.
     """
     if isinstance(tree, TrainState):

@@ -109,8 +109,8 @@ def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     """Resolve ``function`` to a :class:`Function` for these arguments.
 
     Arguments that fit no variant of a graph are recorded first, unless they are traced. A function of a
-    framework without derivatives is recorded for one that has some. Raises ``NotCompilable`` if ``function``
-    is not callable, or is a graph written for a framework without derivatives. Raises ``CallMismatch`` if an
+    framework without derivatives is recorded for one that has some. Raise ``NotCompilable`` if ``function``
+    is not callable, or is a graph written for a framework without derivatives. Raise ``CallMismatch`` if an
     argument of a graph is traced by a transform of another framework.
     """
     if isinstance(function, FunctionWrapper):
@@ -425,7 +425,7 @@ class FlattenedFunction:
 def native_arrays(function: Function, words: str, leaves: list[Any]) -> Arrays:
     """Convert the leaves of a result to arrays of the framework.
 
-    Raises ``CallMismatch`` for an array of another framework, because it carries no derivative. JAX accepts
+    Raise ``CallMismatch`` for an array of another framework, because it carries no derivative. JAX accepts
     NumPy arrays, which are constants.
     """
     for leaf in leaves:
@@ -462,7 +462,7 @@ def argument_positions(
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return ``(positions, names)`` of the differentiated arguments.
 
-    If both options are None, the first argument is differentiated. Raises ``InvalidOption`` for positions
+    If both options are None, the first argument is differentiated. Raise ``InvalidOption`` for positions
     that are not integers and names that are not strings.
     """
     if argnums is None:
@@ -530,7 +530,7 @@ class DifferentiatedCall:
     def _locate(self, key: int | str) -> int | str:
         """Return the index or the keyword of the argument ``key``.
 
-        A named argument that was passed by position becomes an index. Raises ``CallMismatch`` if it was
+        A named argument that was passed by position becomes an index. Raise ``CallMismatch`` if it was
         not passed.
         """
         if isinstance(key, int) and -len(self._args) <= key < len(self._args):
@@ -593,7 +593,7 @@ class DifferentiatedCall:
     def tangents(self, given: Sequence[Any]) -> Arrays:
         """Flatten tangents with the structure of the differentiated arguments to tangents of :attr:`arrays`.
 
-        Raises ``CallMismatch`` if the number of arrays or a shape differs.
+        Raise ``CallMismatch`` if the number of arrays or a shape differs.
         """
         leaves, tree = flatten(list(given), is_value)
         # Containers may be of other classes, such as a list instead of a tuple.
@@ -645,7 +645,7 @@ class DifferentiatedCall:
     def __call__(self, arrays: Arrays) -> tuple[Arrays, Arrays]:
         """Return the differentiable results, and the other results followed by the arrays of aux.
 
-        Raises ``CallMismatch`` if no result is differentiable, if an array belongs to another framework,
+        Raise ``CallMismatch`` if no result is differentiable, if an array belongs to another framework,
         or if ``has_aux`` is True and the function returned no pair.
         """
         args, kwargs = self._arguments_with(arrays)
@@ -708,7 +708,7 @@ class DifferentiatedCall:
     def cotangents(self, given: Any, results: Arrays) -> Arrays:
         """Flatten cotangents that have the structure of the result to those of the differentiable results.
 
-        Raises ``CallMismatch`` if the number of arrays or a shape differs.
+        Raise ``CallMismatch`` if the number of arrays or a shape differs.
         """
         result, has = self._result_structure()
         leaves, tree = flatten(given, is_value)

@@ -89,7 +89,7 @@ def verify_derivative(
 def synthetic_arguments(transformed: Transformed) -> Arguments:
     """Return synthetic ``(args, kwargs)`` like those that the differentiated graph was recorded with.
 
-    For ``graph.functional``, the graph's parameters come first. Raises ``CallMismatch`` if the differentiated
+    For ``graph.functional``, the graph's parameters come first. Raise ``CallMismatch`` if the differentiated
     function is not a graph, or the graph has no recording.
     """
     function = _innermost_function(transformed)

@@ -294,7 +294,7 @@ def folded_loop(
     """Return the nodes of a loop with its first ``peeled`` iterations unrolled, and the guards it needs.
 
     ``steps`` are all its recorded iterations. Raise ``IterationsDiffer`` if no loop node can express those
-    after the peeled ones, and ``TooShort`` if fewer than two of them can be compared. Updates the last uses
+    after the peeled ones, and ``TooShort`` if fewer than two of them can be compared. Update the last uses
     and the counters in ``places``.
     """
     return _LoopBuilder(places, loop, steps, peeled).result()
