@@ -230,7 +230,6 @@ class LiftedDerivative:
             self.lifter.regions.guard_same_sizes(new, old)
 
     def _needed(self, bodies: Sequence[Body]) -> list[int]:
-        """Return the indices of the operands that are differentiated or that a body reads."""
         read = [(list(body.outputs), [(node.inputs, node.params) for node in body.nodes]) for body in bodies]
         used, count = set(values_in(read)), len(self.operands)
         return [

@@ -52,7 +52,7 @@ def _gamma(b: Any, x: Any) -> Any:
 
 
 def _remainder(b: Any, x: Any, y: Any) -> Any:
-    """Compute ``math.remainder``, where the quotient is rounded to the nearest integer, ties to even."""
+    # The quotient is rounded to the nearest integer, ties to even.
     rest, size = b.fmod(x, y), b.abs(y)
     twice = b.abs(b.multiply(rest, 2.0))
     is_odd = b.not_equal(b.fmod(b.trunc(b.divide(x, y)), 2.0), 0.0)

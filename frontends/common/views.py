@@ -112,7 +112,6 @@ def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]
 
 
 def _is_conjugated(b: RaisingBuilder, base: Value, view: Value) -> bool:
-    """Return True if ``view`` consists of the complex conjugates of elements of ``base``."""
     odd = False
     while view is not base and (node := b.maker(view)) is not None:
         odd ^= node.op == "conj"

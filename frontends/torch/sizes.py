@@ -170,15 +170,13 @@ class SizeNode:
 
 
 def _computes(function: str) -> Callable[..., SizeNode]:
-    """Return a method that applies ``function`` to the expressions of nodes.
-
-    Comparisons are decided at once, because torch refuses a ``SymBool`` for a bool. Comparisons of numbers
-    that a loop carries stay symbolic, so that they can become the condition of the loop.
-    """
+    """Return a method that applies ``function`` to the expressions of nodes."""
     compute, compares = rule(function), function in COMPARISONS
 
     def method(self: SizeNode, *others: SizeNode) -> SizeNode:
         found = compute(self.expression, *(other.expression for other in others), self.decide)
+        # Comparisons are decided at once, because torch refuses a ``SymBool`` for a bool. Those of numbers
+        # that a loop carries stay symbolic, so that they can become the condition of the loop.
         return self._new(self.decide(found, compared=True) if compares and isinstance(found, Size) else found)
 
     return method
@@ -452,10 +450,10 @@ def _by(compute: Callable[..., Any]) -> _Rule:
 def _divided(node: Node, reader: _SizeEvaluator) -> Any:
     """Divide, if the recorded dividend is not negative and the divisor is positive.
 
-    Rounding down and rounding towards 0 then agree. Append the conditions on sizes to ``reader.assumed``.
     Raise ``_NotFromSizes`` for other numbers, and for a division that does not round.
     """
     left, right = map(reader.one, node.inputs)
+    # Under these conditions, rounding down and rounding towards 0 agree.
     conditions = (apply("ge", left, 0), apply("gt", right, 0))
     if node.params not in ({"rounding_mode": "floor"}, {"rounding_mode": "trunc"}) or not all(
         map(hint_of, conditions)

@@ -228,7 +228,6 @@ def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _updates_statistic(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if ``tensor`` is a running statistic that the call updates."""
     if key == "_native_batch_norm_legit" and len(args) + len(kwargs) < 8:
         return False
     order = statistics_order(key, args, kwargs)

@@ -281,7 +281,7 @@ def _as_tensor(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> 
     :class:`ExportedMemory`.
     """
     given = args[0] if args else next(iter(kwargs.values()))
-    # A copy reads the elements of the array anew at each call of the graph.
+    # ``torch.tensor`` makes a new tensor each time the graph runs.
     copies = isinstance(given, np.ndarray) and len(args) == 1 and kwargs.keys() <= {"dtype", "device"}
     name = "torch.tensor" if copies else capture.call
     made = capture.record_call(function, name, row_key(name), args, kwargs)
@@ -344,10 +344,7 @@ def _arithmetic(capture: RunningTrace, function: Any, args: Any, kwargs: Any) ->
 
 
 def _l1_loss(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Record ``torch.nn.functional.l1_loss`` with its argument ``weight``.
-
-    torch 2.13 does not pass ``weight`` to function modes, so it is read from the function's frame.
-    """
+    # torch 2.13 does not pass ``weight`` to function modes, so it is read from the function's frame.
     code = getattr(function, "__code__", None)
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_code is not code:

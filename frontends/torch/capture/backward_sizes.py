@@ -35,10 +35,8 @@ class BackwardSizes:
         self._last = tensors
 
     def _look(self) -> None:
-        """Map autograd nodes of the last call's tensors to values, by sequence number.
-
-        A reference to a node would keep its saved tensors alive.
-        """
+        # A reference to an autograd node would keep its saved tensors alive, so nodes are known by their
+        # sequence numbers.
         for tensor in self._last:
             node = tensor.grad_fn if tensor.requires_grad else None
             if node is not None and (value := self._found(tensor)) is not None:

@@ -190,10 +190,7 @@ class BlockRecorder:
         self.capture.memory.forget({*inputs, *(value for node in nodes for value in node.outputs)})
 
     def _refuse_changes(self) -> None:
-        """Raise ``TracingError`` if the function has changed an object that it can reach.
-
-        The function runs only while it is recorded, so calls of the graph would not repeat the change.
-        """
+        # The function runs only while it is recorded, so calls of the graph would not repeat the change.
         if (change := next(self._world.changes(), None)) is not None:
             where = change.where.lstrip(".") or "a variable"
             raise TracingError(

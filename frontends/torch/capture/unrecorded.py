@@ -394,12 +394,12 @@ class KernelMode(TorchDispatchMode):
         return result
 
     def _hide(self, made: torch.Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Register a tensor that a kernel has made, and its storage unless it is that of an operand."""
         self._hidden[id(made)] = (weakref.ref(made), self.capture.call)
         place, operands = (
             storage(made),
             (item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)),
         )
+        # A view lies in the storage of an operand, which may come from outside.
         if not self.made(made) and place not in map(storage, operands):
             self.note(made)
 

@@ -385,10 +385,8 @@ def _outermost(b: TorchBuilder, steps: Value, side: int) -> Value:
 
 
 def _in_the_middle(b: TorchBuilder, before: Value, after: Value) -> Weights:
-    """Return the weights of three elements for the slope at the middle one.
-
-    The terms are torch's own, because these decide the result for a distance of 0.
-    """
+    """Return the weights of three elements for the slope at the middle one."""
+    # The terms are torch's own, because these decide the result for a distance of 0.
     both = b.add(before, after)
     return (
         _ratio(b, b.negative(after), b.multiply(before, both)),

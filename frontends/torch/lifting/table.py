@@ -240,13 +240,10 @@ def _of_pooling(node: Node) -> Demands:
 
 
 def _of_fractional_pooling(node: Node) -> Demands:
-    """Yield the least sizes at which random windows fit.
-
-    In three dimensions torch requires one more element.
-    """
     yield from _of_channels(node)
     kernel = node.params["kernel"]
     for size, width, count in zip(node.inputs[0].shape[-len(kernel) :], kernel, node.params["size"]):
+        # In three dimensions torch requires one element more than the random windows need.
         yield "gt" if len(kernel) == 3 else "ge", size, count + width - 1
 
 

@@ -179,7 +179,6 @@ def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: li
 
 
 def _refuse_repeats(capture: Trace, written: torch.Tensor) -> None:
-    """Refuse a write to a tensor with several elements at one address, as :func:`_refuse` does."""
     if has_memory(written) and not written.is_contiguous() and overlap([written], [0]):
         _refuse(
             capture,
@@ -196,11 +195,7 @@ def _refuse(capture: Trace, problem: str) -> None:
 
 
 def _written(capture: Trace, key: str, args: tuple[Any, ...]) -> torch.Tensor | None:
-    """Return the tensor or view that an in-place call writes to, or None.
-
-    Return None if the index of ``__setitem__`` contains a tensor, array, list or bool, and if the first
-    argument is not a tensor.
-    """
+    """Return the tensor or view that an in-place call writes to, or None if it is unknown."""
     if key != "__setitem__":
         return args[0] if args and isinstance(args[0], torch.Tensor) else None
     if any(

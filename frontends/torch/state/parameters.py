@@ -112,11 +112,7 @@ def _seeded_on_cpu(seed: int) -> Iterator[None]:
 
 
 def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:
-    """Cast ``made`` to the dtype of the buffer ``wanted``, as ``Module.to`` would have done.
-
-    Return None if ``made`` is not a tensor or is on ``meta``, if the shapes differ, or if the dtypes differ
-    and are not both floating-point.
-    """
+    """Cast ``made`` to the dtype of ``wanted``, or return None if it cannot replace that buffer."""
     if not isinstance(made, torch.Tensor) or made.is_meta or made.shape != wanted.shape:
         return None
     if made.dtype != wanted.dtype and not (made.is_floating_point() and wanted.is_floating_point()):
@@ -413,10 +409,7 @@ class TorchWeights(contracts.Weights):
         return prefix if prefix not in known else next(name for name in numbered if name not in known)
 
     def _note_tie(self, name: str, held: Any, key: str) -> None:
-        """Add to ``ties`` that ``held`` also holds the weight ``name``, under ``key``.
-
-        A second path to the same dict is not a tie, and scripted modules are left out.
-        """
+        # A second path to the same dict is not a tie.
         first = self._holders[name]
         # A scripted module has another object each time.
         if isinstance(held, dict) and not (held is first[0] and key == first[1]):

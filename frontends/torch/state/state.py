@@ -300,10 +300,7 @@ class ReachableState:
                 )
 
     def _refuse_shared(self, capture: Trace, change: Change) -> None:
-        """Raise ``TracingError`` if a NumPy array was changed whose memory a constant of the graph shares.
-
-        The recording does not know which elements torch read from that memory, and when.
-        """
+        # The recording does not know which elements torch read from the memory of such an array, and when.
         if not isinstance(change.held.item, np.ndarray):
             return
         for _, tensor in capture.recorder.graph.constants.values():
