@@ -513,7 +513,6 @@ class CallWriter:
         return values
 
     def forward_mode(self, rule: TracedRule, tangents: ClosedJaxpr) -> list[Any]:
-        """Write a ``custom_derivative`` node whose rule maps tangents."""
         given = self._inputs("tangent", [self.equation.invars[place].aval for place in rule.sources])
         inputs, operands = self._operands()
         avals = [*self.results, *(self.results[place] for place in rule.results)]

@@ -125,7 +125,6 @@ def _is_leaf(item: Any) -> bool:
 
 
 def _model_guards(model: Any) -> Iterator[EnvironmentGuard]:
-    """Yield a guard for each attribute of a part of a model that is a number, string, None or nnx object."""
     for part, key in settings_of(model):
         own, item = vars(part), vars(part)[key]
         if isinstance(item, _PLAIN) or is_nnx(item):

@@ -146,7 +146,6 @@ class SizeRecording(Protocol):
 
 @contextmanager
 def deciding(recording: SizeRecording) -> Iterator[None]:
-    """Let ``recording`` decide the sizes that this thread asks for inside of the block."""
     before, _recording.now = getattr(_recording, "now", None), recording
     try:
         yield

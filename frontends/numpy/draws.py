@@ -130,7 +130,6 @@ class GeneratorStates:
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """Ignore random numbers that are sampled inside of the block."""
         try:
             yield
         finally:

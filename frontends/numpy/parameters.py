@@ -483,7 +483,6 @@ class NumpyWeights(contracts.Weights):
         )
 
     def parts(self) -> set[Key]:
-        """Return the locations of all parameters and views, as pairs of a container's id and a key."""
         items = (
             (
                 place.held.item.space if isinstance(place.held.item, NamespacePart) else place.held.item,

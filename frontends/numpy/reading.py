@@ -213,7 +213,6 @@ def expect_as_read(capture: CallCapture, key: str, operands: Sequence[Any], resu
 
 
 def _expect_inside(capture: CallCapture, operands: Sequence[Any]) -> None:
-    """Guard that indices that Python has read are in bounds, or guard their values."""
     array, index = operands[0], operands[1] if isinstance(operands[1], tuple) else (operands[1],)
     is_plain = all(isinstance(item, (int, slice)) or is_symbolic(item) for item in index)
     for axis, item in enumerate(index):

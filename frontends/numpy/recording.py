@@ -385,7 +385,6 @@ def _note_sharing(
 def _environment(
     code: Reached, asked: _EnvironmentReads, graph: Graph, weights: NumpyWeights, containers: Containers
 ) -> EnvironmentGuards:
-    """Return the guards on what the recorded code refers to."""
     free = free_parts(weights.parts() | weights.kept.parts(), containers.holds)
     read_anew = set(map(id, weights.buffers()))
 

@@ -284,7 +284,6 @@ def fromfunction(recorded: Recorded, function: Any, shape: Any, *, dtype: Any = 
 
 @forwards
 def apply_over_axes(recorded: Recorded, func: Any, a: Any, axes: Any) -> Any:
-    """Compute ``np.apply_over_axes``: reduce over one axis after the other, keeping each with size 1."""
     found = recorded("asarray")(a)
     rank = found.ndim
     for axis in axes if isinstance(axes, (list, tuple)) else (axes,):

@@ -138,7 +138,6 @@ class Evaluator:
 
     @contextmanager
     def trying(self) -> Iterator[None]:
-        """Discard the assignments to variables that are made in this context."""
         before = self.variables
         self.variables = _VariableOverlay(before)
         try:

@@ -202,7 +202,6 @@ def _python_function(item: Any) -> Iterator[Any]:
 
 
 def _parts(item: Any) -> list[Any]:
-    """Return the objects that a walk visits from ``item``."""
     found = list(_python_function(item))
     if isinstance(item, (keras.Layer, tf.Module)):
         found = [

@@ -51,7 +51,6 @@ class Mode:
             self.training = before
 
     def guard(self, layers: Iterable[Any]) -> EnvironmentGuard:
-        """Return a guard on the current mode."""
         # In prediction, layers of Keras itself compute the same for None and False, so both satisfy the guard
         # unless one of ``layers`` may distinguish them.
         what = "the mode of training that layers of Keras are called in"

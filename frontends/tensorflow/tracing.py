@@ -370,7 +370,10 @@ class TensorFlowTrace:
         )
 
     def _variable_method(self, name: str) -> Callable[..., Any]:
-        """Return the method ``name`` of variables, with elements read through the trace."""
+        """Return the method ``name`` of variables, with elements read through the trace.
+
+        TensorFlow's own code, and code that runs in another graph, gets the original.
+        """
         before = getattr(BaseResourceVariable, name)
 
         def method(variable: Any, *args: Any, **kwargs: Any) -> Any:
@@ -436,7 +439,6 @@ class TensorFlowTrace:
         }
 
     def _text(self, name: str) -> Callable[..., str]:
-        """Return the method ``name`` that formats a tensor, with the elements that it has in the call."""
         before = getattr(ops.SymbolicTensor, name)
 
         def method(tensor: Any, *args: Any) -> str:

@@ -1,6 +1,6 @@
 """Collectives in a recorded function, as primitives.
 
-While a function is recorded, each primitive computes as if all devices of the axis held the same array.
+While a function is recorded, a reduction returns its operand, and ``all_gather`` stacks copies of it.
 """
 
 from __future__ import annotations

@@ -271,7 +271,6 @@ def symbolic_associative_scan(
 
 
 def _common_axis(leaves: list[Any], axis: Any) -> int | None:
-    """Return ``axis`` as a nonnegative int, or None for leaves or an axis that the primitive cannot take."""
     if not leaves or not all(hasattr(leaf, "aval") for leaf in leaves) or type(axis) is not int:
         return None
     axis = axis % leaves[0].ndim if -leaves[0].ndim <= axis < leaves[0].ndim else leaves[0].ndim

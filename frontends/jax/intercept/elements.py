@@ -60,7 +60,6 @@ def _length(item: Any) -> Any:
 
 
 def _number(item: Any) -> Any:
-    """Return the only element of a tracer as a symbolic number, or ``item`` itself."""
     if not isinstance(item, jax.core.Tracer) or (reads := current().shown.reads) is None:
         return item
     own = current().shown.own_of(item)
@@ -340,7 +339,6 @@ def _is_plain(item: Any) -> bool:
 
 
 def _is_inside(items: tuple[Any, ...], x: Any) -> bool:
-    """Return True if the index is in bounds for the current sizes."""
     # JAX clamps or drops other indices.
     try:
         # NumPy checks the index on an array of this shape that takes no memory.

@@ -44,7 +44,7 @@ def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a ``fori_loop`` that becomes a ``scan``, which has reverse mode, if a bound is symbolic.
 
     It calls ``original`` in other threads, and unless each bound is an int or symbolic. The scan ignores
-    ``unroll``. If ``upper`` may be less than ``lower``, a guard fixes whether it is.
+    ``unroll``.
     """
     thread = threading.get_ident()
 

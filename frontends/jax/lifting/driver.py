@@ -113,7 +113,6 @@ def _formal(item: Any) -> Value:
 
 
 def _with_array(b: JaxBuilder, args: list[Any], recorded: tuple[Any, ...]) -> list[Any]:
-    """Return a primitive's operands with NumPy scalars as Python numbers, and at least one array."""
     if not args or any(isinstance(item, Value) for item in args):
         return list(numbers(args))
     first = b.array(_number(args[0]), dtype_name(np.asarray(recorded[0]).dtype))

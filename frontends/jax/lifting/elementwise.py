@@ -241,7 +241,6 @@ def _saturate(b: JaxBuilder, x: Any, dtype: str) -> Any:
 
 @rows.row("bitcast_convert_type_p")
 def bitcast_convert_type(b: JaxBuilder, x: Any, *, new_dtype: Any) -> Any:
-    """Bitcast ``x``. If the element sizes differ, the parts of an element are along the last axis."""
     dtype = b.result.dtype
     have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
     if have == want:

@@ -14,7 +14,6 @@ from .table import JaxBuilder, int_tuple, rows
 
 @rows.row("dot_general_p")
 def dot_general(b: JaxBuilder, x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> Any:
-    """Lift ``dot_general``, whose result has the batch axes, then the remaining axes of ``x`` and ``y``."""
     (left, right), (left_batch, right_batch) = (tuple(map(int_tuple, pair)) for pair in dimension_numbers)
     # A product of bools is true if any of the element products is.
     if b.result.dtype == "bool":

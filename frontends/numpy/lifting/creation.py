@@ -279,7 +279,6 @@ rows.table({
 
 # ---------------------------------------------------------------------------------------------- windows
 def _is_short(b: NumpyBuilder, M: Any) -> bool:
-    """Return True if a window has at most one point; guard the answer."""
     # Formulas of windows divide by ``M - 1``.
     b.guard(apply("gt" if hint_of(M) > 1 else "le", M, 1))
     return bool(hint_of(M) <= 1)
@@ -417,7 +416,6 @@ _STATISTICS: dict[str, Callable[[NumpyBuilder, Value, int], Value]] = {
 
 
 def _with_ramp(b: NumpyBuilder, x: Value, axis: int, width: tuple[Any, Any], ends: tuple[Any, Any]) -> Value:
-    """Pad an axis with linear ramps, from the elements at its ends to the numbers ``ends``."""
     line = [1] * x.ndim
     parts = [x]
     for side, (count, end) in enumerate(zip(width, ends)):

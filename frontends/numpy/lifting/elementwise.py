@@ -511,7 +511,6 @@ def clip(
     max: Any = None,
     dtype: Any = None,
 ) -> Any:
-    """Lift ``numpy.clip``, whose bounds take part in type promotion."""
     # The upper bound is applied last, so it wins if it is below the lower one, as in NumPy.
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     if low is not None:

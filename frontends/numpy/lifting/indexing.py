@@ -53,7 +53,6 @@ def searchsorted(b: NumpyBuilder, a: Any, v: Any, side: str = "left", sorter: An
 
 @rows.row("digitize")
 def digitize(b: NumpyBuilder, x: Any, bins: Any, right: bool = False) -> Any:
-    """Lift ``numpy.digitize``; descending bins are reversed."""
     edges, side = b.array(bins if isinstance(bins, Value) else list(bins)), "left" if right else "right"
     if not isinstance(bins, Value) and list(bins) == sorted(bins):
         return searchsorted(b, edges, x, side)

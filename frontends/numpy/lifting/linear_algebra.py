@@ -229,7 +229,6 @@ def eig(b: NumpyBuilder, a: Any) -> Any:
 
 @rows.row("linalg.eigvals")
 def eigvals(b: NumpyBuilder, a: Any) -> Any:
-    """Lift ``numpy.linalg.eigvals``."""
     found, is_wide = b.eigvals(*_inexact(b, a)), is_complex(b.recorded_dtype())
     if not is_complex(b.array(a).dtype):
         # The dtype of the result depends on whether all eigenvalues of a real matrix are real, so this is
@@ -332,7 +331,6 @@ _FROM_COMPLEX = frozenset({"fft", "ifft", "fftn", "ifftn", "irfft", "irfftn", "h
 
 
 def _input(b: NumpyBuilder, name: str, a: Any) -> Any:
-    """Cast an FFT input to the complex dtype of the result, or to its real dtype for real transforms."""
     result = b.recorded_dtype()
     if name in _FROM_COMPLEX:
         return b.astype(a, dtype=complex_of(result) if not is_complex(result) else result)

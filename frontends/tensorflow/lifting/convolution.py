@@ -62,7 +62,6 @@ class Padding:
     data_format: str
 
     def pairs(self, space: Any, kernel: Any, strides: Any, dilation: Any) -> tuple[tuple[Any, Any], ...]:
-        """Return the padding before and after each spatial axis."""
         if self.kind == "SAME":
             return tuple(map(same, space, kernel, strides, dilation))
         if self.kind == "EXPLICIT":

@@ -189,7 +189,6 @@ def _zeta(b: TensorFlowBuilder, x: Value, q: Value) -> Any:
 
 @rows.row("Polygamma", static=("a",))
 def polygamma(b: TensorFlowBuilder, a: Any, x: Any, **_: Any) -> Any:
-    """Lift ``Polygamma``; for a degree that is an array, by the Hurwitz zeta function."""
     if isinstance(a, float):
         return lift_polygamma(b, a, b.array(x, b.result.dtype), at_infinity=0.0)
     a, x = b.arrays(a, x)
@@ -311,7 +310,6 @@ def _select_operands(b: TensorFlowBuilder, *items: Any) -> list[Any]:
 
 @rows.row("Select")
 def select_rows(b: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) -> Any:
-    """Lift ``Select``, whose condition may also be a vector that selects rows."""
     condition, rank = b.array(condition, "bool"), b.result.ndim
     if condition.ndim == 1 and rank > 1:
         condition = b.reshape(condition, shape=(*condition.shape, *(1,) * (rank - 1)))

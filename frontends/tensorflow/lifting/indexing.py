@@ -253,7 +253,6 @@ def where(b: TensorFlowBuilder, condition: Any, **_: Any) -> Any:
 
 
 def _unique_by_occurrence(b: TensorFlowBuilder, x: Value, axis: int | None) -> tuple[Value, Value, Value]:
-    """Return the unique elements by first occurrence, the index of each element among these, and counts."""
     values, first, inverse, counts = b.unique_all(x, axis=axis, hint=b.result.hints[axis or 0])
     order = b.argsort(first, axis=0)
     moved = b.argsort(order, axis=0)

@@ -73,11 +73,7 @@ def expand_dims(b: TensorFlowBuilder, input: Any, axis: Any, **_: Any) -> Any:
 
 @rows.row("Squeeze")
 def squeeze(b: TensorFlowBuilder, input: Any, *, squeeze_dims: Any = (), **_: Any) -> Any:
-    """Lift ``Squeeze``.
-
-    Without named axes, remove the axes that have size 1 while recording, and guard that these are the same in
-    later calls.
-    """
+    """Lift ``Squeeze``; without named axes, guard which axes have size 1."""
     named = {axis % input.ndim for axis in squeeze_dims} or {
         axis for axis, size in enumerate(input.spec.hints) if size == 1
     }

@@ -218,7 +218,6 @@ def max_pool_grad_with_argmax(
 
 def _avg_gradient(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, orig_input_shape: Any, grad: Any, **attributes: Any) -> Any:
-        """Lift ``AvgPoolGrad`` by a transposed convolution with a kernel of ones."""
         windows = _PoolingWindows(attributes)
         shape = numbers(orig_input_shape, "the shape of the image")
         space = shape[2:] if is_first(windows.data_format) else shape[1:-1]

@@ -54,7 +54,6 @@ def _cubic(b: TensorFlowBuilder, distance: Any, a: float) -> Any:
 
 
 def _cubic_weights(b: TensorFlowBuilder, size: Any, count: Any, align_corners: bool, half_pixel: bool) -> Any:
-    """Return the bicubic weights ``[new, old]``."""
     at = _positions(b, size, count, align_corners, half_pixel)
     whole = b.floor(at)
     # TensorFlow reads the weights from a table with this resolution.
