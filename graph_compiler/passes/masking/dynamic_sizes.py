@@ -281,7 +281,7 @@ class _SelectedRows:
 class _PaddedRows:
     """Padded rows of one mask in the new graph.
 
-    found: the nodes that compute with the rows.
+    found: the rows in the old graph, and the nodes that compute with them.
     valid: boolean array that is True for rows that were selected.
     count: number of rows that were selected.
     """

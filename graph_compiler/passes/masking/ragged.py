@@ -366,7 +366,7 @@ def _safe(padded: PaddedBuilder, operand: Any, spans: Sequence[Span | None], num
 
 # ------------------------------------------------------------------------------------------------------- axes
 def _getitem(rewrite: PaddedRewrite) -> Any:
-    """Index a padded array, or take a slice of an array whose length depends on the loop index.
+    """Index an array that is padded, or by a slice whose length depends on the loop index.
 
     Such a slice becomes the whole axis with a span.
     """
@@ -416,7 +416,7 @@ def _setitem(rewrite: PaddedRewrite) -> Any:
     """Write a value to the elements of an unpadded array that a key selects.
 
     A slice whose length depends on the loop index is replaced by the whole axis; elements outside of the
-    slice keep their old values. Raise ``CannotPad`` if the array itself is padded.
+    slice keep their old values. Raise ``CannotPad`` if this is not possible, for example for a padded array.
     """
     x, value = rewrite.operands
     if isinstance(x, PaddedArray):
