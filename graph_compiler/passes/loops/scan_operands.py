@@ -419,10 +419,7 @@ class _RowLoop(InlinedLoop):
         return self.counter.low + place.offset
 
     def _before(self, build: Builder, index: int, steps: int) -> Value:
-        """Return the cell ``steps`` iterations before the first one; zeros if the array has no such cell.
-
-        It has one if the loop has an iteration.
-        """
+        """Return the cell ``steps`` iterations before the first one; zeros if the array has no such cell."""
         target, array = self.cells[index].target, self.given[index]
         first = self._first(target)
         place = first + self.length - 1 + steps if self.counter.is_down else first - steps
