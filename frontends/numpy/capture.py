@@ -249,9 +249,10 @@ class NumpyCapture:
         )
 
     def operator(self, name: str, compute: Callable[..., Any], *operands: Any) -> Any:
-        """Record an operator on at least one traced operand, and return its result.
+        """Record an operator, of which at least one operand is traced, and return its result.
 
-        Return NotImplemented if an operand is a string, dict or set.
+        Return NotImplemented if an operand is a string, dict or set. If the traced operands are numbers that
+        must be constants, the result is not recorded.
         """
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented

@@ -203,9 +203,7 @@ def _differs_between_iterations(reader: GraphReader, index: TensorValue) -> bool
 
 
 def _has_data_dependent_size(reader: GraphReader, value: Value) -> bool:
-    """Return True if ``value`` is computed in the open blocks by an operation with a data-dependent output
-    size.
-    """
+    """Return True if an operation with a data-dependent output size leads to ``value`` in the open blocks."""
     waiting, seen = [value], {value}
     while waiting:
         node = reader.recorder.maker(waiting.pop())

@@ -113,10 +113,9 @@ def _is_recorded(recorder: Recorder, held: TensorValue) -> bool:
 
 
 def fix_operand(b: Any, elements: RecordedElements, place: int, operand: Value) -> Any:
-    """Return the recorded elements of the operand at ``place`` as nested tuples; guard on them if they may
-    vary.
+    """Return the recorded elements of the operand at ``place`` as nested tuples.
 
-    The guard on floats has a tolerance for rounding.
+    If they may vary, guard on them; the guard on floats has a tolerance for rounding.
     """
     held = elements.held[place]
     if place in elements.varying:

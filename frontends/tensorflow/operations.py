@@ -158,9 +158,7 @@ def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
 
 
 def origin_of(operation: Any, around: Origin) -> Origin:
-    """Return the origin of ``operation``, at the innermost line of the user's code, or else at that of
-    ``around``.
-    """
+    """Return the origin of ``operation``: the innermost line of the user's code, or that of ``around``."""
     call = f"{RAW}{operation.type}"
     # A ``LineNotingGraph`` has noted the line.
     line = getattr(operation.graph, "lines", {}).get(id(operation))

@@ -60,9 +60,7 @@ class Mode:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Use this mode in this thread for layers that are called without ``training=``; None changes
-        nothing.
-        """
+        """Use this mode for layers that this thread calls without ``training=``; do nothing if it is None."""
         if self.training is None:
             yield
             return

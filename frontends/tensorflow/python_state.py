@@ -119,9 +119,7 @@ class PythonState:
         return ExternalState(self.places, tree, tuple(replaced))
 
     def found(self, containers: Containers) -> list[StatePlace]:
-        """Return the places that the call changed, except for known ones, those in ``containers`` and
-        bookkeeping.
-        """
+        """Return further places that the call changed, outside of ``containers`` and of bookkeeping."""
         known = {place.identity for place in self.places}
         found: dict[tuple[int, Any], StatePlace] = {}
         for change in self._changes():

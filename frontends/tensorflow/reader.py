@@ -303,9 +303,7 @@ class GraphReader:
             self.is_hypothetical = before
 
     def _take_captures(self, graph: Any, progress: _ReadProgress) -> None:
-        """Store what a graph has captured since it was last read: arrays as constants, variables as
-        parameters.
-        """
+        """Store new captures of a graph: arrays become constants, and variables become parameters."""
         # ``graph.captures`` would build a new list of pairs for each access.
         outside, inside = graph.external_captures, graph.internal_captures
         fresh, progress.captured = zip(outside[progress.captured :], inside[progress.captured :]), len(inside)
@@ -446,8 +444,7 @@ class GraphReader:
         return self.node(operation, _group_operands(operation, operands), attributes, seen)
 
     def _clamped_number(self, operation: Any, operands: Sequence[TensorValue]) -> Any:
-        """Return ``number`` for a scalar ``min(number, max(least, x))`` with constant ints ``number <=
-        least``.
+        """Return ``number`` for a scalar ``min(number, max(least, x))`` of ints ``number <= least``.
 
         Return None for any other operation.
         """

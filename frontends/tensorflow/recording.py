@@ -439,8 +439,9 @@ class _TracingAttempt:
             )
 
     def _refuse_unraised(self, trace: TensorFlowTrace, problem: Exception) -> None:
-        """Raise ``TracingError`` if the function might have caught ``problem``, which was raised after its
-        call.
+        """Raise ``TracingError`` if the function might have caught ``problem``, the error of an operation.
+
+        The operation was run after the function had returned.
         """
         # Operations are read in order, so the first one without a result is the one that failed.
         unread = (
@@ -548,9 +549,7 @@ class _TracingAttempt:
         return (self.request.function, *static_objects(self.tree))
 
     def _refuse_traced(self, found: list[StatePlace]) -> None:
-        """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed one of the places
-        ``found``.
-        """
+        """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed one of ``found``."""
         # TensorFlow runs such code only while it traces, so the original would not change the place at each
         # call.
         traced = [

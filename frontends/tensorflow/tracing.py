@@ -113,7 +113,8 @@ def wants_numbers(depth: int) -> bool:
 def inner_shape(traced: Any, depth: int) -> Any:
     """Return the static shape ``traced`` of a tensor in an inner ``tf.function`` for the asking code.
 
-    That code runs ``depth`` frames above the caller. If it needs numbers, return a ``RequiredShape``.
+    That code runs ``depth`` frames above the caller. If it is ``TimeDistributed``, or code outside of
+    ``PACKAGES`` in a function that does not declare its input shapes, return a ``RequiredShape``.
     """
     module = _asking_code(depth + 1)[0]
     is_needed = (
@@ -281,11 +282,10 @@ class TensorFlowTrace:
         return elements
 
     def shape(self, tensor: Any) -> Any:
-        """Return the shape of ``tensor``: static for TensorFlow and Keras, with symbolic sizes for the user's
-        code.
+        """Return the shape of ``tensor`` for the code that reads it.
 
-        Code of Keras that needs numbers sees symbolic sizes too. For tensors of inner functions see
-        :func:`inner_shape`.
+        TensorFlow and Keras see the static shape. The user's code, and code of Keras that needs numbers, sees
+        symbolic sizes. For tensors of inner functions see :func:`inner_shape`.
         """
         traced = _SHAPE(tensor)
         if traced.rank is None or traced.is_fully_defined():
@@ -295,8 +295,9 @@ class TensorFlowTrace:
         return traced if asked_by(*PACKAGES) and not wants_numbers(1) else self._open_shape(tensor, traced)
 
     def length(self, tensor: Any) -> Any:
-        """Return the first size of ``tensor``, or None unless it is a tensor of this graph and has a first
-        axis.
+        """Return the first size of ``tensor``, or None.
+
+        Return None unless it is a tensor of this graph with a known rank of at least 1.
         """
         if not (
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and _SHAPE(tensor).rank

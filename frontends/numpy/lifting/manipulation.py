@@ -278,7 +278,8 @@ def as_strided(
 ) -> Any:
     """Lift ``as_strided`` of an array in row-major order. Guard that no element outside of ``x`` is read.
 
-    Raise :class:`UnsupportedOperation` if ``strides`` are None, or no multiples of the itemsize.
+    Raise :class:`UnsupportedOperation` for ``strides`` that are None, no multiples of the itemsize, or lead
+    out of ``x``.
     """
     from ....ops.dtypes import ITEMSIZE
 

@@ -406,7 +406,10 @@ def _slope(b: NumpyBuilder, x: Value, axis: int, step: Any, edge_order: int) -> 
 
 
 def _slope_between(b: NumpyBuilder, x: Value, axis: int, steps: Value, edge_order: int) -> Value:
-    """Compute the derivative at points ``steps`` apart, from the parabola through three neighbours."""
+    """Compute the derivative at points ``steps`` apart, from the parabola through three neighbours.
+
+    Without ``edge_order=2``, the derivative at both ends is a difference quotient.
+    """
     before, after = cut(b, steps, axis, None, -1), cut(b, steps, axis, 1, None)
     both, across = b.add(before, after), b.multiply(before, after)
     low, high = b.multiply(before, both), b.multiply(after, both)
