@@ -413,7 +413,7 @@ def condition(
 
     >>> held = {"step": 1}
     >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)
-    >>> holds = conjunction([step, EnvironmentGuard("len({}) == 1", (held,))])
+    >>> holds = condition([step, EnvironmentGuard("len({}) == 1", (held,))]).function()
     >>> holds(), held.update(step=2), holds()
     (True, None, False)
     """

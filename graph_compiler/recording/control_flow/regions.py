@@ -200,8 +200,9 @@ class Regions(ABC):
     def collective(self, name: str, x: Any, **params: Any) -> Any:
         """Record a collective operation or ``sharding_hint``, and return its result.
 
-        ``name`` is in ``ops.collectives.COLLECTIVES``. The device axis of the operation exists only when
-        the graph runs. ``x`` is an array or a number; None for operations without operand.
+        ``name`` is ``sharding_hint`` or in ``ops.collectives.COLLECTIVES``. The device axis of a collective
+        operation exists only when the graph runs. ``x`` is an array or a number; None for operations without
+        operand.
         """
 
     # ------------------------------------------------------------------------------ conditions
