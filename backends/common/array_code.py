@@ -221,8 +221,7 @@ def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Arr
     """Return the maxima of evenly spaced windows and their flat indices in the spatial axes.
 
     The last ``len(size)`` axes are spatial, and ``size`` has the number of windows along each. The windows
-    may
-    overlap.
+    may overlap.
     """
     return max_over_windows(
         x, [adaptive_places(n, windows) for n, windows in zip(x.shape[-len(size) :], size)]

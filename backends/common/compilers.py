@@ -190,9 +190,8 @@ def compiled_or_plain(
 
     ``reason`` returns why an exception means that the function cannot be compiled. If it returns None,
     the exception is raised. After the first fallback every call runs ``function``. The fallback is
-    logged, as a warning if ``is_wanted`` and as information otherwise. ``describe`` adds details to the text
-    of
-    ``describe_compilation()``, an attribute of the result.
+    logged, as a warning if ``is_wanted`` and as information otherwise. ``describe`` adds details to the
+    text of ``describe_compilation()``, an attribute of the result.
 
     >>> def fails(x):
     ...     raise NotImplementedError("no kernel")

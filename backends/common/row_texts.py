@@ -181,8 +181,7 @@ def with_inferred_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[
     """Return ``shape`` with -1 instead of the first size ``n // d`` that the other sizes determine, if any.
 
     ``sizes`` has the sizes of ``shape`` as symbolic expressions. The other sizes determine ``n // d`` if
-    their
-    product is an int multiple of the symbolic size ``d``.
+    their product is an int multiple of the symbolic size ``d``.
     """
     for axis, dim in enumerate(sizes):
         divisor = _divisor(dim)

@@ -314,8 +314,7 @@ class JaxTarget(Target):
         """Return ``result``. Raise ``GuardFailed`` if a guard whose check is not traced does not hold.
 
         While a function is recorded, guards on traced checks become guards of its graph. Otherwise they
-        change
-        ``result`` at run time if they do not hold, see ``_invalidated_unless``.
+        change ``result`` at run time if they do not hold, see ``_invalidated_unless``.
         """
         traced, recording = [], regions()
         for check, guard in zip(checks, guards):

@@ -339,12 +339,12 @@ def _is_key(array: Any) -> bool:
     return bool(jnp.issubdtype(array.dtype, jax.dtypes.prng_key))
 
 
+# A step returns its state committed, so without this function the second step would be compiled again.
 def _committed(held: StepState, arrays: Any) -> StepState:
     """Return ``held`` with all arrays committed to the one sharding that some array is committed to.
 
-    Arrays of the batch ``arrays`` count, too. Return ``held`` itself if no array is committed, or if arrays
-    are committed to different shardings. A step returns its state committed, so without this function the
-    second step would be compiled again.
+    Arrays of the batch ``arrays`` count, too. Return ``held`` itself if no array is committed, or if
+    arrays are committed to different shardings.
     """
     leaves, tree = jax.tree.flatten(held)
     places = {

@@ -145,7 +145,6 @@ def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
 
 
 def _needed(program: Any) -> set[Any]:
-    """Return the variables of the jaxpr ``program`` that its outputs depend on, outputs included."""
     needed = {item for item in program.outvars if not isinstance(item, Literal)}
     for equation in reversed(program.eqns):
         if needed.intersection(equation.outvars):

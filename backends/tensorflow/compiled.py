@@ -494,10 +494,9 @@ class Compiled:
     """Callable that compiles a flat function when it is called, by XLA or as a plain ``tf.function``.
 
     It is compiled without XLA if XLA cannot compile it or might return other values than TensorFlow's
-    kernels.
-    It runs operation by operation if it cannot be traced, for example because it reads elements of arrays in
-    Python. So do calls whose gradient is recorded, calls inside of a ``tf.function``, and calls for which
-    ``NewShape`` is raised.
+    kernels. It runs operation by operation if it cannot be traced, for example because it reads elements
+    of arrays in Python. So do calls whose gradient is recorded, calls inside of a ``tf.function``, and
+    calls for which ``NewShape`` is raised.
 
     function: function of tensors, numbers, and dicts of weights.
     static: indices of the arguments that are numbers used as sizes.

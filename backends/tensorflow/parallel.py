@@ -93,11 +93,9 @@ class TensorFlowDataParallel(TensorFlowTraining):
         return super().updated(make, held, shares, rate, is_finite)
 
     # ------------------------------------------------------------------------------ running
+    # XLA cannot compile collectives between devices of one process, so this does not use it.
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Return a program that calls ``Strategy.run`` in a ``tf.function`` without XLA.
-
-        XLA cannot compile collectives between devices of one process. ``options`` are ignored.
-        """
+        """Return a program that calls ``Strategy.run`` in a ``tf.function``, ignoring ``options``."""
         functions: dict[tuple[int, tuple[bool, ...]], Any] = {}
 
         def run(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
@@ -248,8 +246,7 @@ class TensorFlowParallelism(Parallelism):
         """Reduce ``array`` over the replicas of a strategy, or over the slices of ``tf.vectorized_map``.
 
         ``psum`` of bools counts them as int32, and ``pmean`` of integers is float32. Raise ``LookupError``
-        outside
-        a function that runs over ``axis_name``.
+        outside a function that runs over ``axis_name``.
         """
         if name in _EXTREMES:
             slices = vectorized_axis(axis_name)

@@ -201,9 +201,8 @@ class CheckedExchanges(Exchanges):
     def _reduced_again(self, last: _LatestExchange, array: Any) -> Any:
         """Reduce ``array``, or return None if a process has set its flag.
 
-        A process whose array does not fit the description in ``last`` passes None as ``array`` and sends
-        zeros with
-        its flag set.
+        A process whose array does not fit the description in ``last`` passes None as ``array``, and sends
+        zeros with its flag set.
         """
         unset, flag = last.message.kind == "min", last.flag
         if array is None:
@@ -214,7 +213,6 @@ class CheckedExchanges(Exchanges):
 
 
 def _sentinel(expected: _ArrayDescription) -> Any:
-    """Return an array to gather instead of the ``expected`` one, filled with the sentinel of its dtype."""
     array = torch.empty(expected.shape, dtype=expected.dtype, device=expected.device)
     sent = array if array.dtype in _SENTINELS else array.view(-1).view(torch.uint8)
     sent.fill_(_SENTINELS[sent.dtype])
@@ -225,11 +223,12 @@ def _sentinel(expected: _ArrayDescription) -> Any:
 _wait_counts: Counter[str] = Counter()
 
 
+# The processes meet at the default store, because gloo ends a process whose exchange the others do not
+# expect.
 def _wait_for_others(group: Any) -> None:
     """Wait until every process of ``group`` has called this function as many times as this process has.
 
-    The processes meet at the default store, because gloo ends a process whose exchange the others do not
-    expect. Raise ``CollectiveFailed`` after the timeout of the store.
+    Raise ``CollectiveFailed`` after the timeout of the store.
     """
     store, name = dist.distributed_c10d._get_default_store(), group.group_name
     _wait_counts[name] += 1

@@ -361,11 +361,8 @@ class OwningGraphModule(_GraphCaller):
         return result
 
     def _store(self, name: str, array: torch.Tensor) -> None:
-        """Store ``array`` as the new value of the buffer or weight ``name``.
-
-        A buffer is replaced. A weight is written to in place, because optimizers refer to it.
-        """
         holder, last = self._locate(name)
+        # A weight is written to in place, because optimizers refer to it.
         if last in holder._parameters:
             with torch.no_grad():
                 holder._parameters[last].copy_(array)

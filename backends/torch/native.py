@@ -41,9 +41,8 @@ _AUTOCAST = ("cpu", "cuda")
 def on_device_of_inputs(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
     """Return ``function``, wrapped if it needs that to run on the device of its arguments.
 
-    If an argument is on an accelerator, each call of a canonical graph moves the constants there and makes
-    new
-    arrays there. If the source contains the casts of autocast, the wrapper disables autocast.
+    If an argument is on an accelerator, each call of a canonical graph moves the constants there and
+    makes new arrays there. If the source contains the casts of autocast, the wrapper disables autocast.
     """
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
@@ -66,8 +65,6 @@ def on_device_of_inputs(function: Callable[..., Any], graph: Graph, program: Any
 
 
 def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``function`` to disable autocast during each call."""
-
     # The source contains the casts that were made while recording.
     @functools.wraps(function)
     def exactly(*given: Any) -> Any:
@@ -155,8 +152,7 @@ def _is_product(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def is_without_derivative(problem: Exception) -> bool:
     """Return True if ``problem`` is an error by which torch reports a missing derivative.
 
-    These are every ``NotImplementedError``, and each ``RuntimeError`` about a missing derivative in forward
-    or reverse mode, or about a call that ``torch.func`` cannot transform, such as ``requires_grad_``.
+    These are every ``NotImplementedError``, and each ``RuntimeError`` whose message has one of ``words``.
     """
     words = ("is not implemented", "set a forward gradient", "being transformed by a functorch transform")
     return isinstance(problem, NotImplementedError) or (
@@ -384,9 +380,8 @@ def _unwrap(array: Any) -> Iterator[Any]:
 def _compiler_failure() -> Callable[[Exception], str | None]:
     """Return a function that maps an exception of a compiled function to a reason to run it uncompiled.
 
-    That is None unless the exception is ``BackendCompilerFailed`` and no graph break has occurred since this
-    call. After a graph break, the first part has run, and may have written to arrays, when the second part
-    is compiled.
+    That is None unless the exception is ``BackendCompilerFailed`` and no graph break has occurred since
+    this call.
     """
     # This module is slow to import, and torch.compile has imported it already.
     from torch._dynamo.exc import BackendCompilerFailed
@@ -395,6 +390,8 @@ def _compiler_failure() -> Callable[[Exception], str | None]:
     splits = sum(counters["graph_break"].values())
 
     def reason(problem: Exception) -> str | None:
+        # After a graph break, the first part has run, and may have written to arrays, when the second part
+        # is compiled.
         is_whole = sum(counters["graph_break"].values()) == splits
         return "the compiler fails on it" if is_whole and isinstance(problem, BackendCompilerFailed) else None
 
@@ -403,9 +400,9 @@ def _compiler_failure() -> Callable[[Exception], str | None]:
 
 @forwards
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor that shares the memory of ``array``, or a copy if torch cannot use that memory.
+    """Return a tensor that shares the memory of ``array``, or the memory of a copy.
 
-    torch cannot use memory that is read-only, in another byte order, or with negative strides. For a dtype
+    Arrays that are read-only, in another byte order, or with negative strides are copied. For a dtype
     that torch lacks, raise the exception of ``refuse_array``.
     """
     # torch does not accept NumPy's bfloat16 (of ml_dtypes), which has the same bits.

@@ -27,7 +27,7 @@ _FAKE, _PROXY = torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchMode
 
 
 def is_tracing() -> bool:
-    """Return True while torch traces the current code (``export``, ``compile``, ``make_fx``, ``jit.trace``).
+    """Return True if torch traces the current code (``export``, ``compile``, ``make_fx``, ``jit.trace``).
 
     A ``FakeTensorMode`` counts as tracing, too. Return False while this package records.
     """

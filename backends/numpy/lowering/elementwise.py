@@ -54,11 +54,11 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
     return f"np.minimum({x}, {high})" if low is None else f"np.maximum({x}, {low})"
 
 
+# A division by zero raises in torch, while the functions of numpy return 0.
 def quotient(function: str, template: str) -> Callable[..., str]:
     """Return a row that writes ``template``, or a checked call of ``function`` for integers.
 
-    The checked call raises for a division by zero, as torch does, while ``function`` alone returns 0. A
-    divisor that is a number other than 0 needs no check.
+    A divisor that is a number other than 0 needs no check.
     """
 
     def row(x1: Operand, x2: Operand) -> str:

@@ -175,7 +175,6 @@ def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
 
 
 def _bind_residual(scope: Scope, text: str) -> str:
-    """Return a name for the residual ``text``, writing an assignment unless it is a name already."""
     if text.isidentifier():
         return text
     name = scope.new("residual")
