@@ -124,14 +124,15 @@ def singular_cutoff(
 
 
 def cholesky_inverse(x: Array, *, upper: bool = False) -> Array:
-    """Invert the matrix whose Cholesky factor is ``x``."""
+    """Invert the matrix whose lower (or ``upper``) Cholesky factor is ``x``."""
     return cholesky_solve(x, xp.eye(x.shape[-1], dtype=x.dtype), upper=upper)
 
 
 def lstsq(x1: Array, x2: Array, *, rcond: float | None = None) -> tuple[Array, Array]:
     """Return the minimum-norm least-squares solution of ``x1 @ x == x2``, and the rank of ``x1``.
 
-    Singular values up to ``rcond`` times the largest count as zero.
+    Singular values up to ``rcond`` times the largest count as zero. Its default is that of ``rtol`` in
+    ``singular_cutoff``.
     """
     return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
 

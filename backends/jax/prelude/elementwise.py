@@ -52,7 +52,7 @@ def copysign(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
 
 
 def hypot(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
-    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow.
+    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow of the squares.
 
     The derivatives are ``x1 / hypot(x1, x2)`` and ``x2 / hypot(x1, x2)``, which are NaN at the origin.
     """

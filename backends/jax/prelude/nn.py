@@ -171,7 +171,8 @@ def nll_loss(
     """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
     Without a batch, classes are on axis 0. The loss is 0 for targets equal to ``ignore_index``. ``reduction``
-    is "none", "sum" or "mean", which is weighted by ``weight[target]``.
+    is "none", "sum" or "mean", which is weighted by ``weight[target]``. A ``weight`` of None is 1 for each
+    class.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.
@@ -220,7 +221,7 @@ def binary_cross_entropy(probability: jax.Array, target: jax.Array) -> jax.Array
     """Compute the cross entropy of two Bernoulli distributions.
 
     It is ``-(target * log(probability) + (1 - target) * log(1 - probability))``, where each logarithm is at
-    least -100. The gradient with respect to ``probability`` is finite.
+    least -100.
     """
 
     @jax.custom_jvp
@@ -318,7 +319,10 @@ def batch_norm(
     axis: int = 1,
     epsilon: float,
 ) -> jax.Array:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``.
+
+    A weight or bias of None is skipped.
+    """
     scale = lax.rsqrt(widened(variance) + epsilon)
     if weight is not None:
         scale = scale * weight
@@ -336,7 +340,10 @@ def layer_norm(
     axis: int | tuple[int, ...] = -1,
     epsilon: float,
 ) -> jax.Array:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with moments over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with moments over ``axis``.
+
+    A weight or bias of None is skipped.
+    """
     result = standardised(widened(x), axis, epsilon)
     if weight is not None:
         result = result * weight
@@ -348,7 +355,10 @@ def layer_norm(
 def rms_norm(
     x: jax.Array, weight: jax.Array | None = None, *, axis: int | tuple[int, ...] = -1, epsilon: float
 ) -> jax.Array:
-    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
+    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``.
+
+    A weight of None is skipped.
+    """
     wide = widened(x)
     result = wide * lax.rsqrt((wide * wide).mean(axis, keepdims=True) + epsilon)
     if weight is not None:
@@ -367,7 +377,7 @@ def group_norm(
 ) -> jax.Array:
     """Standardise each of ``groups`` groups of channels of each sample, then scale and shift the channels.
 
-    Channels are on ``axis``, and samples on axis 0.
+    Channels are on ``axis``, and samples on axis 0. A weight or bias of None is skipped.
     """
     grouped = widened(x).reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
     result = standardised(
@@ -386,7 +396,7 @@ def instance_norm(
 ) -> jax.Array:
     """Standardise each channel of each sample over the spatial axes, then scale and shift the channels.
 
-    Channels are on ``axis``, and samples on axis 0.
+    Channels are on ``axis``, and samples on axis 0. A weight or bias of None is skipped.
     """
     result = standardised(widened(x), tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
     return scaled_channels(result, weight, bias, axis).astype(x.dtype)

@@ -190,8 +190,8 @@ def nll_loss(
     """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
     Without a batch, classes are on axis 0. The loss is 0 for targets equal to ``ignore_index``. ``reduction``
-    is "none", "sum" or "mean", which is weighted by ``weight[target]``. Raise ``IndexError`` for other
-    targets that are no class.
+    is "none", "sum" or "mean", which is weighted by ``weight[target]``. A ``weight`` of None is 1 for each
+    class. Raise ``IndexError`` for other targets that are no class.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.
@@ -314,7 +314,10 @@ def batch_norm(
     axis: int = 1,
     epsilon: float,
 ) -> np.ndarray:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``.
+
+    A weight or bias of None is skipped.
+    """
     scale = 1 / np.sqrt(variance + epsilon)
     if weight is not None:
         scale = scale * weight
@@ -332,7 +335,10 @@ def layer_norm(
     axis: int | tuple[int, ...] = -1,
     epsilon: float,
 ) -> np.ndarray:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with moments over ``axis``."""
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with moments over ``axis``.
+
+    A weight or bias of None is skipped.
+    """
     result = standardised(x, axis, epsilon)
     if weight is not None:
         result = result * weight
@@ -344,7 +350,10 @@ def layer_norm(
 def rms_norm(
     x: np.ndarray, weight: np.ndarray | None = None, *, axis: int | tuple[int, ...] = -1, epsilon: float
 ) -> np.ndarray:
-    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
+    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``.
+
+    A weight of None is skipped.
+    """
     squares = np.sum(x * x, axis, keepdims=True)
     result = x / np.sqrt(squares * (squares.size / max(x.size, 1)) + epsilon)
     if weight is not None:
@@ -363,7 +372,7 @@ def group_norm(
 ) -> np.ndarray:
     """Standardise each of ``groups`` groups of channels of each sample, then scale and shift the channels.
 
-    Channels are on ``axis``, and samples on axis 0.
+    Channels are on ``axis``, and samples on axis 0. A weight or bias of None is skipped.
     """
     grouped = x.reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
     result = standardised(
@@ -382,7 +391,7 @@ def instance_norm(
 ) -> np.ndarray:
     """Standardise each channel of each sample over the spatial axes, then scale and shift the channels.
 
-    Channels are on ``axis``, and samples on axis 0.
+    Channels are on ``axis``, and samples on axis 0. A weight or bias of None is skipped.
     """
     result = standardised(x, tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
     return scaled_channels(result, weight, bias, axis).astype(x.dtype, copy=False)

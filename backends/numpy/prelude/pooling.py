@@ -183,9 +183,10 @@ def interpolate(
 ) -> np.ndarray:
     """Resample the spatial axes of ``x`` to ``size``.
 
-    ``method`` is "nearest", "nearest-exact", "linear", "cubic" or "lanczos". ``scales`` has the factor by
-    which source positions along each axis are computed, unless ``align_corners`` is True. None is the ratio
-    of the sizes.
+    ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".
+    ``scales`` has the factor by which source positions along each axis are computed, unless
+    ``align_corners`` is True. None is the ratio of the sizes. ``antialias`` stretches the filter where
+    output samples are more than 1 apart.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")

@@ -184,7 +184,7 @@ def quantile(
 
     The axes of ``q`` come first in the result. ``interpolation`` is "linear", "lower", "higher", "midpoint"
     or "nearest". The result is NaN if there is a NaN. With ``skip_nan``, NaNs are left out, and the result
-    is NaN only if there is no other element.
+    is NaN if there is no other element.
     """
     ordered = np.sort(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1), axis=-1)
     size, valid = ordered.shape[-1], np.sum(ordered == ordered, axis=-1, keepdims=True)
@@ -298,7 +298,8 @@ def covariances(
 def correlations(x: np.ndarray) -> np.ndarray:
     """Compute the Pearson correlation matrix of the rows of ``x``, clipped to [-1, 1].
 
-    The result is a scalar if ``x`` has one axis.
+    The result is a scalar if ``x`` has one axis. Real and imaginary parts of complex numbers are clipped
+    separately.
     """
     covariance = np.atleast_2d(covariances(x))
     deviation = np.sqrt(np.diagonal(covariance).real)

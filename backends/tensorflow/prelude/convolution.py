@@ -30,7 +30,7 @@ def conv(
 
     ``x`` and the result are ``[batch, channels, *space]``, or ``[batch, *space, channels]`` for the
     layout "channels_last". ``strides``, ``padding`` and ``dilation`` have one entry for each spatial
-    axis; a padding is a pair of amounts.
+    axis; a padding is a pair of amounts. None is 1 on each axis, or no padding.
     """
     rank = len(x.shape) - 2
     if layout == "channels_first":
@@ -239,6 +239,7 @@ def conv_transpose(
 
     This is the gradient of a convolution with respect to its input. ``padding`` is cut off the result,
     and ``output_padding`` is appended at the end of each axis. ``bias[out]`` is added unless it is None.
+    ``layout`` is that of ``x`` and of the result.
     """
     rank = len(x.shape) - 2
     strides, padding, more = (

@@ -137,7 +137,7 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow.
+    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow of the squares.
 
     The derivatives are ``x1 / hypot(x1, x2)`` and ``x2 / hypot(x1, x2)``, which are NaN at the origin.
     """
@@ -147,7 +147,7 @@ def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:
 
 
 def length_of(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute ``sqrt(x1 ** 2 + x2 ** 2)``, scaled by the larger argument to avoid overflow.
+    """Compute ``sqrt(x1 ** 2 + x2 ** 2)``, scaled by the larger argument to avoid overflow of the squares.
 
     The result is inf if an argument is infinite, even if the other one is NaN.
     """

@@ -136,7 +136,8 @@ def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: 
 def pinv(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
     """Compute the pseudo-inverse. Singular values up to ``max(atol, rtol * largest)`` are treated as zero.
 
-    If ``hermitian`` is True, it is computed from eigenvalues.
+    The defaults are those of ``singular_cutoff``. If ``hermitian`` is True, it is computed from
+    eigenvalues.
     """
     if hermitian:
         values, left = eigh(x)
@@ -181,8 +182,8 @@ def solve_triangular(
 ) -> tf.Tensor:
     """Solve ``x1 @ x == x2`` for triangular ``x1``, or ``x @ x1 == x2`` if ``left`` is False.
 
-    With ``transpose``, ``x1`` is replaced by its transpose. With ``unit_diagonal``, its diagonal is taken
-    as ones.
+    ``upper`` says which triangle of ``x1`` is read. With ``transpose``, ``x1`` is then transposed. With
+    ``unit_diagonal``, its diagonal is taken as ones.
     """
     if not left:
         turned = solve_triangular(
@@ -604,8 +605,9 @@ def stft(
     """Compute the short-time Fourier transform along the last axis.
 
     The result has the axes [.., frequencies, frames]. Frames of ``n_fft`` samples are ``hop_length``
-    apart. ``center`` pads the signal by ``n_fft // 2`` on both sides, as ``pad_mode`` says.
-    ``normalized`` divides by ``sqrt(n_fft)``, and ``onesided`` leaves out the negative frequencies.
+    apart, and are multiplied by ``window``, zero-padded to ``n_fft``, unless it is None. ``center`` pads
+    the signal by ``n_fft // 2`` on both sides, as ``pad_mode`` says. ``normalized`` divides by
+    ``sqrt(n_fft)``, and ``onesided`` leaves out the negative frequencies.
     """
     if center:
         widths = [(0, 0)] * (len(x.shape) - 1) + [(n_fft // 2, n_fft // 2)]

@@ -215,9 +215,9 @@ def embedding_bag(
 ) -> tf.Tensor:
     """Compute the sum, mean or maximum of the rows of each bag ``indices[offsets[i]:offsets[i + 1]]``.
 
-    ``mode`` is "sum", "mean" or "max". Rows are multiplied by ``per_sample_weights``. Indices equal to
-    ``padding_idx`` are ignored, and an empty bag gives 0. The last bag ends with ``indices``, or at the
-    last offset if ``include_last_offset`` is True.
+    ``mode`` is "sum", "mean" or "max". Rows are multiplied by ``per_sample_weights`` unless that is None.
+    Indices equal to ``padding_idx`` are ignored, and an empty bag gives 0. The last bag ends with
+    ``indices``, or at the last offset if ``include_last_offset`` is True.
     """
     starts = tf.cast(offsets[:-1] if include_last_offset else offsets, tf.int64)
     bags = tf.size(starts, tf.int64)
@@ -251,7 +251,7 @@ def nll_loss(
     """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1, or on the only axis.
 
     Targets equal to ``ignore_index`` contribute 0. ``reduction`` is "none", "sum", or "mean", which is
-    weighted by ``weight``.
+    weighted by ``weight``. A ``weight`` of None is 1 for each class.
     """
     rank = len(log_probabilities.shape)
     last = tf.transpose(log_probabilities, [0, *range(2, rank), 1]) if rank > 2 else log_probabilities
@@ -305,7 +305,7 @@ def cross_entropy(
 def binary_cross_entropy(probability: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
     """Compute ``-(target * log(probability) + (1 - target) * log(1 - probability))``, broadcast.
 
-    Each logarithm is at least -100, and gradients with respect to ``probability`` are finite.
+    Each logarithm is at least -100.
     """
 
     @custom_gradient
@@ -437,7 +437,10 @@ def layer_norm(
 
 
 def rms_norm(x: tf.Tensor, weight: tf.Tensor | None = None, *, axis: Any = -1, epsilon: float) -> tf.Tensor:
-    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
+    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``.
+
+    A weight of None is skipped.
+    """
     wide = widened(x)
     result = wide * tf.math.rsqrt(tf.reduce_mean(tf.square(wide), axis, keepdims=True) + epsilon)
     return tf.cast(affine_over(result, weight, None), x.dtype)

@@ -90,7 +90,7 @@ def pooled(
     dilation: Sequence[int],
     lead: int,
 ) -> tf.Tensor:
-    """Reduce windows over the axes from ``lead`` on to one element each.
+    """Reduce windows over ``len(kernel)`` axes from ``lead`` on to one element each.
 
     The reductions are those of ``reduced_along``, one axis at a time from the last.
     """
@@ -129,7 +129,7 @@ def max_pool(
 
 
 def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf.Tensor) -> tf.Tensor:
-    """Pad the axes of ``x`` from ``lead`` on with the value ``filled``."""
+    """Pad ``len(padding)`` axes of ``x``, from ``lead`` on, with the value ``filled``."""
     if not any(tf.is_tensor(amount) or amount != 0 for pair in padding for amount in pair):
         return x
     behind = len(x.shape) - lead - len(padding)
@@ -173,7 +173,7 @@ def native_pool(
 def window_sums(
     x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], padding: Sequence[Sequence[Any]], lead: int
 ) -> tf.Tensor:
-    """Compute the sum of each window over the axes from ``lead`` on."""
+    """Compute the sum of each window over ``len(kernel)`` axes from ``lead`` on, padded with 0."""
     x = padded(x, padding, lead, tf.zeros([], x.dtype))
     if has_kernel(x, kernel, strides, (1,)):
         return native_pool(tf.nn.avg_pool, x, kernel, strides, lead) * math.prod(kernel)
@@ -546,8 +546,8 @@ def interpolate(
 
     ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".
     ``scales`` are the factors from which positions are computed, unless ``align_corners`` is True; None
-    computes them from the sizes. ``antialias`` widens the filter if the image becomes smaller. The dtype of
-    ``x`` is preserved.
+    computes them from the sizes. ``antialias`` stretches the filter where output samples are more than 1
+    apart. The dtype of ``x`` is preserved.
     """
     scales = scales or (None,) * len(space)
     first = len(x.shape) - len(space) - (layout == "channels_last")

@@ -34,7 +34,10 @@ def safe_sqrt(x: tf.Tensor) -> tf.Tensor:
 def variance_over(
     x: tf.Tensor, axis: Any = None, *, correction: float = 0, keepdims: bool = False
 ) -> tf.Tensor:
-    """Compute the sum of squared deviations over ``axis``, divided by ``max(0, N - correction)``."""
+    """Compute the variance over ``axis``, or over all axes if it is None.
+
+    It is the sum of squared deviations divided by ``max(0, N - correction)`` for ``N`` elements.
+    """
     centred = x - tf.reduce_mean(x, axis, keepdims=True)
     squares = tf.math.real(centred * tf.math.conj(centred))
     axes = range(len(x.shape)) if axis is None else [axis] if isinstance(axis, int) else axis
@@ -45,14 +48,14 @@ def variance_over(
 def standard_deviation(
     x: tf.Tensor, *, axis: Any = None, correction: float = 0, keepdims: bool = False
 ) -> tf.Tensor:
-    """Compute the standard deviation over ``axis``, with derivative 0 where it is 0."""
+    """Compute the square root of ``variance_over``, with derivative 0 where the result is 0."""
     return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
 
 
 def vector_norm(x: tf.Tensor, *, axis: Any = None, ord: float = 2.0, keepdims: bool = False) -> tf.Tensor:
-    """Compute the vector norm of order ``ord`` over ``axis``, with derivative 0 where it is 0.
+    """Compute the vector norm of order ``ord`` over ``axis``, or of all elements if it is None.
 
-    The order 0 counts the elements that are not 0.
+    The derivative is 0 where the norm is 0. The order 0 counts the elements that are not 0.
     """
     if ord == 2:
         return safe_sqrt(tf.reduce_sum(tf.math.real(x * tf.math.conj(x)), axis, keepdims=keepdims))
@@ -312,23 +315,23 @@ def running_extreme(function: Any, x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def cummax(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the cumulative maximum along ``axis`` and the index of its last occurrence.
+    """Return the cumulative maximum along ``axis``, and the index of its last occurrence up to there.
 
-    NaN is the maximum.
+    From the first NaN on, the maximum is NaN.
     """
     return cumulative_extreme(tf.maximum, x, axis)
 
 
 def cummin(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the cumulative minimum along ``axis`` and the index of its last occurrence.
+    """Return the cumulative minimum along ``axis``, and the index of its last occurrence up to there.
 
-    NaN is the minimum.
+    From the first NaN on, the minimum is NaN.
     """
     return cumulative_extreme(tf.minimum, x, axis)
 
 
 def cumulative_extreme(function: Any, x: tf.Tensor, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the cumulative extreme along ``axis`` and the index of its last occurrence.
+    """Return the cumulative extreme along ``axis``, and the index of its last occurrence up to there.
 
     ``function`` is ``tf.maximum`` or ``tf.minimum``. The gradient goes to that occurrence.
     """
@@ -353,8 +356,8 @@ def quantile(
     """Compute the quantiles ``q``, in [0, 1], along ``axis``, or of the flattened ``x`` if ``axis`` is None.
 
     The axes of ``q`` come first. ``method`` is "linear", "lower", "higher", "midpoint" or "nearest". A
-    slice that contains NaN gives NaN. If ``skip_nan`` is True, NaN is ignored, and only a slice without
-    other elements gives NaN.
+    slice that contains NaN gives NaN. If ``skip_nan`` is True, NaN is ignored, and a slice without other
+    elements gives NaN.
     """
     rank, q = len(x.shape), tf.convert_to_tensor(q, x.dtype)
     rows = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, -1)

@@ -64,7 +64,8 @@ def normalised_by(
 ) -> torch.Tensor:
     """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``.
 
-    Half precision is computed in float32. The result has the dtype of ``x``.
+    A weight or bias of None is skipped. Half precision is computed in float32. The result has the dtype of
+    ``x``.
     """
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
     wide = torch.promote_types(x.dtype, torch.float32)
