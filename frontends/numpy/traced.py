@@ -275,13 +275,13 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def clamp_index(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
-    """Return the call with traced integers of an index clamped to the last position of their axis.
+    """Return the call with traced integers of an index that are out of bounds replaced by the last position.
 
-    In a region they are computed from placeholders, and may be out of bounds. Return the call unchanged if
-    it does not index, or if a part of the index is neither a number nor a slice.
+    Return the call unchanged if it does not index, or if a part of the index is neither a number nor a slice.
     """
     if function not in (operator.getitem, operator.setitem):
         return function, args
+    # In a region these integers are computed from placeholders.
     array, index, *item = args
     parts = index if type(index) is tuple else (index,)
     inside = list(_clamped_parts(np.shape(seen_of(array)), parts))
