@@ -50,11 +50,9 @@ def call(name: str, *operands: Any, **options: Any) -> str:
     return f"{name}({', '.join(texts)})"
 
 
+# Literals that were recorded as float32 have digits that nobody wrote.
 def with_short_literals(node: Node) -> tuple[Any, ...]:
-    """Return the inputs of ``node``, with literals as short as possible if it computes in float32.
-
-    Literals that were recorded as float32 have digits that nobody wrote.
-    """
+    """Return the inputs of ``node``, with literals as short as possible if it computes in float32."""
     dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
     if "float32" not in dtypes or not dtypes <= {"float32", "bool"}:
         return node.inputs

@@ -79,11 +79,12 @@ def partitioned(
 
 @contextmanager
 def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
-    """Context in which operations of ``DTensor`` take plain tensors as replicated over ``mesh``.
+    """Let operations of ``DTensor`` in the context take plain tensors as replicated over ``mesh``.
 
-    Raise ``UnsupportedOperation`` if ``DTensor`` has no rule for an operation. On CPU, attention is
-    computed by matrix products, because ``DTensor`` has no rule for the fused kernel.
+    A ``NotImplementedError`` becomes ``UnsupportedOperation``, and failed communication
+    ``CollectiveFailed``.
     """
+    # ``DTensor`` has no rule for the fused kernel of attention on CPU.
     attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
     try:
         with (

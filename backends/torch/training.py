@@ -218,7 +218,7 @@ class TorchTraining(Training):
 
     @contextmanager
     def drawing(self, rng: Any) -> Iterator[None]:
-        """Context in which the default generator continues from the state of ``rng``.
+        """Let the default generator continue from the state of ``rng`` in the context.
 
         Afterwards, ``rng`` has the advanced state, unless the block raised. The default generator is always
         restored.

@@ -136,11 +136,9 @@ rows.table({
 })  # fmt: skip
 
 
+# Half precision is too coarse for the polynomials of the helpers.
 def _in_single(name: str) -> Callable[[Operand], str]:
-    """Return a row that calls the helper ``name``, in float32 for operands of half precision.
-
-    Half precision is too coarse for the polynomials of these helpers.
-    """
+    """Return a row that calls the helper ``name``, in float32 for operands of half precision."""
 
     def row(x: Operand) -> str:
         return (
