@@ -232,8 +232,7 @@ class Hypotheses:
     keys: sizes that are plain numbers because the code uses them as keys.
     by_kernel: calls that are recorded kernel by kernel.
     kept_views: captured tensors that are recorded as views of others.
-    caches: ``functools.lru_cache`` functions that were empty before the first attempt, and are emptied
-        again.
+    caches: ``functools.lru_cache`` functions, to empty before each attempt those that were empty at first.
     weights: the weights found just before, for the first attempt only.
     """
 

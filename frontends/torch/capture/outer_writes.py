@@ -39,7 +39,7 @@ class _OpenBlock:
 class OuterWrites:
     """Writes of open blocks to outer tensors, which are checked, and undone when a block ends.
 
-    tied: owners of memory of which it is unknown whether they are the same array.
+    tied: arrays that may or may not share memory, depending on which block ran.
     """
 
     def __init__(self, capture: Trace) -> None:
@@ -64,7 +64,7 @@ class OuterWrites:
     def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Save the contents of the outer tensors that the coming call may write to, if a block is open.
 
-        Raise ``TracingError`` if one of them may be the same array as another that is alive.
+        Raise ``TracingError`` if one of them is frozen, or may share memory with another array that is alive.
         """
         for tensor in may_be_written(key, args, kwargs) if self._open or self.tied.are_any else ():
             self.tied.refuse(self.capture.recorder.base_of(self.capture.value(tensor)), self.capture.here())
