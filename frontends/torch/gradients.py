@@ -196,9 +196,9 @@ class Gradients:
         return before.requires_grad if fact == "requires_grad" else before.grad is not None
 
     def add(self, tensor: torch.Tensor) -> None:
-        """Store the gradient of a leaf before the function can change it.
+        """Store the gradient and ``requires_grad`` of a leaf before the function can change them.
 
-        Do nothing if it is stored already, or if ``tensor`` is not a leaf.
+        Do nothing if they are stored already, or if ``tensor`` is not a leaf.
         """
         if id(tensor) in self._before:
             return

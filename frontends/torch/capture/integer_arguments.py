@@ -20,9 +20,10 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Replace integer tensors that a call takes as sizes, bounds of slices or other ints by numbers.
+    """Replace 0-d integer tensors that a call takes as sizes, bounds of slices or other ints by numbers.
 
-    Tensors computed from sizes become symbols; others are read as by ``tolist``.
+    A 1-d one of ``tensor_split`` becomes a list. Tensors computed from sizes become symbols; others are read
+    as by ``tolist``.
     """
 
     def number(item: Any) -> Any:

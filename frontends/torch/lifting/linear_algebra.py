@@ -402,7 +402,7 @@ rows.table({"corrcoef": lambda b, input: b.corrcoef(b.floating(_variables(b, inp
 def _variables(b: TorchBuilder, input: Any) -> Any:
     """Return ``input``, but a matrix of a single row as a vector, because torch has a 0-d result for both.
 
-    Guard on the number of rows.
+    Guard on the number of rows of a matrix.
     """
     if input.ndim == 2 and hint_of(input.shape[0]) == 1 and b.fix(input.shape[0]) == 1:
         return b.reshape(input, shape=(input.shape[1],))

@@ -35,11 +35,6 @@ if TYPE_CHECKING:
 class SavedContents:
     """Contents of a tensor, to be restored after calls have written to it.
 
-    A write may become part of the autograd history of the tensor, or of the base if the tensor is a view.
-    No call removes it from that history, so :meth:`restore` then detaches the tensor or base and copies
-    into it a clone that has the old history. If a base had no history, its clone becomes a leaf that nobody
-    else has, where gradients end.
-
     tensor: the tensor.
     elements: copy of its elements, with one element along axes of stride 0.
     owner: the base of a view, or the tensor itself.
@@ -66,6 +61,9 @@ class SavedContents:
             restore_elements(self.tensor, self.elements)
         if self.owner.grad_fn is self.grad_fn:
             return
+        # No call removes a write from the autograd history of the tensor or its base, so a clone that has the
+        # old history is copied into it. If a base had no history, its clone becomes a leaf that nobody else
+        # has, where gradients end.
         self.owner.detach_()
         if self.copy is not None:
             with torch.enable_grad():

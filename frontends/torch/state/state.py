@@ -137,12 +137,11 @@ def _fleeting(weights: TorchWeights) -> Iterator[tuple[set[str], str]]:
 def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
     """Return zeros on the CPU with the shape, strides and dtype of ``tensor``.
 
-    The operating system allocates such memory only when it is written to.
-
     >>> zeros_like(torch.empty(2, dtype=torch.bfloat16, device="meta"))
     tensor([0., 0.], dtype=torch.bfloat16)
     """
     count = tensor.untyped_storage().nbytes() // tensor.itemsize
+    # The operating system allocates such memory of NumPy only when it is written to.
     plain = torch.from_numpy(np.zeros(count * tensor.itemsize, np.uint8)).view(tensor.dtype)
     return plain.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
 

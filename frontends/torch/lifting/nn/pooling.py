@@ -110,7 +110,7 @@ def _known(dim: Any, number: int) -> bool:
 def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return the kernel of the ordinary pooling that equals an adaptive one at every size of ``x``.
 
-    Return None if there is none.
+    Return None if none is known.
     """
     space = x.shape[-len(size) :]
     if all(_known(out, 1) for out in size):
@@ -136,11 +136,9 @@ def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
 
 
 def _adaptive_max(b: TorchBuilder, x: Any, size: tuple[Any, ...], return_indices: bool) -> Any:
-    """Emit adaptive max pooling, or an ordinary pooling if the two agree at every size of ``x``.
-
-    The operation ``max`` is never used, because equal elements share its gradient, while that of a pooling
-    goes to one element.
-    """
+    """Emit adaptive max pooling, or an ordinary pooling if the two agree at every size of ``x``."""
+    # The operation ``max`` would not do, because equal elements share its gradient, while that of a pooling
+    # goes to one element.
     kernel = _even_kernel(x, size)
     if kernel is None:
         return (
