@@ -388,10 +388,7 @@ class TorchWeights(contracts.Weights):
             self._add(self._fresh(name), module)
 
     def _add_reached(self) -> None:
-        """Add the modules that the callable and the given objects refer to at any depth.
-
-        Modules inside of another one come last, so their weights have names by then.
-        """
+        """Add the modules that the callable and the given objects refer to at any depth."""
         others = [
             (name, module)
             for name, module in reached_modules((self.function, *self.given))
