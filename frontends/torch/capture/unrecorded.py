@@ -311,7 +311,7 @@ def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> N
 def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
     """Return the sizes for the numbers ``wanted``, if a reshape of ``shape`` merges neighbouring axes.
 
-    Axes of length 1 may be inserted or removed. Return None for any other reshape.
+    Axes of length 1 may be inserted or removed. Return None for any other reshape, and for an empty array.
     """
     left, found = [size for size in shape if hint_of(size) != 1], []
     for number in wanted:

@@ -107,7 +107,7 @@ class Layouts:
     ) -> None:
         """Note the stride orders of the results of a call.
 
-        If torch refuses the call for other strides (``VIEWS_ONLY``) and it merges axes, guard on what the
+        If torch refuses the call for other strides (``VIEWS_ONLY``) and it may merge axes, guard on what the
         stride order of its operand depends on.
         """
         in_order = all(map(is_in_order, operands))
@@ -168,7 +168,7 @@ class Layouts:
 
 
 def joins_axes(node: Node) -> bool:
-    """Return True if a reshape merges axes at the recorded sizes, or if a view changes the dtype.
+    """Return True if a reshape may merge axes at the recorded sizes, or if a view changes the dtype.
 
     An axis that is only split, or that gets an axis of size 1 next to it, may have any stride.
     """
