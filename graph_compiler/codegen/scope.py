@@ -170,6 +170,11 @@ _NAME = re.compile(r"\w+")
 _IN_F_STRING = str.maketrans({"\\": "/", '"': "'", "{": "{{", "}": "}}"})
 
 
+def _for_f_string(text: str) -> str:
+    # The names of values may contain the ``repr`` of a key, which may have several lines.
+    return " ".join(text.split()).translate(_IN_F_STRING)
+
+
 class BlockWriter:
     """Writer of one block: its lines, and the names of its values and sizes.
 
@@ -517,13 +522,13 @@ class BlockWriter:
 
     def guard(self, condition: Any, origin: Origin) -> None:
         text = repr(self.literal(condition))
-        words = f"{portable(origin)} was recorded for {condition!r}, and ".translate(_IN_F_STRING)
+        words = _for_f_string(f"{portable(origin)} was recorded for {condition!r}")
         # Two sizes may have the same text, because names of values need not be unique.
         sizes = dict.fromkeys((symbol, repr(self.literal(Size.of(symbol)))) for symbol in condition.symbols())
-        shown = " and ".join(f"{symbol!r} is {{{name}}}" for symbol, name in sizes)
+        shown = " and ".join(f"{_for_f_string(repr(symbol))} is {{{name}}}" for symbol, name in sizes)
         self.inner_origins.append((len(self.lines), origin))
         with self.indented(f"if not ({text}):"):
-            self.line(f'raise GuardFailed(f"{words}{shown} for this call")')
+            self.line(f'raise GuardFailed(f"{words}, and {shown} for this call")')
 
     # ------------------------------------------------------------------------------ inner blocks
     def write_inner(

@@ -168,35 +168,39 @@ def _write_definition(scope: Scope, name: str, derivative: Derivative, views: Co
     rule = derivative.written_rule(scope)
     with scope.indented(f"class {name}(torch.autograd.Function):"):
         scope.line("generate_vmap_rule = True")
-        _method_forward(scope, derivative, views)
+        _method_forward(scope, derivative, views, _saved_values(derivative, rule))
         _method_setup(scope, derivative, rule)
         _method_backward(scope, name, derivative, rule)
 
 
-def _method_forward(scope: Scope, derivative: Derivative, views: Collection[int]) -> None:
+def _method_forward(
+    scope: Scope, derivative: Derivative, views: Collection[int], saved: Collection[Value]
+) -> None:
     operands = arguments(scope, derivative.operands)
     _begin_method(scope)
     with scope.indented(f"def forward({bare(operands)}):"):
         region = derivative.forward or derivative.function
         outputs = insert_region(scope, region, operands)
-        scope.line(f"return {bare(_distinct_results(region, operands, outputs, views))}")
+        results = (*derivative.results, *derivative.residuals)
+        places = {place for place, value in enumerate(results) if value in saved}
+        scope.line(f"return {bare(_distinct_results(region, operands, outputs, views, places))}")
     scope.free(operands)
 
 
 def _distinct_results(
-    region: Region, operands: list[str], outputs: list[str], views: Collection[int]
+    region: Region, operands: list[str], outputs: list[str], views: Collection[int], saved: Collection[int]
 ) -> list[str]:
     """Return the texts of results, with copies of those that are, or may be, an operand or an earlier result.
 
-    torch could not save such a result for the backward pass. The results at the indices ``views`` share
-    memory with an operand, and are not copied.
+    torch cannot save an operand that is returned for the backward pass. The results at the indices ``views``
+    share memory with an operand and are not copied; those at the indices ``saved`` are new views of it.
     """
     makers = {value: node for node in region.block.nodes for value in node.outputs}
     before, texts = list(operands), []
     for place, (text, value) in enumerate(zip(outputs, region.block.outputs)):
         maker = makers.get(value) if isinstance(value, Value) else None
         if place in views:
-            texts.append(text)
+            texts.append(f"{text}.view_as({text})" if text in before and place in saved else text)
         elif text in before:
             texts.append(f"{text}.clone()")
         elif maker is not None and (maker.regions or maker.op in _MAY_RETURN_OPERAND):
