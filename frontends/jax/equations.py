@@ -130,7 +130,7 @@ _SAYS = frozenset({"debug_print"})
 _NAMES = {
     "dot_general_p": "product",
     "convert_element_type_p": "converted",
-    "broadcast_in_dim_p": "wide",
+    "broadcast_in_dim_p": "broadcast",
     "select_n_p": "chosen",
     "reduce_sum_p": "total",
 }

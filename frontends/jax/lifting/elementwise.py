@@ -37,14 +37,16 @@ def without_broadcasts(b: JaxBuilder, *operands: Any) -> list[Any]:
 
 
 def _narrow(b: JaxBuilder, item: Any, others: list[Any]) -> Any:
+    """Return ``item`` without broadcasts that an elementwise operation on it and ``others`` does itself."""
     node = _broadcast(b, item)
     if node is None:
         return item
-    wide = any(
-        isinstance(other, Value) and other.shape == item.shape and _broadcast(b, other) is None
-        for other in others
-    )
-    return node.inputs[0] if wide else item
+    inner = node.inputs[0]
+    arrays = [other for other in others if isinstance(other, Value) and _broadcast(b, other) is None]
+    if any(other.shape == item.shape for other in arrays):
+        return _narrow(b, inner, others)
+    adds_leading_axes = item.shape == (1,) * (item.ndim - inner.ndim) + inner.shape
+    return inner if adds_leading_axes and any(other.ndim >= item.ndim for other in arrays) else item
 
 
 def _broadcast(b: JaxBuilder, item: Any) -> Node | None:

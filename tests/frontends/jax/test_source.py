@@ -478,3 +478,15 @@ def test_recording_again_is_logged() -> None:
     with logged(logging.INFO) as messages:
         graph(X.astype(jnp.float16), W.astype(jnp.float16))
     assert any("recorded again" in message for message in messages)
+
+
+def test_operands_that_an_operation_broadcasts_are_not_broadcast_before() -> None:
+    def scaled(x: Any, mean: Any, scale: Any) -> Any:
+        # The last product has no operand with all axes but those that are broadcast.
+        return (x - mean) * scale + jnp.ones((1, 1, 3)) * scale[None, None] * mean[None, None]
+
+    arrays = [jnp.arange(24.0).reshape(2, 4, 3), jnp.arange(3.0), jnp.arange(3.0) + 1]
+    graph = graph_compiler.transpile(scaled, to="torch", args=tuple(arrays))
+    assert "(x - mean) * scale" in graph.source, graph.source
+    others = [arrays[0][:1, :2] * 2, arrays[1] - 4, arrays[2] * 3]
+    assert_same(graph(*others), scaled(*others))
