@@ -119,6 +119,7 @@ class Rows:
     unsupported: reasons why the framework cannot run some operations, by name of the operation.
     channels_last: operations that are faster, or only available, with channels last. The layout pass
         transposes their arrays.
+    channels_first: the same with channels first.
     bounded: True if the compiler needs static shapes, so that data-dependent sizes get an upper bound.
     unrolls: the most nodes that a loop of fixed length may be unrolled to; 0 for no unrolling.
     rolls: the fewest equal repetitions that become a loop by default; 0 for never.
@@ -142,6 +143,7 @@ class Rows:
         counts: bool = False,
         stacks: bool = False,
         forward_while: bool = False,
+        channels_first: Container[str] = (),
         compute_dtype: Callable[[str, str], str | None] = lambda op, dtype: None,
     ) -> None:
         self.framework, self.unsupported, self.channels_last, self.bounded = (
@@ -157,7 +159,7 @@ class Rows:
             stacks,
             compute_dtype,
         )
-        self.forward_while = forward_while
+        self.forward_while, self.channels_first = forward_while, channels_first
         self._rows: dict[str, Row] = {}
         self._only: dict[str, Callable[..., bool]] = {}
         self.structured: dict[str, Callable[[Any, Any], None]] = {}

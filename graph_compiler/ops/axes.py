@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .convolution import CHANNELS_FIRST, CHANNELS_LAST, to_last
+from .convolution import CHANNELS_FIRST, CHANNELS_LAST, to_first, to_last
 from .registry import ArraySpec, all_ops
 from .rules import normalise_axes, normalise_axis
 
@@ -96,35 +96,37 @@ def _index(params: Params, x: ArraySpec, order: Order) -> Moved | None:
 
 
 def _reshape(params: Params, x: ArraySpec, order: Order) -> Moved | None:
-    """Apply the rule of ``reshape``, which may join, split or drop spatial axes of channels-last arrays.
+    """Apply the rule of ``reshape``, which may join, split or drop spatial axes.
 
-    Return None for any other order, if the first two sizes (batch and channels) change, or if all spatial
-    axes are dropped and one of them does not have size 1.
+    Return None if ``order`` is not that of another layout, if the size of the batch or of the channels
+    changes, or if all spatial axes are dropped and one of them does not have size 1.
     """
-    shape = params["shape"]
-    # The row-major order of elements differs between the layouts, so the result is the same only if batch and
-    # channels stay as they are.
-    if order != to_last(x.ndim) or len(shape) < 2 or tuple(shape[:2]) != tuple(x.shape[:2]):
-        return None
-    if len(shape) == 2:
-        return (
-            ({"shape": shape}, (0, 1))
-            if all(isinstance(dim, int) and dim == 1 for dim in x.shape[2:])
-            else None
-        )
-    return {"shape": (shape[0], *shape[2:], shape[1])}, to_last(len(shape))
+    shape = tuple(params["shape"])
+    for to, channels, space in ((to_last, 1, x.shape[2:]), (to_first, -1, x.shape[1:-1])):
+        # The row-major order of elements differs between the layouts, so the result is the same only if batch
+        # and channels stay as they are.
+        is_kept = len(shape) > 1 and shape[0] == x.shape[0] and shape[channels] == x.shape[channels]
+        if order != to(x.ndim) or not is_kept:
+            continue
+        if len(shape) > 2 or all(isinstance(size, int) and size == 1 for size in space):
+            return {"shape": tuple(shape[axis] for axis in to(len(shape)))}, to(len(shape))
+    return None
+
+
+# For each layout the other one, and the permutation to it.
+_OTHER_LAYOUT = {CHANNELS_FIRST: (CHANNELS_LAST, to_last), CHANNELS_LAST: (CHANNELS_FIRST, to_first)}
 
 
 def _set_layout(params: Params, x: ArraySpec, order: Order) -> Moved | None:
-    """Apply the rule of operations with a parameter ``layout``, which becomes channels last.
+    """Apply the rule of operations with a parameter ``layout``, which becomes the other layout.
 
-    Return None if it is channels last already, for any other order, or if the array has other axes than
-    batch, channels and the spatial ones.
+    Return None for any other order, or if the array has other axes than batch, channels and the spatial ones.
     """
     axes_of_space = len(next((params[name] for name in ("kernel", "size", "strides") if name in params), ()))
-    if params["layout"] != CHANNELS_FIRST or order != to_last(x.ndim) or x.ndim != axes_of_space + 2:
-        return None
-    return {**params, "layout": CHANNELS_LAST}, order
+    other, to = _OTHER_LAYOUT[params["layout"]]
+    return (
+        ({**params, "layout": other}, order) if order == to(x.ndim) and x.ndim == axes_of_space + 2 else None
+    )
 
 
 _BY_ELEMENT = ("elementwise", "activations", "special")

@@ -31,6 +31,7 @@ from . import (
     simplify_guards,
     unrolled,
 )
+from .lowering.layout import FIRST
 from .repeats.find import SignatureCache
 from .repeats.to_scan import FEWEST
 
@@ -83,6 +84,7 @@ def canonical_passes(target: Backend, roll: str, raises_out_of_bounds: bool) -> 
         # call would permute its arrays back.
         *([partial(inlined_calls, prefers=rows.channels_last)] if rows.channels_last else []),
         partial(layout, prefers=rows.channels_last),
+        *([partial(layout, prefers=rows.channels_first, preferred=FIRST)] if rows.channels_first else []),
         *([kernel_layout] if "conv_channels_last" in rows else []),
         conv1x1_to_linear,
         cse,

@@ -5,4 +5,6 @@ from ..compute_dtypes import TorchRows
 UNSUPPORTED: dict[str, str] = {}
 """Operations that torch cannot compute, with the reason; see docs/support.md."""
 
-rows = TorchRows("torch", UNSUPPORTED, counts=True)
+CHANNELS_FIRST = ("conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_avg_pool", "interpolate")
+
+rows = TorchRows("torch", UNSUPPORTED, channels_first=CHANNELS_FIRST, counts=True)

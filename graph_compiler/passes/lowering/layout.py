@@ -1,14 +1,15 @@
-"""Convert arrays of signals, images and volumes to the channels-last layout for targets that prefer it.
+"""Convert arrays of signals, images and volumes to the layout that a target prefers.
 
-Operations that a target prefers in this layout get arrays with the channels last. Operations that follow
-them run in the same layout if they can (:mod:`graph_compiler.ops.axes`), so that permutations remain only
-where such arrays enter and leave. Permutations that the user wrote for channels-last layers cancel with
-these. Parameters keep their shapes.
+JAX and TensorFlow convolve arrays with the channels last, torch those with the channels first. Operations
+that a target prefers in its layout get such arrays. Operations that follow them run in the same layout if
+they can (:mod:`graph_compiler.ops.axes`), so that permutations remain only where arrays in the other layout
+enter and leave. Permutations that the user wrote cancel with these. Parameters keep their shapes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
+from dataclasses import dataclass
 from typing import Any
 
 from ...ir.builder import Builder
@@ -16,34 +17,56 @@ from ...ir.graph import Graph
 from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
 from ...ops.axes import FULL_SLICE, ROWS, Order
-from ...ops.convolution import CHANNELS_LAST, to_first, to_last, weight_to_first
+from ...ops.convolution import CHANNELS_FIRST, CHANNELS_LAST, to_first, to_last, weight_to_first
 from ...ops.registry import ArraySpec, Unknown
 from ...sizes import Size, Symbol, hint_of
 from ..driver import Pass
 
 
-def layout(graph: Graph, prefers: Container[str]) -> tuple[Graph, bool]:
-    """Return the graph with the operations in ``prefers`` computed with the channels last, if they can be.
+@dataclass(frozen=True)
+class Layout:
+    """Layout of arrays of signals, images and volumes.
+
+    name: the value of the parameter ``layout`` of operations.
+    to: function from a rank to the permutation to this layout from the other one.
+    back: function from a rank to the permutation to the other layout.
+    """
+
+    name: str
+    to: Callable[[int], Order]
+    back: Callable[[int], Order]
+
+    def is_other(self, node: Node) -> bool:
+        """Return True if ``node`` takes arrays in the other layout."""
+        return node.params.get("layout", self.name) != self.name
+
+
+FIRST = Layout(CHANNELS_FIRST, to_first, to_last)
+LAST = Layout(CHANNELS_LAST, to_last, to_first)
+
+
+def layout(graph: Graph, prefers: Container[str], preferred: Layout = LAST) -> tuple[Graph, bool]:
+    """Return the graph with operations in ``prefers`` computed in the ``preferred`` layout, if they can be.
 
     Operations between them are, too, if that costs no further permutation. Inputs and outputs of the graph
-    and of regions keep the channels first.
+    and of regions keep their layout.
     """
-    return Pass("layout", lambda block: _with_layout(block, prefers), "deep", prefers)(graph)
+    return Pass("layout", lambda block: _with_layout(block, prefers, preferred), "deep", prefers)(graph)
 
 
 def changes_layout(block: Block, prefers: Container[str]) -> bool:
     """Return True if ``block``, once inlined, may take or return arrays in the channels-last layout."""
     if not any(node.op in prefers for node in block.nodes):
         return False
-    mover = _LayoutRewriter(block, prefers, _wanted_last(block, prefers))
+    mover = _LayoutRewriter(block, prefers, LAST)
     for node in block.nodes:
         mover.visit(node)
     comes_in = any(value.ndim > 2 and value in mover.wanted for value in block.inputs)
     return comes_in or not mover.moved.isdisjoint(values_in(block.outputs))
 
 
-def _with_layout(block: Block, prefers: Container[str]) -> Block:
-    mover = _LayoutRewriter(block, prefers, _wanted_last(block, prefers))
+def _with_layout(block: Block, prefers: Container[str], preferred: Layout) -> Block:
+    mover = _LayoutRewriter(block, prefers, preferred)
     for node in block.nodes:
         mover.visit(node)
     return mover.finish()
@@ -55,16 +78,16 @@ def _carriers(node: Node) -> list[Value]:
     return [item for item in inputs if isinstance(item, Value)] if row else []
 
 
-def _wanted_last(block: Block, prefers: Container[str]) -> set[Value]:
-    """Return the values that are needed with the channels last.
+def _wanted(block: Block, prefers: Container[str], preferred: Layout) -> set[Value]:
+    """Return the values that are needed in the ``preferred`` layout.
 
     These are the first operands of operations in ``prefers`` and of permutations to this layout that the
     user wrote, and values from which such an operand is computed without a permutation.
     """
     wanted: set[Value] = set()
     for node in reversed(block.nodes):
-        permutes = node.op == "permute_dims" and node.params["axes"] == to_last(len(node.params["axes"]))
-        if node.op in prefers or permutes:
+        permutes = node.op == "permute_dims" and node.params["axes"] == preferred.to(len(node.params["axes"]))
+        if (node.op in prefers and preferred.is_other(node)) or permutes:
             wanted.add(node.inputs[0])
         elif any(value in wanted for value in node.outputs):
             wanted.update(_carriers(node))
@@ -72,18 +95,19 @@ def _wanted_last(block: Block, prefers: Container[str]) -> set[Value]:
 
 
 class _LayoutRewriter(Rewriter):
-    """Rewriter that computes nodes with the channels last.
+    """Rewriter that computes nodes in the ``preferred`` layout.
 
-    wanted: values that are needed with the channels last.
-    last: channels-last versions of values.
-    moved: values of which only the channels-last version exists in the new block.
-    written: values for which the user wrote the permutation to channels first.
+    wanted: values that are needed in this layout.
+    permuted: versions of values in this layout.
+    moved: values of which only that version exists in the new block.
+    written: values for which the user wrote the permutation to the other layout.
     """
 
-    def __init__(self, block: Block, prefers: Container[str], wanted: set[Value]) -> None:
+    def __init__(self, block: Block, prefers: Container[str], preferred: Layout) -> None:
         super().__init__(block)
-        self.prefers, self.wanted = prefers, wanted
-        self.last: dict[Value, Value] = {}
+        self.prefers, self.preferred = prefers, preferred
+        self.wanted = _wanted(block, prefers, preferred)
+        self.permuted: dict[Value, Value] = {}
         self.moved: set[Value] = set()
         self.written: set[Value] = set()
         self.scratch = Graph("scratch", "canonical")
@@ -95,27 +119,29 @@ class _LayoutRewriter(Rewriter):
         return value in self.moved or super().is_replaced(value)
 
     def value(self, value: Value) -> Value:
-        """Return the new value. If only its channels-last version exists, append a permutation of that."""
+        """Return the new value. If only its version in the preferred layout exists, append a permutation."""
         if value in self.moved:
-            made = self.build("permute_dims", (self.last[value],), {"axes": to_first(value.ndim)}, value.name)
+            made = self.build(
+                "permute_dims", (self.permuted[value],), {"axes": self.preferred.back(value.ndim)}, value.name
+            )
             self.moved.discard(value)
             self.replace((value,), (made,))
         return super().value(value)
 
     def dimension(self, value: Value, axis: int) -> Any:
         if value in self.moved:
-            return self.last[value].shape[to_last(value.ndim).index(axis)]
+            return self.permuted[value].shape[self.preferred.to(value.ndim).index(axis)]
         return super().dimension(value, axis)
 
-    def channels_last(self, value: Value) -> Value:
-        if value not in self.last:
-            self.last[value] = self.build(
+    def in_layout(self, value: Value) -> Value:
+        if value not in self.permuted:
+            self.permuted[value] = self.build(
                 "permute_dims",
                 (self.value(value),),
-                {"axes": to_last(value.ndim)},
-                f"{value.name}_channels_last",
+                {"axes": self.preferred.to(value.ndim)},
+                f"{value.name}_{self.preferred.name}",
             )
-        return self.last[value]
+        return self.permuted[value]
 
     def build(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], name: str) -> Value:
         before = len(self.nodes)
@@ -129,62 +155,66 @@ class _LayoutRewriter(Rewriter):
         self.origin = node.origin
         if node.op == "permute_dims" and self.try_cancel(node):
             return
-        moved = self.rewritten_last(node) if self.is_better_last(node) else None
+        moved = self.rewritten_in_layout(node) if self.is_better_in_layout(node) else None
         if moved is None:
             self.append(self.rewritten(node))
 
     def try_cancel(self, node: Node) -> bool:
         """Try to avoid the permutation ``node``, and return True if that succeeds.
 
-        Its result is then replaced by an existing array or by one permutation of the channels-last version
+        Its result is then replaced by an existing array or by one permutation of the permuted version
         of its operand, or is made only when something needs it.
         """
         (x,), (made,), axes = node.inputs, node.outputs, node.params["axes"]
-        if x in self.last and axes == to_last(x.ndim):
-            self.replace((made,), (self.last[x],))
+        if x in self.permuted and axes == self.preferred.to(x.ndim):
+            self.replace((made,), (self.permuted[x],))
             return True
         if x in self.moved:
-            held = tuple(to_last(x.ndim).index(axis) for axis in axes)
-            self.replace((made,), (self.build("permute_dims", (self.last[x],), {"axes": held}, made.name),))
+            held = tuple(self.preferred.to(x.ndim).index(axis) for axis in axes)
+            self.replace(
+                (made,), (self.build("permute_dims", (self.permuted[x],), {"axes": held}, made.name),)
+            )
             return True
-        # The array was channels-last already. Its permutation is made only if something needs the channels
-        # first.
-        if x.ndim > 2 and axes == to_first(x.ndim):
-            self.last[made] = self.value(x)
+        # The operand is in the preferred layout already. Its permutation is made only if something needs the
+        # other one.
+        if x.ndim > 2 and axes == self.preferred.back(x.ndim):
+            self.permuted[made] = self.value(x)
             self.moved.add(made)
             self.written.add(made)
             return True
         return False
 
-    def is_better_last(self, node: Node) -> bool:
-        """Return True if ``node`` should be computed with the channels last.
+    def is_better_in_layout(self, node: Node) -> bool:
+        """Return True if ``node`` should be computed in the preferred layout.
 
-        The target prefers it, or ``node`` has an operand with the channels last and needs no permutation, or
+        The target prefers it, or ``node`` has an operand in this layout and needs no permutation, or
         only one that is needed anyway.
         """
-        if node.op in self.prefers:
+        if node.op in self.prefers and self.preferred.is_other(node):
             return True
         carriers = _carriers(node)
         wanted = any(value in self.wanted for value in node.outputs)
         if not any(
-            (value in self.moved and value not in self.written) or (wanted and value in self.last)
+            (value in self.moved and value not in self.written) or (wanted and value in self.permuted)
             for value in carriers
         ):
             return False
         rank = max(value.ndim for value in carriers)
         if any(value.ndim != rank for value in carriers if value in self.moved):
             return False
-        return wanted or all(value in self.last or _is_spread(value, rank) for value in carriers)
+        return wanted or all(
+            value in self.permuted or _is_spread(value, self.preferred.to(rank)) for value in carriers
+        )
 
-    def rewritten_last(self, node: Node) -> Node | None:
-        """Append ``node`` with the channels last, register its outputs, and return it.
+    def rewritten_in_layout(self, node: Node) -> Node | None:
+        """Append ``node`` in the preferred layout, register its outputs, and return it.
 
         Return None if ``node`` has no such form.
         """
         row, carriers = ROWS[node.op], _carriers(node)
         rank = max((value.ndim for value in carriers), default=0)
-        result = row.moved(node.params, carriers[0].spec, to_last(rank)) if rank > 2 else None
-        if result is None:
+        result = row.moved(node.params, carriers[0].spec, self.preferred.to(rank)) if rank > 2 else None
+        if result is None or result[0].get("layout", self.preferred.name) != self.preferred.name:
             return None
         params, out_order = result
         count = len(node.inputs) if row.carriers != "first" else 1
@@ -206,25 +236,29 @@ class _LayoutRewriter(Rewriter):
         return made
 
     def operand(self, value: Value, rank: int, is_broadcast: bool) -> Value:
-        """Return ``value`` as an operand of an operation on channels-last arrays of ``rank`` axes.
+        """Return ``value`` as an operand of an operation in the preferred layout on ``rank`` axes.
 
         Unless ``is_broadcast``, it has ``rank`` axes and gets that layout. Otherwise it may have fewer
         axes: if it has no version in that layout, it is reshaped, and permuted only if reshaping is not
         enough.
         """
-        if value in self.last or not is_broadcast:
-            return self.channels_last(value)
+        if value in self.permuted or not is_broadcast:
+            return self.in_layout(value)
         plain = self.value(value)
-        # `mapped` reads the sizes of arrays that exist with the channels last only from these arrays.
+        # `mapped` reads the sizes of arrays that exist in the preferred layout only from these arrays.
         padded = (1,) * (rank - plain.ndim) + self.mapped(plain.shape)
-        if not _is_spread(plain, rank):
+        if not _is_spread(plain, self.preferred.to(rank)):
             return self.build(
                 "permute_dims",
                 (self.build("reshape", (plain,), {"shape": padded}, value.name),),
-                {"axes": to_last(rank)},
+                {"axes": self.preferred.to(rank)},
                 value.name,
             )
-        shape = _without_leading_ones(tuple(padded[axis] for axis in to_last(rank))) if plain.ndim else ()
+        shape = (
+            _without_leading_ones(tuple(padded[axis] for axis in self.preferred.to(rank)))
+            if plain.ndim
+            else ()
+        )
         # Two reshapes in a row are one.
         maker = self.maker(plain)
         source = maker.inputs[0] if maker is not None and maker.op == "reshape" else plain
@@ -252,8 +286,8 @@ class _LayoutRewriter(Rewriter):
     def hold(self, node: Node, made: Node, order: Order) -> None:
         rank = len(order)
         for value, other in zip(node.outputs, made.outputs):
-            if order == to_last(rank) and rank > 2:
-                self.last[value] = other
+            if order == self.preferred.to(rank) and rank > 2:
+                self.permuted[value] = other
                 self.moved.add(value)
             else:
                 back = tuple(order.index(axis) for axis in range(rank))
@@ -267,9 +301,9 @@ def _without_leading_ones(shape: tuple[Any, ...]) -> tuple[Any, ...]:
     return shape[first:]
 
 
-def _is_spread(value: Value, rank: int) -> bool:
-    padded = (1,) * (rank - value.ndim) + value.shape
-    places = [axis for axis in to_last(rank) if not (isinstance(padded[axis], int) and padded[axis] == 1)]
+def _is_spread(value: Value, order: Order) -> bool:
+    padded = (1,) * (len(order) - value.ndim) + value.shape
+    places = [axis for axis in order if not (isinstance(padded[axis], int) and padded[axis] == 1)]
     return places == sorted(places)
 
 

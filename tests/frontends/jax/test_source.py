@@ -490,3 +490,27 @@ def test_operands_that_an_operation_broadcasts_are_not_broadcast_before() -> Non
     assert "(x - mean) * scale" in graph.source, graph.source
     others = [arrays[0][:1, :2] * 2, arrays[1] - 4, arrays[2] * 3]
     assert_same(graph(*others), scaled(*others))
+
+
+def test_networks_with_the_channels_last_run_with_the_channels_first_in_torch() -> None:
+    convolved = functools.partial(
+        lax.conv_general_dilated,
+        window_strides=(1, 1),
+        padding="SAME",
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+    )
+
+    def network(x: Any, kernel: Any, mean: Any) -> Any:
+        for _ in range(2):
+            x = jax.nn.relu(convolved(x, kernel) - mean)
+        return x.mean((1, 2))
+
+    arrays = (
+        jnp.linspace(-1, 1, 2 * 5 * 6 * 3).reshape(2, 5, 6, 3),
+        jnp.linspace(0, 1, 81).reshape(3, 3, 3, 3),
+    )
+    mean = jnp.asarray([0.1, 0.3, -0.2])
+    graph = graph_compiler.transpile(network, to="torch", args=(*arrays, mean))
+    assert graph.source.count(".permute(") == 2 and "movedim" not in graph.source, graph.source
+    images = jnp.cos(arrays[0][:1, :, :4] * 9)
+    assert_same(graph(images, arrays[1], mean), network(images, arrays[1], mean))
