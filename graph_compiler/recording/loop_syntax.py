@@ -10,13 +10,13 @@ import inspect
 import linecache
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, Union
 
 from ..errors import Signal
 from ..ir.source_nodes import Position, nodes_around, nodes_at
-from ..registration import entry_method, packages
+from ..registration import entry_method, packages, responds_to
 from .code.ownership import owner_of, package_of
 from .code.syntax import syntax_of
 from .control_flow.jumps import Liveness, walk, writes
@@ -227,8 +227,9 @@ def _codes(file: str) -> frozenset[tuple[CodeType, tuple[Any, ...]]]:
 #
 # Each name and attribute that the statements read is looked up without running user code. It must be an
 # array, a number, a container of these, a module or a function. A called function must belong to a framework,
-# be a builtin without effects, or be the user's, which is checked likewise. Methods of objects that are known
-# only at run time are judged by their names.
+# be a builtin without effects, or be the user's, which is checked likewise. A method of an object that is
+# known only at run time is judged by its name, and by the methods of that name of the user's objects that the
+# framework's containers and methods may return.
 
 UNKNOWN = object()
 """Value that is known only at run time: an element of a container, a result of a call, an argument."""
@@ -258,9 +259,28 @@ _PLAIN = (
     types.BuiltinFunctionType, types.MethodType,
 )  # fmt: skip
 _FUNCTION_TYPES = (types.FunctionType, types.MethodType)
+_COMPUTED = (property, functools.cached_property, types.MemberDescriptorType)
+# Owners of code that may do anything.
+_OTHERS = ("user", "library")
 _MOST_PARTS = 64
 # Depth of nested calls of the user's functions.
 _DEEPEST = 8
+
+
+@dataclass
+class _Aliases:
+    """What names and results within the statements may refer to, besides values of the recording.
+
+    is_shared: True if they may refer to a container whose items the marks do not compare.
+    is_written: True if items of a container that is known only at run time change.
+    returning: objects of a framework whose items or methods' results may be the user's objects.
+    methods: attributes of objects known only at run time that are called.
+    """
+
+    is_shared: bool = False
+    is_written: bool = False
+    returning: list[Any] = field(default_factory=list)
+    methods: list[ast.Attribute] = field(default_factory=list)
 
 
 class SideEffect(Signal):
@@ -298,7 +318,9 @@ class Purity:
             ):
                 # It may be left and begun again without a test of its condition.
                 return False
-            _Statements(self, space, 0, not is_traced).look(statements)
+            checked = _Statements(self, space, 0, _Aliases(), not is_traced)
+            checked.look(statements)
+            checked.check_aliases()
         except SideEffect:
             return False
         return True
@@ -323,9 +345,13 @@ class _Space:
 
 
 class _Statements:
-    def __init__(self, purity: Purity, space: _Space, depth: int, calls: bool = True) -> None:
-        self.purity, self.space, self.depth, self.calls = purity, space, depth, calls
+    def __init__(
+        self, purity: Purity, space: _Space, depth: int, aliases: _Aliases, calls: bool = True
+    ) -> None:
+        self.purity, self.space, self.depth, self.aliases, self.calls = purity, space, depth, aliases, calls
         self.called: set[ast.AST] = set()
+        # Expressions of which only the items are read.
+        self.opened: set[ast.AST] = set()
 
     def look(self, statements: Iterable[ast.AST]) -> None:
         nodes = [node for statement in statements for node in ast.walk(statement)]
@@ -335,8 +361,22 @@ class _Statements:
             if isinstance(node, ast.Call):
                 self._call(node)
             self.called.update(self._bases(node))
+            if isinstance(node, (ast.Subscript, ast.For, ast.comprehension)):
+                self.opened.add(node.value if isinstance(node, ast.Subscript) else node.iter)
         for node in nodes:
             self._look(node)
+
+    def check_aliases(self) -> None:
+        """Raise ``SideEffect`` if what changes at run time may be outside the local variables."""
+        if self.aliases.is_shared and self.aliases.is_written:
+            raise SideEffect
+        objects = list(_users_objects(self.aliases.returning)) if self.aliases.methods else []
+        # Methods may call further ones, which are appended.
+        for method in self.aliases.methods:
+            for item in objects:
+                found = self._attribute(item, method.attr)
+                if found is not UNKNOWN and not self._is_pure(found, method):
+                    raise SideEffect
 
     @staticmethod
     def _bases(node: ast.AST) -> Iterator[ast.AST]:
@@ -354,6 +394,10 @@ class _Statements:
             self._read(node)
         elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             self._written(node.value)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            # This changes a list in place. The variable may refer to another one than when the loop begins.
+            held = self.space.of(node.target.id)
+            self.aliases.is_written |= held is UNKNOWN or isinstance(held, (list, dict))
 
     def _name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
@@ -371,6 +415,10 @@ class _Statements:
         # A variable may refer to it without being noticed.
         if not self.purity.is_plain(held) or (self.depth and isinstance(held, (list, dict))):
             raise SideEffect
+        if not self.purity.is_value(held) and not isinstance(held, _PLAIN):
+            is_own = isinstance(node, ast.Name) and node.id in self.space.own
+            self.aliases.is_shared |= _is_shared(held, is_own, is_own or node in self.opened)
+            self.aliases.returning.append(held)
 
     def _written(self, base: ast.expr) -> None:
         while isinstance(base, ast.Subscript):
@@ -381,6 +429,7 @@ class _Statements:
             is_own and (held is UNKNOWN or type(held) in (list, dict))
         ):
             raise SideEffect
+        self.aliases.is_written |= held is UNKNOWN
 
     # ------------------------------------------------------------------------------ values of expressions
     def value(self, node: ast.expr) -> Any:
@@ -406,10 +455,9 @@ class _Statements:
             if name in space:
                 return space[name]
         found = inspect.getattr_static(held, name, UNKNOWN)
-        if isinstance(found, (property, types.MemberDescriptorType)) and owner_of(type(held)) not in (
-            "framework",
-            "python",
-        ):
+        if isinstance(found, _COMPUTED) and owner_of(type(held)) not in ("framework", "python"):
+            raise SideEffect
+        if found is UNKNOWN and owner_of_function(getattr(type(held), "__getattr__", None)) in _OTHERS:
             raise SideEffect
         if isinstance(found, staticmethod):
             return found.__func__
@@ -446,6 +494,8 @@ class _Statements:
         is_own = isinstance(base, ast.Name) and base.id in self.space.own and self.depth == 0
         if function.attr in _CHANGING and not (is_own or self.purity.is_value(self.value(base))):
             raise SideEffect
+        self.aliases.is_written |= function.attr in _CHANGING
+        self.aliases.methods.append(function)
 
     def _is_pure(self, function: Any, node: ast.expr) -> bool:
         name = getattr(function, "__name__", node.id if isinstance(node, ast.Name) else "")
@@ -454,7 +504,7 @@ class _Statements:
         module = getattr(function, "__module__", None) or getattr(
             type(getattr(function, "__self__", None)), "__module__", None
         )
-        if isinstance(function, _FUNCTION_TYPES) and owner_of(_function(function)) in ("user", "library"):
+        if isinstance(function, _FUNCTION_TYPES) and owner_of(_function(function)) in _OTHERS:
             return self._is_pure_function(function)
         if (inner := getattr(function, "__wrapped__", None)) is not None:
             # ``jax.grad`` and the like have wrapped this function.
@@ -473,10 +523,15 @@ class _Statements:
         )
 
     def _is_frameworks(self, function: Any, name: str) -> bool:
-        code = entry_method(type(function))
-        if isinstance(code, types.FunctionType) and owner_of(code) == "user":
-            return self._is_pure_function(types.MethodType(code, function))
-        return not name.startswith(_SETTING)
+        if isinstance(function, types.MethodType):
+            self.aliases.returning.append(function.__self__)
+        # A container of modules calls those of the user.
+        called = [(item, entry_method(type(item))) for item in _users_objects([function], is_deep=False)]
+        return not name.startswith(_SETTING) and all(
+            self._is_pure_function(types.MethodType(code, item))
+            for item, code in called
+            if isinstance(code, types.FunctionType) and owner_of(code) == "user"
+        )
 
     def _is_pure_function(self, function: Any) -> bool:
         plain = _function(function)
@@ -497,8 +552,41 @@ class _Statements:
         }
         space = _Space(known, plain.__globals__, frozenset((*code.co_varnames, *code.co_cellvars)))
         body = definition.body if isinstance(definition.body, list) else [definition.body]
-        _Statements(self.purity, space, self.depth + 1).look(body)
+        _Statements(self.purity, space, self.depth + 1, self.aliases).look(body)
         return True
+
+
+def _is_shared(held: Any, is_own: bool, is_opened: bool) -> bool:
+    """Return True if a variable may refer to a container in ``held`` whose items the marks do not compare.
+
+    They compare the items of lists, tuples and dicts in the function's ``own`` variables. No variable refers
+    to ``held`` itself if it ``is_opened``. Arrays are no containers.
+    """
+    if type(held) is tuple or (is_opened and type(held) in (list, dict)):
+        parts = held.values() if type(held) is dict else held
+        return any(_is_shared(part, is_own, is_own) for part in parts)
+    return hasattr(type(held), "__setitem__") and not responds_to(type(held), "__array__")
+
+
+def _users_objects(roots: Iterable[Any], is_deep: bool = True) -> Iterator[Any]:
+    """Yield the objects of classes of the user or a library among ``roots``, their attributes and items.
+
+    Unless ``is_deep``, those inside the yielded objects are left out.
+    """
+    known: set[int] = set()
+    waiting = list(roots)
+    while waiting:
+        item = waiting.pop()
+        if id(item) in known or isinstance(item, _PLAIN) or responds_to(type(item), "__array__"):
+            continue
+        known.add(id(item))
+        if owner_of(type(item)) in _OTHERS:
+            yield item
+            if not is_deep:
+                continue
+        if isinstance(item, (list, tuple, dict)):
+            waiting += item.values() if isinstance(item, dict) else item
+        waiting += getattr(item, "__dict__", {}).values()
 
 
 def owner_of_function(function: Any) -> str:

@@ -384,6 +384,29 @@ def state_in_a_closure(xp: Any, x: Any, n: int) -> Any:
     return x
 
 
+COUNTS, NAMES = [0], ["first"]
+
+
+def state_in_a_given_list(xp: Any, x: Any, n: int) -> Any:
+    def step(counts: list[int]) -> None:
+        counts[0] += 1
+
+    COUNTS[0] = 0
+    for _ in range(n):
+        step(COUNTS)
+        x = x + 1
+    return x * COUNTS[0]
+
+
+def state_in_a_list_of_two_names(xp: Any, x: Any, n: int) -> Any:
+    del NAMES[1:]
+    for _ in range(n):
+        names = NAMES
+        names += ["next"]
+        x = x + 1
+    return x * len(NAMES)
+
+
 def capped_counter(xp: Any, x: Any, n: int) -> Any:
     left = 20
     for _ in range(n):
@@ -653,7 +676,8 @@ RIGHT: dict[str, Program] = {
     each.__name__: each
     for each in (
         second_exit, early_return, counter, counter_behind, number_asked, number_asked_elsewhere, number_behind, list_that_grows,
-        state_in_a_default, state_in_an_object, state_in_an_iterator, state_in_a_closure, capped_counter, else_behind, swapped_buffers,
+        state_in_a_default, state_in_an_object, state_in_an_iterator, state_in_a_closure,
+        state_in_a_given_list, state_in_a_list_of_two_names, capped_counter, else_behind, swapped_buffers,
         view_that_is_written, flag_of_before, rounds_with_a_limit, rounds_counted,
         one_of_two, either_from_the_first, any_of_many, one_of_numbers, row_that_is_found, flag_that_is_written, left_and_begun_again, left_by_a_number, number_before_a_row,
         rotated, compared_lists, no_first_step, hashed_columns, cubes, array_of_two_names, first_name_written,
