@@ -20,7 +20,7 @@ import networkx
 
 from ..errors import GuardFailed, InvalidFile
 from ..sizes import Size, Symbol, substitute
-from ..trees import Leaf, Tree, iterate_structure, map_structure, unflatten
+from ..trees import Branch, Leaf, Tree, iterate_structure, map_structure, unflatten
 from .assumption import (
     Assumption,
     JsonReader,
@@ -464,6 +464,14 @@ class Graph:
     def maker(self, value: Value) -> Node | None:
         """Return the node that produces ``value``; None for sources and for values of other graphs."""
         return self._makers.of(value, self.nodes)
+
+    @property
+    def result_tree(self) -> Tree:
+        """Structure of what a call returns. Outputs that update the user's objects follow those of it."""
+        if self.state.updates is None:
+            return self.output_tree
+        assert isinstance(self.output_tree, Branch)
+        return self.output_tree.children[0]
 
     @property
     def inputs_of_call(self) -> list[Value]:

@@ -111,7 +111,7 @@ class TracedStatementVariants:
         verification = Verification(graph.name, graph._pipeline, made, Tolerance())
         leaves = verification.leaves(args, kwargs)
         expected = verification.original(leaves, 0)
-        given = leaves_at(made.graph.output_tree, expected.result)
+        given = leaves_at(made.graph.result_tree, expected.result)
         numbers = tuple(place for place, leaf in enumerate(given) if type(leaf) in (bool, int, float))
         if numbers:
             recording = replace(made.recording, graph=recorded.derive(number_outputs=numbers))

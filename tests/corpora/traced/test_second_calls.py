@@ -226,6 +226,19 @@ def test_what_arrays_do_not_hold_is_recorded_as_it_runs(function: Callable[..., 
     assert [graph(*call)[1] for call in calls] == expected
 
 
+def noting_all(x: Any, n: int) -> Any:
+    CHANGED.clear()
+    for i in range(n):
+        CHANGED.append(i)
+    return x * len(CHANGED)
+
+
+def test_one_array_is_returned_beside_a_changed_list() -> None:
+    graph = graph_compiler.compile(noting_all)
+    for n in (3, 5, 4):
+        assert right(graph(array(1, 2, 3), n), array(1, 2, 3) * n) and list(range(n)) == CHANGED
+
+
 def telling(x: Any) -> Any:
     total = 0.0 * x[0]
     for item in x:
