@@ -24,6 +24,23 @@ def _has_grad(array: Any) -> bool:
     return _is_leaf(array) and getattr(array, "grad", None) is not None
 
 
+def _tensor_class(array: Any) -> str:
+    """Return the name of a class of tensors that is not torch's, or "" for any other array.
+
+    Return "" also for a class with rules of its own for calls, because it cannot be recorded.
+    """
+    cls = type(array)
+    if cls.__module__.partition(".")[0] == "torch" or not hasattr(cls, "__torch_function__"):
+        return ""
+    # Functions that are written in C may have no module.
+    owners = [
+        getattr(getattr(cls, name, None), "__module__", None)
+        for name in ("__torch_function__", "__torch_dispatch__")
+    ]
+    is_plain = all(owner is None or owner.partition(".")[0] == "torch" for owner in owners)
+    return f"{cls.__module__}:{cls.__qualname__}" if is_plain else ""
+
+
 def _device(array: Any) -> str:
     """Return the device of ``array`` as a string such as "cuda:0", or "cpu".
 
@@ -91,6 +108,9 @@ torch = FrontendEntry(
             "is_parameter": ArrayProperty(
                 "is a parameter of a module, or is none, other than while recording",
                 lambda array: any(base.__name__ == "Parameter" for base in type(array).__mro__),
+            ),
+            "tensor_class": ArrayProperty(
+                "is a tensor of another class than while recording", _tensor_class, is_of_source=True
             ),
             "has_grad": ArrayProperty("has a gradient, or has none, other than while recording", _has_grad),
             "storage_offset": ArrayProperty(

@@ -418,8 +418,8 @@ def attribute_of(array: Any, name: str) -> str | None:
 
 Fact = Union[bool, str, tuple[int, ...]]
 
-# Name of a device.
-_NAME = re.compile(r"[a-z]+(:\d+)?")
+# Name of a device or a class.
+_NAME = re.compile(r"[\w.<>]*(:[\w.<>]+)?")
 
 # Facts of memory, which arrays of several frameworks have, with the end of a message about an array that
 # differs from the recording. All other facts belong to a framework (``Traits.facts``).

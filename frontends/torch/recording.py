@@ -52,7 +52,7 @@ from ...trees import (
 from ..common.read_numbers import DTYPES, Reading, with_numbers
 from .basics.arguments import given_objects, input_names, is_array, opens, tensors_pass_from_numpy, to_tensor
 from .basics.names import row_key
-from .basics.refusals import UnseenDraw, check_outside, tracer_errors_converted
+from .basics.refusals import UnseenDraw, check_outside, has_own_classes, tracer_errors_converted
 from .basics.tensors import TENSORS
 from .capture.capture import Capture
 from .capture.known_calls import FirstRunResults
@@ -359,6 +359,8 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
             refuse_attributed(result)
             if not weights.are_none:
                 guard_is_parameter(capture, spaces)
+            if has_own_classes():
+                capture.note_fact("tensor_class", capture.count_call_inputs)
             found = state.finish(capture, containers)
             graph = move_checks_out(capture.finish(result, tree, containers, state), record_check)
             _describe(graph, tensors)

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ...assumptions import fact_of
 from ...errors import FrameworkNotInstalled
 from ...forwarding import forward
 from ...ir.graph import Graph
@@ -229,13 +230,15 @@ def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bo
     return counted.watching(graph)
 
 
-class _RangeOnDevice(tuple[float, float]):
+class _RangeOfTensor(tuple[float, float]):
     """Smallest and largest element of a tensor.
 
-    device: the device that the tensor was on.
+    device: the device that the tensor was on; None for ``meta``.
+    cls: the class of the tensor; ``torch.Tensor`` for classes of torch.
     """
 
-    device: torch.device
+    device: torch.device | None
+    cls: type[torch.Tensor]
 
 
 def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
@@ -244,24 +247,26 @@ def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
 
 def _range(tensor: torch.Tensor) -> Range:
     tensor = tensor.detach()
-    if tensor.numel() == 0 or tensor.dtype.is_complex or tensor.is_meta:
-        return (0.0, 0.0)
-    least, greatest = tensor.double().aminmax()
-    seen = _RangeOnDevice((least.item(), greatest.item()))
-    seen.device = tensor.device
+    is_unordered = tensor.numel() == 0 or tensor.dtype.is_complex or tensor.is_meta
+    bounds = () if is_unordered else tensor.double().aminmax()
+    seen = _RangeOfTensor(bound.item() for bound in bounds) if bounds else _RangeOfTensor((0.0, 0.0))
+    seen.device = None if tensor.is_meta else tensor.device
+    seen.cls = type(tensor) if fact_of(tensor, "tensor_class") else torch.Tensor
     return seen
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Tensor:
-    """Return a random tensor of this shape and dtype, on the device that ``seen`` names, or else on the CPU.
+    """Return a random tensor of this shape and dtype, with the class and on the device that ``seen`` names.
 
-    Its elements are those of :func:`random_array`, cast to ``dtype``.
+    By default, it is a plain tensor on the CPU. Its elements are those of :func:`random_array`, cast to
+    ``dtype``.
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     tensor([3, 3])
     """
     made = torch.from_numpy(np.asarray(random_array(shape, dtype, seen, seed)))
-    return made.to(getattr(seen, "device", None), getattr(torch, dtype))
+    made = made.to(getattr(seen, "device", None), getattr(torch, dtype))
+    return made.as_subclass(getattr(seen, "cls", torch.Tensor))
 
 
 def with_traits(array: torch.Tensor, facts: Mapping[str, Any]) -> torch.Tensor:

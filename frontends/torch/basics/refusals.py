@@ -92,15 +92,29 @@ def check_classes(types: Any, where: Any) -> None:
             _check_class(cls, where)
 
 
+def has_own_classes() -> bool:
+    """Return True if code outside torch has defined a class of tensors without rules of its own for calls."""
+    waiting: list[Any] = torch.Tensor.__subclasses__()
+    while waiting:
+        cls = waiting.pop()
+        if cls.__module__.partition(".")[0] != "torch" and not _has_rules(cls):
+            return True
+        waiting += cls.__subclasses__()
+    return False
+
+
+def _has_rules(cls: Any) -> bool:
+    own_function = getattr(cls.__torch_function__, "__func__", cls.__torch_function__) not in _DEFAULTS
+    return own_function or getattr(cls, "__torch_dispatch__", None) not in (None, disabled_torch_dispatch)
+
+
 def _check_class(cls: Any, where: Any) -> None:
     if issubclass(cls, torch.nn.parameter.UninitializedTensorMixin):
         raise TracingError(
             f"{where()}: a lazy module gets its parameters at its first call, which cannot be recorded; call "
             "it once before"
         )
-    own_function = getattr(cls.__torch_function__, "__func__", cls.__torch_function__) not in _DEFAULTS
-    own_dispatch = getattr(cls, "__torch_dispatch__", None) not in (None, disabled_torch_dispatch)
-    if own_function or own_dispatch:
+    if _has_rules(cls):
         raise TracingError(
             f"{where()}: {cls.__name__} is a class of tensors with rules of its own, which cannot be "
             "recorded; convert it to a plain tensor before"
