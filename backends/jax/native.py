@@ -414,8 +414,7 @@ def _register(cls: type) -> None:
 def _as_expected(check: Any, guard: Guard) -> Any:
     """Return a 0-d boolean array: True if ``check`` equals the recorded values of ``guard``.
 
-    Floats may differ by the tolerance of ``guard``. NaN equals NaN. Otherwise the signs of real parts must be
-    equal, also those of zeros. Raise ``GuardFailed`` if the shapes differ.
+    Elements are compared as by ``same_elements``. Raise ``GuardFailed`` if the shapes differ.
     """
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:
@@ -425,9 +424,15 @@ def _as_expected(check: Any, guard: Guard) -> Any:
     # A recorded value that the dtype of `check` cannot hold differs from every value of `check`.
     if not jnp.issubdtype(check.dtype, jnp.inexact):
         return jnp.all(check == wanted) & bool(np.all(wanted == expected))
-    same_sign = jnp.signbit(jnp.real(check)) == jnp.signbit(jnp.real(wanted))
-    near = (check == wanted) | (jnp.abs(check - wanted) <= guard.rounding * jnp.abs(wanted))
-    return jnp.all((near & same_sign) | (jnp.isnan(check) & jnp.isnan(wanted)))
+    same = _is_same(jnp.real(check), jnp.real(wanted)) & _is_same(jnp.imag(check), jnp.imag(wanted))
+    tolerance = guard.rounding * jnp.abs(wanted)
+    near = (check != 0) & (jnp.abs(check - wanted) <= tolerance) & (tolerance < jnp.inf)
+    return jnp.all(same | near)
+
+
+def _is_same(check: Any, wanted: Any) -> Any:
+    is_equal = (check == wanted) & (jnp.signbit(check) == jnp.signbit(wanted))
+    return is_equal | (jnp.isnan(check) & jnp.isnan(wanted))
 
 
 def _invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:

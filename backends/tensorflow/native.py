@@ -246,9 +246,8 @@ class TensorFlowTarget(Target):
 def _matches_recorded(check: Any, guard: Guard) -> Any:
     """Return a boolean tensor: True if ``check`` has the recorded elements.
 
-    Floats may differ by the relative error ``guard.rounding``. NaN equals NaN. Otherwise the signs of real
-    parts must be equal, also those of zeros. Raise ``GuardFailed`` if the static shape of ``check`` excludes
-    the recorded one.
+    Elements are compared as by ``same_elements``. Raise ``GuardFailed`` if the static shape of ``check``
+    excludes the recorded one.
     """
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):
@@ -257,17 +256,24 @@ def _matches_recorded(check: Any, guard: Guard) -> Any:
     if not (check.dtype.is_floating or check.dtype.is_complex):
         same = tf.equal(check, wanted)
     else:
-        found, real = tf.math.real(check), tf.math.real(wanted)
-        # TensorFlow has no `signbit`, but `atan2(x, -1)` has the sign of `x`, also of zeros.
-        same_sign = tf.equal(
-            tf.math.atan2(found, tf.constant(-1, found.dtype)) < 0,
-            tf.math.atan2(real, tf.constant(-1, real.dtype)) < 0,
-        )
-        near = tf.equal(check, wanted) | (
-            tf.abs(check - wanted) <= tf.cast(guard.rounding, found.dtype) * tf.abs(wanted)
-        )
-        same = (near & same_sign) | (tf.not_equal(check, check) & tf.not_equal(wanted, wanted))
+        size = tf.abs(wanted)
+        tolerance = tf.cast(guard.rounding, size.dtype) * size
+        same = (
+            _is_same(tf.math.real(check), tf.math.real(wanted))
+            & _is_same(tf.math.imag(check), tf.math.imag(wanted))
+        ) | (tf.not_equal(check, 0) & (tf.abs(check - wanted) <= tolerance) & tf.math.is_finite(tolerance))
     return tf.reduce_all(tf.equal(tf.shape(check), expected.shape)) & tf.reduce_all(same)
+
+
+def _is_same(check: Any, wanted: Any) -> Any:
+    return (tf.equal(check, wanted) & tf.equal(_is_negative(check), _is_negative(wanted))) | (
+        tf.math.is_nan(check) & tf.math.is_nan(wanted)
+    )
+
+
+def _is_negative(array: Any) -> Any:
+    # TensorFlow has no `signbit`, but `atan2(x, -1)` has the sign of `x`, also of zeros.
+    return tf.math.atan2(array, tf.constant(-1, array.dtype)) < 0
 
 
 def _assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:

@@ -7,6 +7,7 @@ cannot trace.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -87,17 +88,25 @@ def _make_dependent(result: Any, holds: torch.Tensor, message: str) -> Any:
 def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
     """Return a 0-d bool tensor: True if ``check`` equals the recorded elements of ``guard``.
 
-    Real floats may differ by ``guard.rounding``, relative to the recorded ones; NaN equals NaN, and 0.0
-    differs from -0.0. Other dtypes are compared by ``==``. Raise ``GuardFailed`` if the shapes differ.
+    Elements are compared as by ``same_elements``. Raise ``GuardFailed`` if the shapes differ.
     """
     expected = torch.tensor(guard.expected, dtype=check.dtype, device=check.device)
     if check.ndim != expected.ndim or any(size != other for size, other in zip(check.shape, expected.shape)):
         raise GuardFailed(f"{guard.recorded()} and has the shape {tuple(check.shape)} for this call")
-    if not check.is_floating_point():
+    if check.is_complex():
+        same = _is_same(check.real, expected.real) & _is_same(check.imag, expected.imag)
+    elif check.is_floating_point():
+        same = _is_same(check, expected)
+    else:
         return (check == expected).all()
-    near = (check - expected).abs() <= guard.rounding * expected.abs()
-    same = ((check == expected) | near) & (check.signbit() == expected.signbit())
-    return (same | (check.isnan() & expected.isnan())).all()
+    tolerance = guard.rounding * expected.abs()
+    near = (check != 0) & ((check - expected).abs() <= tolerance) & (tolerance < math.inf)
+    return (same | near).all()
+
+
+def _is_same(check: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
+    is_equal = (check == expected) & (check.signbit() == expected.signbit())
+    return is_equal | (check.isnan() & expected.isnan())
 
 
 # ----------------------------------------------------------------------------------------- environment guards
