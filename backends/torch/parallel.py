@@ -182,6 +182,10 @@ def define(engine: Parallelism) -> torch.library.Library:
 
 
 # --------------------------------------------------------------------------------------------------- parallel
+# Number of bits of a batch size that are compared.
+_SIZE_BITS = 40
+
+
 class TorchDataParallel(TorchTraining):
     """Training engine in which each process computes its part of the batch.
 
@@ -194,8 +198,8 @@ class TorchDataParallel(TorchTraining):
         self._parts, self._place = (1, 0) if local_batch else (int(group.size()), int(group.rank()))
         # The number of rows of this process's part of the current batch.
         self._rows = 0
-        # For the last number of rows, a tensor of this number and its square, to be averaged.
-        self._sizes: dict[int, Any] = {}
+        # For the last number of rows, a tensor of its bits, to be averaged.
+        self._bits: dict[int, Any] = {}
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
         """Return a program that runs ``step`` on this process's part of the batch.
@@ -233,29 +237,29 @@ class TorchDataParallel(TorchTraining):
         # The sizes are sent with the gradients, since an exchange of their own would make each step wait once
         # more.
         rows = self._rows
-        if rows not in self._sizes:
-            self._sizes = {rows: metrics["loss"].new_tensor([rows, rows**2], dtype=torch.float32)}
-        *averaged, sizes = apply_flattened(
-            self._mean, [*gradients.values(), *floating.values(), self._sizes[rows]]
+        if rows not in self._bits:
+            bits = [rows >> place & 1 for place in range(_SIZE_BITS)]
+            self._bits = {rows: metrics["loss"].new_tensor(bits, dtype=torch.float32)}
+        *averaged, bits = apply_flattened(
+            self._mean, [*gradients.values(), *floating.values(), self._bits[rows]]
         )
-        self._require_one_size(sizes)
+        self._require_one_size(bits)
         return dict(zip(gradients, averaged)), {**metrics, **dict(zip(floating, averaged[len(gradients) :]))}
 
-    def _require_one_size(self, sizes: Any) -> None:
-        """Raise ``CallMismatch`` if the batch sizes of the processes clearly differ.
+    def _require_one_size(self, bits: Any) -> None:
+        """Raise ``CallMismatch`` if the batch sizes of the processes differ.
 
-        ``sizes`` contains the mean of the sizes and the mean of their squares, which rounding errors may
-        change. If it is not on the CPU, nothing is checked.
+        ``bits`` are the means of their bits. A bit that is the same in all sizes has the mean 0 or 1, which
+        is exact. If they are not on the CPU, nothing is checked.
         """
-        # On a GPU, reading the sizes would wait for the exchange, so they are not checked there.
-        if sizes.is_cpu:
-            mean, of_squares = sizes.tolist()
-            if abs(of_squares - mean**2) > 1e-5 * of_squares:
-                raise CallMismatch(
-                    f"the processes give batches of different sizes: {self._rows} rows here, {mean:g} in the "
-                    "mean of all; all have to give "
-                    "one size: leave the rest of the last batch out (drop_last=True)"
-                )
+        # On a GPU, reading the bits would wait for the exchange, so they are not checked there.
+        if bits.is_cpu and not {0.0, 1.0}.issuperset(means := bits.tolist()):
+            mean = sum(bit * 2**place for place, bit in enumerate(means))
+            raise CallMismatch(
+                f"the processes give batches of different sizes: {self._rows} rows here, {mean:g} in the "
+                "mean of all; all have to give one size: leave the rest of the last batch out "
+                "(drop_last=True)"
+            )
 
     def _mean(self, flat: Any) -> Any:
         return all_reduce("sum", flat, self._group).div_(self._group.size())

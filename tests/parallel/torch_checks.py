@@ -382,6 +382,14 @@ def check_buffers_are_averaged() -> None:
         "different sizes",
         "2.5 in the mean",
     )
+    # In float32, the squares of these sizes differ by less than their sums are rounded.
+    rows = 2000 + 2 * dist.get_rank()
+    refuses(
+        lambda: training.single_train_step(state, (torch.ones(rows, 3), torch.ones(rows, 1))),
+        CallMismatch,
+        "different sizes",
+        "1000.5 in the mean",
+    )
 
 
 def check_wrong_uses() -> None:
