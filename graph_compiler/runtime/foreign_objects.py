@@ -120,7 +120,7 @@ class CallConverter:
     def native(self, array: Any) -> Any:
         """Convert an array to one of the target that shares no memory with it.
 
-        An object that is no array is returned unchanged.
+        An array of the target, and an object that is no array, are returned unchanged.
         """
         # NumPy scalars, which have no ``__setitem__``, are converted as 0-d arrays.
         native = self.target.convert(
@@ -128,7 +128,7 @@ class CallConverter:
             if hasattr(type(array), "__array__") and not hasattr(array, "__setitem__")
             else array
         )
-        return array if native is None else self.target.copy(native) if self.target.is_zero_copy else native
+        return array if native is None or native is array else self.target.copy(native)
 
 
 class _ConvertedCall:

@@ -101,6 +101,18 @@ def test_what_is_written_to_an_argument(to: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_result_shares_no_memory_with_arrays_of_the_original() -> None:
+    weight = pytest.importorskip("jax").numpy.arange(3.0)
+
+    def weights(x: Any, name: str) -> Any:
+        return {"x": x * len(name), "weight": weight}
+
+    graph = graph_compiler.compile(weights, source="jax", to="torch", args=(weight, "a"), max_variants=1)
+    graph(torch.ones(3), "bb")["weight"].mul_(2)
+    assert_same(weight, np.arange(3.0, dtype=np.float32))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("to", TARGETS)
 def test_a_module_keeps_its_state(to: str) -> None:
     def model() -> Any:
