@@ -51,7 +51,7 @@ def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any
 
     Required fields that are not in ``keys`` are None, and others have their defaults. If ``cls`` is a
     subclass of dict, the object has exactly these items, in the order of ``keys``, which need not be that of
-    the fields. Otherwise items that are no fields of ``__init__`` are dropped.
+    the fields. Otherwise items that are no fields of ``__init__`` are set afterwards, if items can be set.
     """
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]
@@ -60,10 +60,11 @@ def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any
     ]
     names = [field.name for field in fields if field.name in items]
     made = cls(**{**dict.fromkeys(required), **{name: items[name] for name in names}})
+    if hasattr(cls, "__setitem__"):
+        for key in [key for key in items if key not in names]:
+            made[key] = items[key]
     if not isinstance(made, dict):
         return made
-    for key in items.keys() - set(names):
-        made[key] = items[key]
     for name in names:
         # The class may define `__setattr__`, which would set the item, too.
         object.__setattr__(made, name, items[name])

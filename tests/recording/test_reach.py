@@ -112,6 +112,14 @@ def test_what_is_written_to_is_found_behind_many_functions() -> None:
     assert COUNTS == {"calls": 0}
 
 
+def test_an_unchanged_list_is_untouched_whatever_its_length() -> None:
+    rows = [object() for _ in range(1000)]
+    world = ObjectSnapshot([("rows", rows)])
+    assert all(held.is_untouched() for held in world.held)
+    rows[-1] = object()
+    assert not all(held.is_untouched() for held in world.held)
+
+
 class _Shifted:
     def __call__(self, x: Any) -> Any:
         return x + SHIFT

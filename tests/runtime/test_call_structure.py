@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 import pytest
@@ -37,6 +38,45 @@ class Cache:
 def scaled(x: Any, cache: Any) -> Any:
     layer = cache.layers[0]
     return x.to(layer.dtype or x.dtype) * (1 if layer.keys is None else 2)
+
+
+@dataclasses.dataclass
+class Scores(MutableMapping[str, Any]):
+    """A mapping that is no dict, with one item that is a field and others that are none."""
+
+    first: Any
+
+    def __post_init__(self) -> None:
+        self.others: dict[str, Any] = {}
+
+    def _items(self) -> dict[str, Any]:
+        return {"first": self.first, **self.others}
+
+    def __getitem__(self, key: str) -> Any:
+        return self._items()[key]
+
+    def __setitem__(self, key: str, item: Any) -> None:
+        self.others[key] = item
+
+    def __delitem__(self, key: str) -> None:
+        del self.others[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items())
+
+    def __len__(self) -> int:
+        return len(self._items())
+
+
+def test_a_result_keeps_items_that_are_no_fields() -> None:
+    def scored(x: Any) -> Any:
+        scores = Scores(x)
+        scores["second"], scores["third"] = x * 2, x.sum()
+        return scores
+
+    found = graph_compiler.compile(scored)(X)
+    assert type(found) is Scores and list(found) == ["first", "second", "third"]
+    assert all(torch.equal(found[key], item) for key, item in scored(X).items())
 
 
 ALIKE: dict[str, Callable[[], Any]] = {

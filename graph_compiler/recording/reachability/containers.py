@@ -233,6 +233,10 @@ def _put_item(held: Any, key: Any, value: Any) -> None:
         del held[key]
 
 
+def _has_items_of(held: Any, before: dict[Any, Any]) -> bool:
+    return len(held) == len(before) and all(map(is_, held, before.values()))
+
+
 def _refill_list(held: Any, before: dict[Any, Any]) -> None:
     held.clear()
     held.extend(before.values())
@@ -363,7 +367,7 @@ def _put_contents(item: Any, value: Any) -> None:
 
 _CONTENTS = ContainerKind(_pairs_of_contents, lambda item, key, value: _put_contents(item, value))
 CLASS = ContainerKind(_pairs_of_class, _put_in_class)
-_LIST = ContainerKind(_numbered, _put_item, _refill_list)
+_LIST = ContainerKind(_numbered, _put_item, _refill_list, is_surely=_has_items_of)
 DICT = ContainerKind(_pairs_of_dict, _put_in_dict, _refill_dict)
 _KINDS: tuple[tuple[Any, ContainerKind], ...] = (
     (dict, DICT),
