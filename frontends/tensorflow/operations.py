@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -176,15 +177,38 @@ def _scope_of(operation: Any) -> str:
     return str(operation.name).rpartition("/")[0]
 
 
-def layer_path(scope: str, layers: Container[str]) -> str:
+def layer_path(scope: str, layers: Container[str], known: Mapping[str, str]) -> str:
     """Return ``scope`` without the numbers that TensorFlow appends if the scope of a layer is opened again.
 
-    A part is changed only if it is not a name in ``layers`` itself but would be one without its number.
+    ``known`` maps scopes of layers to their paths. In other scopes, a part is changed only if it is not a
+    name in ``layers`` itself but would be one without its number.
 
-    >>> layer_path("model_1/conv1_1/batchnorm", {"model", "conv1"})
+    >>> layer_path("model_1/conv1_1/batchnorm", {"model", "conv1"}, {})
     'model/conv1/batchnorm'
+    >>> layer_path("model_1/conv_1/batchnorm", {"model", "conv", "conv_1"}, {"model_1/conv_1": "model/conv"})
+    'model/conv/batchnorm'
     """
-    return "/".join(_without_number(part, layers) for part in scope.split("/"))
+    parts = scope.split("/")
+    for count in range(len(parts), 0, -1):
+        if (path := known.get("/".join(parts[:count]))) is not None:
+            return "/".join([path, *parts[count:]])
+    return "/".join(_without_number(part, layers) for part in parts)
+
+
+def layer_of_parameter(operation: str, parameter: str) -> tuple[str, str] | None:
+    """Return the scope and the path of a layer, from the names of its parameter and of a reader of it.
+
+    Return None if the operation is in no scope with the names of the layer and of those around it.
+
+    >>> layer_of_parameter("model_1/conv_1/convolution/ReadVariableOp", "model/conv/kernel")
+    ('model_1/conv_1', 'model/conv')
+    """
+    layer = parameter.split("/")[:-1]
+    scope = operation.split("/")[: len(layer)]
+    is_scope = len(scope) == len(layer) and all(
+        part == name or re.fullmatch(rf"{re.escape(name)}_\d+", part) for part, name in zip(scope, layer)
+    )
+    return ("/".join(scope), "/".join(layer)) if layer and is_scope else None
 
 
 def _without_number(part: str, layers: Container[str]) -> str:

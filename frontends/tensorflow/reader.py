@@ -35,7 +35,7 @@ from .known_numbers import as_known_array, nested, recorded_elements, source_of
 from .lazy_results import lazy_result
 from .lifting.driver import static_places
 from .names import CONVERT, RAW, dtype_name, is_users, row_key
-from .operations import attributes_of, declaration_of, in_order, layer_path, origin_of
+from .operations import attributes_of, declaration_of, in_order, layer_of_parameter, layer_path, origin_of
 from .variables import TensorValue, VariableWeights, spec_of
 
 # ------------------------------------------------------------------------------------------------ collectives
@@ -222,6 +222,8 @@ class GraphReader:
             handlers,
             frozenset(layers),
         )
+        # Paths of layers by their scopes in the graphs.
+        self.paths: dict[str, str] = {}
         # Origin of the call whose graph is being read.
         self.around = Origin()
         # Orders of custom gradients that are still followed.
@@ -313,6 +315,9 @@ class GraphReader:
             if (held := self.found(outer)) is None:
                 held = self._handle(outer, graph) if outer.dtype == tf.resource else self.constant(outer)
             self.held[id(inner)] = held
+            name = self.weights.name_of(outer, ()) if outer.dtype == tf.resource else None
+            if name is not None and (layer := layer_of_parameter(inner.op.name, name)) is not None:
+                self.paths.setdefault(*layer)
 
     def _handle(self, handle: Any, graph: Any) -> TensorValue:
         """Return the ``TensorValue`` of a resource handle; add a parameter if its variable is new."""
@@ -547,7 +552,11 @@ class GraphReader:
 
     def origin(self, operation: Any) -> Origin:
         origin = origin_of(operation, self.around)
-        return replace(origin, module=layer_path(origin.module, self.layers)) if origin.module else origin
+        return (
+            replace(origin, module=layer_path(origin.module, self.layers, self.paths))
+            if origin.module
+            else origin
+        )
 
 
 def _with_elements(array: Any) -> Any:

@@ -7,6 +7,7 @@ import collections
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -241,3 +242,14 @@ def test_large_values_that_stand_in_another_expression_are_not_deleted() -> None
     graph = graph_compiler.transpile(lambda x: torch.tanh(x @ x + 1).sum(0), to="numpy", args=(x,))
     assert "del " not in graph.source
     assert_same(graph(x), torch.tanh(x @ x + 1).sum(0))
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
+def test_layers_of_keras_have_their_own_names_in_comments(to: str) -> None:
+    keras = pytest.importorskip("keras")
+    # TensorFlow opens the scope of `dense` as `dense_1`, which is the name of another layer.
+    layers = [keras.layers.Dense(3, name=name) for name in ("dense", "dense_1", "dense_2")]
+    model = keras.Sequential([keras.layers.Input((4,)), *layers], name="model")
+    graph = graph_compiler.transpile(model, to=to, args=(np.ones((2, 4), "float32"),))
+    comments = re.findall(r"^    # (\S+)$", graph.source, re.MULTILINE)
+    assert comments == ["model/dense", "model/dense_1", "model/dense_2"], graph.source
