@@ -38,6 +38,7 @@ SAMPLES: dict[str, tuple[Function, torch.Tensor, int]] = {
     "all of which": (lambda x: x.new_ones(()) & x, TRUTHS, 0),
     "or none": (lambda x: torch.logical_or(x, x.new_zeros(())), TRUTHS, 0),
     "none of which": (lambda x: x & x.new_zeros(()), TRUTHS, 2),
+    "reshaped and back": (lambda x: x[None, :, None].squeeze(2).reshape(-1), FLOATS, 0),
     "bits of integers": (lambda x: x & x.new_ones(()), INTEGERS, 2),
     "truth values of another shape": (lambda x: (x & x.new_ones(3, 1))[0], TRUTHS, 3),
 }
