@@ -196,7 +196,8 @@ class _Writer:
 
     def _return(self, result: ResultText, checks: tuple[Guard, ...]) -> None:
         scope, effects = self.scope, self.graph.effects
-        if scope.module:
+        # A comment right before says what the folded result computes.
+        if scope.module and not scope.lines[-1].lstrip().startswith("# "):
             scope.line("")
         if not (effects or checks):
             scope.line(f"return {result.text}")
