@@ -89,15 +89,19 @@ class TensorFlowCalls(RecordedCalls):
         # The helper also has a gradient on processors without a kernel for it.
         groups = _groups_without_gradient(node) if key == "Conv2D" else 1
         declared = {_RENAMED.get((key, name), name): name for name in names}
-        attributes = [
-            f"{name}={self._attribute(key, own, node.params[own], text)}"
+        written = {
+            name: self._attribute(key, own, node.params[own], text)
             for own, name in declared.items()
             if own in node.params
-        ]
+        }
+        defaults = _default_attributes(key)
+        attributes = [f"{name}={value}" for name, value in written.items() if defaults.get(name) != value]
         named = [f"{name}={operand}" for name, operand in zip(names, operands)]
         if not has_kernel(node, names):
             return f"by_xla(tf.raw_ops.{key})({', '.join([*named, *attributes])})"
         if groups > 1:
+            # The helper has no defaults.
+            attributes = [f"{name}={value}" for name, value in written.items()]
             return f"grouped_conv2d({', '.join([*operands, f'{groups=}', *attributes])})"
         return (
             f"tf.raw_ops.{key}({', '.join([*named, *attributes])}){'[0]' if _gives_list_of_one(node) else ''}"
@@ -140,6 +144,22 @@ def parameters_of(key: str) -> tuple[str, ...]:
     ('input', 'axis', 'keep_dims')
     """
     return tuple(name for name in inspect.signature(getattr(tf.raw_ops, key)).parameters if name != "name")
+
+
+@functools.cache
+def _default_attributes(key: str) -> dict[str, str]:
+    """Map the attributes of ``tf.raw_ops`` that have defaults to the texts of these.
+
+    >>> _default_attributes("Sum")
+    {'keep_dims': 'False'}
+    """
+    parameters = inspect.signature(getattr(tf.raw_ops, key)).parameters
+    defaults = {name: each.default for name, each in parameters.items() if name != "name"}
+    return {
+        name: f"tf.{default.name}" if isinstance(default, tf.DType) else repr(default)
+        for name, default in defaults.items()
+        if default is not inspect.Parameter.empty
+    }
 
 
 def _gives_list_of_one(node: Node) -> bool:

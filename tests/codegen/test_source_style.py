@@ -255,3 +255,18 @@ def test_layers_of_keras_have_their_own_names_in_comments(to: str) -> None:
     assert comments == ["model/dense", "model/dense_1", "model/dense_2"], graph.source
     # In TensorFlow itself, the last call has a line of its own.
     assert to == "tensorflow" or "# model/dense_2\n    return " in graph.source, graph.source
+
+
+def test_calls_of_tensorflow_have_no_default_attributes() -> None:
+    tf = pytest.importorskip("tensorflow")
+
+    def function(x: Any, kernel: Any) -> Any:
+        images = tf.nn.conv2d(x, kernel, strides=1, padding="SAME")
+        return tf.reduce_sum(images @ kernel[0, 0], axis=0), tf.cumsum(images, axis=1, reverse=True)
+
+    arrays = (tf.ones((2, 4, 4, 3)), tf.ones((2, 2, 3, 3)))
+    graph = graph_compiler.compile(function, args=arrays)
+    assert "=False" not in graph.source and "NHWC" not in graph.source, graph.source
+    assert "reverse=True" in graph.source and "padding='SAME'" in graph.source, graph.source
+    others = (tf.random.normal((1, 5, 3, 3)), tf.random.normal((3, 1, 3, 3)))
+    assert_same(graph(*others), function(*others))
