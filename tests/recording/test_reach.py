@@ -202,6 +202,23 @@ def test_globals_of_functions_that_others_have_wrapped_are_guarded(
     assert_same(graph(x), function(x))
 
 
+def test_a_global_with_the_name_of_an_attribute_is_not_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+
+    class Scaled(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any) -> Any:
+            return x * x.shape[0] * SCALE
+
+    monkeypatch.setitem(globals(), "shape", (2, 3))
+    model, x = Scaled(), torch.ones(4, 3)
+    graph = graph_compiler.compile(model, args=(x,))
+    monkeypatch.setitem(globals(), "shape", (4, 3))
+    assert_same(graph(x), model(x))
+    assert len(graph.variants) == 1
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    assert_same(graph(x), model(x))
+
+
 def test_globals_of_derivative_rules_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
 

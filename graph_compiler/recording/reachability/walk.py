@@ -20,7 +20,7 @@ from itertools import islice
 from typing import Any
 
 from ...registration import responds_to, trait
-from ..code.names import attributes_set, catches, fragments_read, names_read
+from ..code.names import attributes_set, catches, fragments_read, globals_read, names_read
 from ..code.ownership import INTERNAL, is_internal, is_users, owner_of
 from .containers import is_asked, is_holding, kind_of, reads_itself, slots_of
 from .namespaces import NameIndex
@@ -172,7 +172,7 @@ class Reached:
         return list(self._seen.values())
 
     def globals_of(self, function: types.FunctionType) -> list[str]:
-        return [name for name in names_read(function.__code__) if name in function.__globals__]
+        return [name for name in globals_read(function.__code__) if name in function.__globals__]
 
     # ------------------------------------------------------------------------------ search
     def _walk(self) -> None:
