@@ -492,7 +492,8 @@ def _pipeline(
         own = ", ".join(name for name, item in held.items() if callable(item) and not name.startswith("_"))
         raise NotCompilable(
             f"{short_repr(obj)} cannot be compiled: a function, a method or a module object is "
-            f"needed{f', as it has in {own}' if own else ''}. Arguments to record with are given as args=(x,)"
+            f"needed{f', as it has in {own}' if own else ''}. Arguments to record with are given as "
+            "args=(x,), a target as to="
         )
     if to is not None and not isinstance(to, _DefaultTarget):
         backends.get(to)

@@ -138,9 +138,9 @@ class SourceNotFound(GraphCompilerError, ValueError):
 class CallMismatch(GraphCompilerError, TypeError):
     """Raised when arguments do not fit what is called, whichever variants are recorded.
 
-    Cause: ``functional`` was called without its parameters or without a random key it needs; an option names
-        an argument that the function does not have; a transformation of the target traces a call that changes
-        state; batches differ between processes.
+    Cause: ``functional`` was called without its parameters, with those of another framework, or without a
+        random key it needs; an option names an argument that the function does not have; a transformation of
+        the target traces a call that changes state; batches differ between processes.
     Fix: pass what the message names.
 
     >>> import torch, graph_compiler

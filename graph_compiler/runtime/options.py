@@ -49,9 +49,8 @@ def validated(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
         def checked(*objs: Any, **options: Any) -> Any:
             for name in options:
                 if name not in known:
-                    raise InvalidOption(
-                        f"{function.__name__} has no option {name}={nearest(_ALIASES.get(name, name), known)}"
-                    )
+                    remedy = nearest(_ALIASES.get(name, name), known) or f"; it has {', '.join(known)}"
+                    raise InvalidOption(f"{function.__name__} has no option {name}={remedy}")
             check_options(options)
             return function(*objs, **options)
 

@@ -38,7 +38,13 @@ from .calling.matcher import (
 from .foreign_objects import ProxyClasses
 from .foreign_state import WriteBack, owners_of
 from .traits import arrays_written, has_inner_checks, numbers_of, plain_number, write_argument
-from .weights import missing_weight_error, require_shapes, weights_reader, with_captured_weights
+from .weights import (
+    foreign_weight_error,
+    missing_weight_error,
+    require_shapes,
+    weights_reader,
+    with_captured_weights,
+)
 
 # --------------------------------------------------------------------------------------------------- recorded
 # Recording that a variant was written from.
@@ -600,6 +606,8 @@ class Variant:
         except Exception as problem:
             if isinstance(problem, KeyError) and problem.args[0] in self.graph.parameters:
                 raise missing_weight_error(self.graph, problem.args[0]) from None
+            if (foreign := foreign_weight_error(self.graph, self.target, leading)) is not None:
+                raise foreign from problem
             is_open = any(None in tuple(getattr(leaf, "shape", ())) for leaf in leaves)
             if not (is_open and isinstance(problem, (TypeError, AttributeError))):
                 raise_refused(problem, self.program, self.target, self.is_own is None)

@@ -11,6 +11,8 @@ from ..codegen.layers import HELPER, Stack
 from ..contracts import Live, Target, Unwatched, Watch, Weights
 from ..errors import CallMismatch, GuardFailed
 from ..ir.graph import Graph as IRGraph
+from ..recording.code.ownership import package_of
+from ..registration import frameworks_by_package, frontends
 from .foreign_state import ConversionCache, numpy_values
 
 
@@ -19,6 +21,24 @@ def missing_weight_error(graph: IRGraph, name: str) -> CallMismatch:
         f"{graph.name}: there is no weight {name!r} among the parameters; it needs "
         f"{', '.join(graph.parameters)}"
     )
+
+
+def foreign_weight_error(graph: IRGraph, target: Target, leading: Sequence[Any]) -> CallMismatch | None:
+    """Return the error for a weight in ``leading`` that is an array of another framework than ``target``.
+
+    ``leading`` are the first arguments of the generated function, among them the dict of weights. Return
+    None if no weight is such an array. NumPy arrays do not count.
+    """
+    frameworks = frameworks_by_package(frontends.own.values())
+    for given in (item for item in leading if isinstance(item, Mapping)):
+        for name in graph.parameters.keys() & given.keys():
+            framework = frameworks.get(package_of(type(given[name]).__module__))
+            if framework not in (None, "numpy", target.name):
+                return CallMismatch(
+                    f"{graph.name}: the weight {name!r} is a {type(given[name]).__name__} of {framework}, "
+                    f"and has to be an array of {target.name}, as in graph.parameters"
+                )
+    return None
 
 
 def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:

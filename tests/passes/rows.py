@@ -59,7 +59,9 @@ def check(step: Callable[[Graph], tuple[Graph, bool]], row: Row) -> Graph:
     graph = row.graph(row.before)
     made = after(step, graph)
     if row.after is None:
-        assert written(made) == written(graph)
+        assert written(made) == written(graph), (
+            f"the row has no graph after, and this was made\n\n{written(made)}"
+        )
         assert made is graph
     else:
         wanted = row.graph(row.after)

@@ -119,6 +119,22 @@ FILES: dict[str, tuple[Callable[[Any, Path], Any], str]] = {
     "parameters as a list": (lambda graph, folder: graph.functional([1], X), "parameters come first, a dict of arrays"),
     "parameters as texts": (lambda graph, folder: graph.functional({"weight": "a", "bias": X[0, :2]}, X), "'weight' is a str"),
     "no parameters": (lambda graph, folder: graph.functional({}, X), "there is no weight 'weight'"),
+    "parameters of another framework": (
+        lambda graph, folder: graph.to("jax").functional(graph.parameters, X),
+        "the weight '(weight|bias)' is a Parameter of torch, and has to be an array of jax, as in graph.parameters",
+    ),
+    "a pure call of another dtype": (
+        lambda graph, folder: graph.functional(graph.parameters, X.double()),
+        r"float64.*A pure call records none: record one before, with add_variant\(args, kwargs\)",
+    ),
+    "a pure call of a file": (
+        lambda graph, folder: graph_compiler.load(folder / "whole.zip").functional(graph.parameters, X.double()),
+        "float64.*record one before, and save the graph again",
+    ),
+    "a key by another name": (
+        lambda graph, folder: graph_compiler.compile(torch.nn.Dropout(), to="jax", args=(X,)).functional({}, X, key=1),
+        r"its random key is rng=jax.random.key\(0\)",
+    ),
     "a pass that is a text": (lambda graph, folder: graph.with_passes("cse"), "with_passes takes a function.*'cse'"),
     "a pass that gives None": (lambda graph, folder: graph.with_passes(lambda made: None), r"gives None, and has to give \(graph"),
     "a seed that is a text": (lambda graph, folder: graph.seed("x"), "seed= is 'x'"),

@@ -77,6 +77,7 @@ REFUSED: tuple[tuple[dict[str, Any], type[GraphCompilerError], str], ...] = (
     ({"arg": (X,)}, InvalidOption, "compile has no option arg=; did you mean 'args'"),
     ({"target": "jax"}, InvalidOption, "compile has no option target=; did you mean 'to'"),
     ({"example_inputs": (X,)}, InvalidOption, "did you mean 'args'"),
+    ({"dynamic": True}, InvalidOption, "compile has no option dynamic=; it has .*args, kwargs, source, "),
 )
 
 
@@ -90,7 +91,7 @@ def test_refused(options: dict[str, Any], error: type[GraphCompilerError], words
     ("objects", "words"),
     [
         ((scaled, torch.ones(100)), r"^an object of type Tensor cannot be compiled: .*args=\(x,\)"),
-        (("scaled",), "^'scaled' cannot be compiled"),
+        ((scaled, "jax"), "^'jax' cannot be compiled: .*a target as to=$"),
         (
             (torch.nn.Linear,),
             r"^Linear is a class, .*pass no args, or compile an object of it: Linear\(\.\.\.\)",

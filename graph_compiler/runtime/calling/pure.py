@@ -192,8 +192,12 @@ def call_purely(
             outcome = variant.pure(parameters, found[0], rng)
             fitting: tuple[Any, dict[str, Any]] = variant.target.where_sizes_fit(outcome, found[1])
             return fitting
+    random = next((variant for variant in variants if variant.is_random), None)
+    key = f" (its random key is rng={random.target.a_key})" if random is not None and rng is None else ""
+    how = "with add_variant(args, kwargs)" if graph._pipeline.has_original else "and save the graph again"
     raise GuardFailed(
-        f"{graph.name}: no recorded variant fits this call: {graph._why_missed(args, kwargs, given)}"
+        f"{graph.name}: no recorded variant fits this call{key}: {graph._why_missed(args, kwargs, given)}. "
+        f"A pure call records none: record one before, {how}"
     )
 
 
