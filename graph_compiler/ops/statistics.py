@@ -7,7 +7,7 @@ from typing import Any
 from ..sizes import hint_of
 from .dtypes import UNSIGNED, is_bool, is_integer, real_of
 from .registry import ArraySpec, Unknown, declare, decomposition
-from .rules import Input, broadcast, dtype_of, reduced, shape_of
+from .rules import Input, broadcast, dtype_of, normalise_axis, reduced, shape_of
 
 # --------------------------------------------------------------------------------------- array API statistics
 # ``axis`` is an axis, a tuple of axes, or None for all; axes are counted from the front.
@@ -216,8 +216,9 @@ def trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axi
 
     ``x`` is a vector of points along ``axis``, or broadcasts with ``y``.
     """
-    shape = _sample_shape(y, x, axis)
-    return ArraySpec(shape[:axis] + shape[axis + 1 :], y.dtype)
+    shape = _sample_shape(y, x)
+    place = normalise_axis(axis, len(shape))
+    return ArraySpec(shape[:place] + shape[place + 1 :], y.dtype)
 
 
 @declare(_STATISTICS)
@@ -228,14 +229,15 @@ def cumulative_trapezoid(
 
     The result has one element less than ``y`` along ``axis``.
     """
-    shape = _sample_shape(y, x, axis)
-    size = shape[axis]
+    shape = _sample_shape(y, x)
+    place = normalise_axis(axis, len(shape))
+    size = shape[place]
     # An unknown size has no expression, so only its hint can be decreased.
     left = Unknown(size.hint - 1) if isinstance(size, Unknown) else size - 1
-    return ArraySpec((*shape[:axis], left, *shape[axis + 1 :]), y.dtype)
+    return ArraySpec((*shape[:place], left, *shape[place + 1 :]), y.dtype)
 
 
-def _sample_shape(y: ArraySpec, x: ArraySpec | None, axis: int) -> tuple[Any, ...]:
+def _sample_shape(y: ArraySpec, x: ArraySpec | None) -> tuple[Any, ...]:
     return y.shape if x is None or x.ndim == 1 else broadcast(y.shape, x.shape)
 
 
