@@ -23,7 +23,7 @@ Sums, exponentials, norms and losses stay in float32, as in ``torch.autocast``.
 
 
 def half_products(half: str) -> GraphPass:
-    """Return a pass that computes ``PRODUCTS`` of float32 arrays in ``half`` and casts the results back.
+    """Return a pass that computes ``PRODUCTS`` with a float32 result in ``half`` and casts the results back.
 
     ``half`` is ``"bfloat16"`` or ``"float16"``. If the pass changes the graph, it also runs ``cse``.
     """
@@ -41,7 +41,8 @@ def _cast(block: Block, half: str) -> Block:
     rewriter = Rewriter(block)
     for node in block.nodes:
         node = rewriter.rewritten(node)
-        if node.op in PRODUCTS and any(map(_is_single, node.inputs)):
+        # A product of another dtype may have a mask of float32.
+        if node.op in PRODUCTS and node.outputs[0].dtype == "float32":
             rewriter.replace(node.outputs, (_in_half(Builder.into(rewriter, node.origin), node, half),))
         else:
             rewriter.append(node)
