@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graph_compiler.ir import Graph, Guard, Origin, Value
+from graph_compiler.ir import Effect, Graph, Guard, Origin, Value
 from graph_compiler.passes.cleanup.redundancy import drop_snapshots
 
 from .graphs import Recording, after, ops_of
@@ -29,6 +29,21 @@ def test_a_copy_of_what_is_written_to_later_stays() -> None:
     made.call("zero_", seen, makes=0, writes=(seen,))
     made.call("clone", seen)
     graph = _guarded(made, seen)
+    assert after(drop_snapshots, graph) is graph
+
+
+def test_a_copy_that_is_an_output_stays() -> None:
+    made = Recording()
+    copied = made.call("clone", made.input("x"))
+    graph = _guarded(made, copied)
+    assert after(drop_snapshots, graph) is graph
+
+
+def test_a_copy_that_is_a_new_value_of_an_argument_stays() -> None:
+    made = Recording()
+    copied = made.call("clone", made.call("exp", made.input("x")))
+    graph = _guarded(made)
+    graph.effects.append(Effect("argument", 0, copied))
     assert after(drop_snapshots, graph) is graph
 
 

@@ -141,7 +141,7 @@ def _runs_the_same(one: Node, other: Node) -> bool:
 
 @only_with(guards=True)
 def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
-    """Return a recorded graph in which guards read originals instead of copies that no node reads.
+    """Return a recorded graph in which guards read originals instead of copies that nothing else reads.
 
     A copy remains if something writes to the memory of its original, or if the frontend marked it
     (``record.is_host_number``). The source framework lists its copying calls in the trait ``copies``.
@@ -150,19 +150,15 @@ def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
     if not guarded:
         return graph, False
     aliases = Aliases(graph)
-    uses: dict[Value, int] = {}
-    for node in graph.nodes:
-        for value in node.uses:
-            uses[value] = uses.get(value, 0) + 1
+    read = {value for node in graph.nodes for value in node.uses}
+    # An output is the copy itself, not an alias of its original, and so is the value of an effect.
+    read.update(values_in(graph.outputs), (effect.value for effect in graph.effects))
     block, copies, stops = graph.block, trait("copies"), trait("gradient_stops")
     rewriter = Rewriter(block)
     for node in graph.nodes:
         made = rewriter.rewritten(node)
         snapshot = (
-            made.key in copies
-            and made.outputs
-            and made.outputs[0] in guarded
-            and not uses.get(made.outputs[0])
+            made.key in copies and made.outputs and made.outputs[0] in guarded and made.outputs[0] not in read
         )
         # A frontend marks copies of elements that became constants, which its lifter looks for.
         is_marked = made.record is not None and made.record.is_host_number
