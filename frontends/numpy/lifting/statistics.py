@@ -242,7 +242,10 @@ def _memberships(b: NumpyBuilder, points: Value, edges: Value) -> Value:
     column = b.reshape(points, shape=(points.shape[0], 1))
     low, high = cut(b, edges, 0, None, -1), cut(b, edges, 0, 1, None)
     inside = b.logical_and(b.greater_equal(column, low), b.less(column, high))
-    last = b.equal(high, b.max(edges))
+    # Edges may repeat, so the last bin is known by its index.
+    count = edges.shape[0] - 1
+    numbers = b.arange(start=0, stop=count, dtype="int64")
+    last = b.equal(numbers, b.array(count - 1, "int64"))
     return b.cast(b.logical_or(inside, b.logical_and(last, b.equal(column, high))), "float64")
 
 

@@ -110,6 +110,16 @@ SAMPLES: list[Sample] = [
         d(12),
         d(12),
     ),
+    sample(
+        "histogram2d edges that repeat",
+        lambda x: np.histogram2d(x, x[::-1], bins=([-1, 0, 0, 1, 1], np.array([0.0, 1.0, 1.0]))),
+        i(12, low=-1, high=3),
+    ),
+    sample(
+        "histogramdd edges that repeat",
+        lambda x: np.histogramdd([x, x], bins=([0, 1, 1], [0, 0, 1, 1]))[0],
+        i(12, low=-1, high=3),
+    ),
     sample("histogram density", lambda x: np.histogram(x, bins=4, density=True), d(12)),
     sample(
         "histogram density of float32", lambda x: np.histogram(x, bins=4, range=(-2, 2), density=True), f(12)
