@@ -181,12 +181,19 @@ class _MemoryLayout:
 
 
 def may_overlap_itself(array: Any) -> bool:
-    """Return True if two elements may have the same address, as in expanded arrays and sliding windows.
+    """Return True if two elements may share memory, as in expanded arrays and sliding windows.
 
-    For some strides True is returned although all addresses are distinct.
+    For some strides True is returned although no elements do.
+
+    >>> import numpy as np
+    >>> halves = np.lib.stride_tricks.as_strided(np.zeros(4), (3,), (4,))
+    >>> may_overlap_itself(halves), may_overlap_itself(np.zeros((4, 3)).T[::2])
+    (True, False)
     """
-    strides = getattr(array, "strides", None) or (array.stride() if hasattr(array, "stride") else ())
-    reach = 0
+    in_bytes = getattr(array, "strides", None)
+    strides = in_bytes or (array.stride() if hasattr(array, "stride") else ())
+    # An element of a tensor is a single step long.
+    reach = array.itemsize - 1 if in_bytes else 0
     for step, size in sorted((abs(step), size) for step, size in zip(strides, array.shape) if size != 1):
         if step <= reach:
             return 0 not in array.shape

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.lib.stride_tricks import as_strided
 
 import graph_compiler
 from graph_compiler.errors import TracingError
@@ -171,6 +172,17 @@ def test_numpy_arrays_that_overlap_without_an_owner() -> None:
         graph_compiler.compile(function, source="numpy", to="jax", args=(np.ones(6, np.float32),))
     # The failed recording must leave nothing behind.
     assert not cells.any()
+
+
+def test_numpy_elements_that_overlap_in_part() -> None:
+    def function(x: Any) -> Any:
+        x += 1
+        return x * 2
+
+    graph = graph_compiler.compile(function, source="numpy", args=(np.arange(6.0),))
+    # Neighbours are 4 bytes apart, and each has 8 bytes.
+    with pytest.raises(TracingError, match="elements share memory"):
+        graph(as_strided(np.zeros(4), (3,), (4,)))
 
 
 @pytest.mark.parametrize("target", ["jax", "torch", "tensorflow"])
