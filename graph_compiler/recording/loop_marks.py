@@ -12,7 +12,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -36,69 +36,10 @@ from .code.names import names_read
 from .code.ownership import is_users
 from .code.syntax import definition_of
 from .control_flow.conversion import is_converted
+from .loop_items import MarkedItems, enumerated_items, range_items, reversed_items, rows, zipped
 from .loop_syntax import Found, Purity, for_at, for_over, is_given_to, is_source, while_asking
 from .patches.builtin_names import ClassShim
 from .patches.patch import Replacement
-
-# -------------------------------------------------------------------------------------------- loop iterables
-
-
-@dataclass(frozen=True)
-class MarkedItems:
-    """Iterable of a loop, as ``range(start, stop, step)`` and a function of its numbers.
-
-    item(number): value of the loop variable for a number of the range.
-    plain(): the iterable to use if the iterations cannot be marked.
-    """
-
-    start: Any
-    stop: Any
-    step: int
-    item: Callable[[Any], Any]
-    plain: Callable[[], Any]
-
-    @property
-    def length(self) -> Any:
-        return self.stop - self.start if self.step == 1 else self.start - self.stop
-
-    def at(self, place: Any) -> Any:
-        return self.item(self.start + place * self.step)
-
-
-def range_items(start: Any, stop: Any, step: Any) -> MarkedItems:
-    return MarkedItems(start, stop, step, lambda number: number, lambda: range(start, stop, step))
-
-
-def rows(array: Any, length: Any) -> MarkedItems:
-    return MarkedItems(0, length, 1, lambda number: array[number], lambda: array)
-
-
-def enumerated_items(steps: MarkedItems, first: Any) -> MarkedItems:
-    return MarkedItems(
-        0,
-        steps.length,
-        1,
-        lambda place: (place + first, steps.at(place)),
-        lambda: enumerate(steps.plain(), first),
-    )
-
-
-def reversed_items(steps: MarkedItems) -> MarkedItems:
-    length = steps.length
-    return MarkedItems(
-        0, length, 1, lambda place: steps.at(length - 1 - place), lambda: reversed(steps.plain())
-    )
-
-
-def zipped(parts: tuple[MarkedItems, ...]) -> MarkedItems:
-    return MarkedItems(
-        0,
-        parts[0].length,
-        1,
-        lambda place: tuple(part.at(place) for part in parts),
-        lambda: zip(*(part.plain() for part in parts)),
-    )
-
 
 _NUMBERS = frozenset({int, float})
 # Depth of nested calls in which an argument is followed.

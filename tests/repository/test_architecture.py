@@ -266,14 +266,45 @@ def circles(sources: list[Source]) -> Iterator[str]:
             if source.module in inner
             for found in imports_of(source, inner, True)
         }
-        left = {(one, other) for one, other in edges if one != other and other in inner}
-        before: set[tuple[str, str]] = set()
-        # A module that imports none of the remaining ones, or that none of them imports, is in no cycle.
-        while left != before:
-            before, both = left, {one for one, _ in left} & {other for _, other in left}
-            left = {edge for edge in left if both.issuperset(edge)}
-        if left:
-            yield f"{', '.join(sorted({paths[one] for one, _ in left}))}: import each other in a circle"
+        yield from told_circle(
+            {(one, other) for one, other in edges if one != other and other in inner}, paths
+        )
+
+
+def told_circle(edges: set[tuple[str, str]], paths: Mapping[str, str]) -> Iterator[str]:
+    """Yield one message that names the files in cycles of ``edges`` (importer, imported), and on the way from
+    one cycle to another; nothing if there is no cycle.
+    """
+    before: set[tuple[str, str]] = set()
+    # A module that imports none of the remaining ones, or that none of them imports, is in no cycle.
+    while edges != before:
+        before, both = edges, {one for one, _ in edges} & {other for _, other in edges}
+        edges = {edge for edge in edges if both.issuperset(edge)}
+    if edges:
+        yield f"{', '.join(sorted({paths[one] for one, _ in edges}))}: import each other in a circle"
+
+
+def circles_of_loading(sources: list[Source]) -> Iterator[str]:
+    """Yield the files that import each other in a cycle while they are loaded.
+
+    Loading a module loads the packages around it first.
+    """
+    paths = {source.module: source.path for source in sources}
+    edges = {
+        (source.module, loaded)
+        for source in sources
+        for found in imports_of(source, set(paths))
+        if not found.in_function
+        for loaded in {found.module, *around(found.module)} - {source.module, *around(source.module)}
+        if loaded in paths
+    }
+    yield from told_circle(edges, paths)
+
+
+def around(module: str) -> list[str]:
+    """Return the packages that contain a module: ``a`` and ``a.b`` for ``a.b.c``."""
+    parts = module.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts))]
 
 
 def inner_place(path: str) -> tuple[str, str] | None:
@@ -551,6 +582,7 @@ RULES: dict[str, Callable[[list[Source]], Iterator[str]]] = {
     "imports follow the ranks": wrong_imports,
     "imports inside of a framework's folder follow its ranks": wrong_inner_imports,
     "files inside of a framework's folder import each other in no circle": circles,
+    "files import each other in no circle while they are loaded": circles_of_loading,
     "frameworks stay in their folders": wrong_frameworks,
     "the core has no words of one framework": lambda sources: words_of_frameworks(sources, WORDS_EXCEPTIONS),
     "private names of a framework stand in one file": private_names,
@@ -712,6 +744,21 @@ def test_planted_circle_is_found(tmp_path: Path) -> None:
     found = list(circles(plant(tmp_path, **{**LEGAL_INSIDE, "frontends__torch__memory__views": views})))
     assert found == [
         "frontends/torch/memory/memory.py, frontends/torch/memory/views.py: import each other in a circle"
+    ]
+
+
+def test_planted_circle_of_loading_is_found(tmp_path: Path) -> None:
+    files = {
+        "graph_compiler/recording/control_flow/__init__": "from .loops import loop\n",
+        "graph_compiler__recording__control_flow__loops": "from ..rows import row\n",
+        "graph_compiler__recording__control_flow__jumps": "",
+        "graph_compiler__recording__rows": "def f():\n    from .control_flow.jumps import walk\n",
+    }
+    assert not list(circles_of_loading(plant(tmp_path, **files)))
+    files["graph_compiler__recording__rows"] = "from .control_flow.jumps import walk\n"
+    assert list(circles_of_loading(plant(tmp_path, **files))) == [
+        "graph_compiler/recording/control_flow/__init__.py, graph_compiler/recording/control_flow/loops.py, "
+        "graph_compiler/recording/rows.py: import each other in a circle"
     ]
 
 

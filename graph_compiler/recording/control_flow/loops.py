@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from ...errors import GraphCompilerError
 from ...ops.rules import nonnegative
 from ...sizes import Size, apply, expression_of, hint_of, is_symbolic
-from ..loop_marks import MarkedItems, enumerated_items, range_items, zipped
+from ..loop_items import MarkedItems, enumerated_items, range_items, zipped
 from .branches import Raised, Trials
 from .jumps import PREFIX
 from .lists import GrowingList, GrownList, StackedItems
