@@ -476,14 +476,13 @@ def _failed(region: Callable[[bool], None]) -> TracingError | None:
 
     If the loop writes to the array that it iterates over, it is recorded again with rows read by index.
     """
-    for has_rows in (True, False):
+    try:
         try:
-            region(has_rows)
+            region(True)
         except RowsWritten:
-            continue
-        except TracingError as problem:
-            return problem
-        break
+            region(False)
+    except TracingError as problem:
+        return problem
     return None
 
 
