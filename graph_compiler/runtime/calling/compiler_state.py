@@ -61,7 +61,9 @@ class CompilerState:
         read again (``Live.read``).
         """
         with self._in_mode(mode):
-            changed = "" if self._environment.lasting.holds() else self._environment.reason()
+            lasting = self._environment.lasting
+            # A guard that names no object still has to end the program.
+            changed = "" if lasting.holds() else lasting.reason() or "an object outside the call changed"
             if reads_weights and not changed and self._parameters.read is None:
                 changed = self._replaced()
         if changed:
