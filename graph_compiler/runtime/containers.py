@@ -5,7 +5,6 @@ The originals are not changed.
 
 from __future__ import annotations
 
-import inspect
 import types
 import weakref
 from collections.abc import Callable, Mapping
@@ -13,6 +12,7 @@ from typing import Any
 
 from ..errors import NotCompilable
 from ..recording import active
+from ..recording.code.syntax import runs_later
 from ..recording.reachability.containers import COMPILED
 from ..recording.reachability.libraries import is_of_framework
 from ..registration import trait
@@ -112,7 +112,7 @@ def _of_framework(base: type, cls: type) -> bool:
 def compile_module(module: types.ModuleType, compile_one: Compile) -> types.ModuleType:
     """Return a copy of a module and its submodules whose functions and classes are compiled lazily.
 
-    Objects defined outside ``module``, generator functions, coroutine functions, classes without a plain
+    Objects defined outside ``module``, functions with ``yield`` or ``async``, classes without a plain
     ``__call__``, and names that begin with two underscores keep their originals. Inside a compiled function
     the originals call each other, so that everything is recorded in one graph.
     """
@@ -139,13 +139,8 @@ def _member(name: str, item: Any, root: str, compile_one: Compile, done: dict[An
         if item not in done:
             done[item] = compile_class(item, compile_one)
         return done[item]
-    if (
-        isinstance(item, types.FunctionType)
-        # Generators and coroutines run after the call has returned, so a recording of the call would miss
-        # their code.
-        and not inspect.isgeneratorfunction(item)
-        and not inspect.iscoroutinefunction(item)
-    ):
+    # A recording of the call would miss code that runs after it has returned.
+    if isinstance(item, types.FunctionType) and not runs_later(item.__code__):
         return compile_one(item)
     return item
 

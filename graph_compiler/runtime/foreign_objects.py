@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
 from ..ops.dtypes import NARROWED, dtype_name
+from ..recording.code.syntax import runs_later
 from ..recording.state.container_updates import ContainerUpdate, at
 from ..registration import is_module
 from ..trees import (
@@ -401,11 +402,7 @@ def _member(item: Any, converter: CallConverter) -> Any:
             for part in (item.fget, item.fset, item.fdel)
         )
         return property(read, write, delete, item.__doc__)
-    is_method = (
-        inspect.isfunction(item)
-        and not inspect.isgeneratorfunction(item)
-        and not inspect.iscoroutinefunction(item)
-    )
+    is_method = inspect.isfunction(item) and not runs_later(item.__code__)
     return _converting_method(item, converter) if is_method else None
 
 

@@ -222,6 +222,7 @@ def test_what_is_missing_is_listed() -> None:
         "as_module",
         "train",
         "eval",
+        "seed",
     ],
 )
 def test_a_lazy_graph_says_so(name: str) -> None:
@@ -348,8 +349,8 @@ def test_a_python_module(to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_layers_of_a_python_module(to: str) -> None:
-    """Classes are compiled like functions; members that cannot be called or are imported from elsewhere stay
-    unchanged.
+    """Classes are compiled like functions; members that cannot be called, that run after their call has
+    returned, or that are imported from elsewhere stay unchanged.
     """
     module = types.ModuleType("layers")
     exec(
@@ -378,6 +379,12 @@ class Halved(torch.autograd.Function):
         return gradient / 2
 def scaled(x, kind=Kind.ONE):
     return Halved.apply(Scale(3.0)(x))
+def parts(x):
+    yield x
+async def later(x):
+    return x
+async def streamed(x):
+    yield x
 Linear, Again = torch.nn.Linear, Twice
 """,
         vars(module),
@@ -397,7 +404,8 @@ Linear, Again = torch.nn.Linear, Twice
         and compiled.Again is compiled.Twice
         and type(module.Twice(3.0)(x)) is torch.Tensor
     )
-    assert all(getattr(compiled, name) is getattr(module, name) for name in ("Kind", "Halved", "Linear"))
+    kept = ("Kind", "Halved", "Linear", "parts", "later", "streamed")
+    assert all(getattr(compiled, name) is getattr(module, name) for name in kept)
 
 
 def test_a_class_of_the_framework() -> None:

@@ -35,6 +35,14 @@ def callee_of(frame: FrameType) -> Any:
     return resolve_name(around[-1].func, frame) if around and isinstance(around[-1], ast.Call) else None
 
 
+def runs_later(code: CodeType) -> bool:
+    """Return True if the code is that of a generator, a coroutine or an asynchronous generator.
+
+    A call of such a function returns before the code has run.
+    """
+    return bool(code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR))
+
+
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
     """Return the ``def`` of a function in its file.
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-import inspect
 import types
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ...errors import NotCompilable
-from ..code.syntax import syntax_of
+from ..code.syntax import runs_later, syntax_of
 from .jumps import (
     PREFIX,
     RESULT,
@@ -57,7 +56,7 @@ def convert_function(function: types.FunctionType, statements: Any) -> types.Fun
     if is_converted(function):
         return function
     # A generator's frame is suspended between items, so its statements are not blocks.
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+    if runs_later(code):
         raise NotCompilable(
             f"{_place(function)} gives its results one by one (yield, await): its statements cannot be traced"
         )
