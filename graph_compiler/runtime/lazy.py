@@ -128,7 +128,10 @@ class LazyGraph(Graph):
 
     def __getattribute__(self, name: str) -> Any:
         # These names exist on the class, so ``__getattr__`` would not be called for them.
-        if name in _NEED_A_VARIANT and not self._variants:
+        needed = name in _NEED_A_VARIANT or (
+            name in _NEED_A_TARGET and isinstance(self._pipeline, DeferredPipeline)
+        )
+        if needed and not self._variants:
             if self._refused:
                 raise NotTraced(
                     f"{self.name} has no {name}, for nothing of it is recorded: its last call was refused. "
@@ -187,6 +190,8 @@ _NEED_A_VARIANT = frozenset({
     "program", "source", "parameters", "guards", "functional", "verify", "save", "to", "list_missing",
     "state", "trained", "_differentiable", "frozen", "as_module", "train", "eval", "show", "summary",
 })  # fmt: skip
+# The target is that of the original, whose framework may be unknown until its first call.
+_NEED_A_TARGET = frozenset({"seed"})
 
 
 # ----------------------------------------------------------------------------------------------------- static
