@@ -264,7 +264,7 @@ BROKEN = {
     "explain": "runtime.calling.mismatch.explain",
     "list_missing": "runtime.pipeline.Pipeline.missing",
     "load": "runtime.saving.load.load",
-    "load_weights": "runtime.saving.load_weights.load_weights",
+    "load_weights": "runtime.original_weights.load_weights",
     "training": "training.state._engine_of",
     "a batch": "training.fitting._is_array",
     "parallel": "parallel.sharding.engine_of_arrays",
