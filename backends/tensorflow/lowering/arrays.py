@@ -98,7 +98,6 @@ _WRAPPING_DTYPES = {
     "uint8": "int32",
     "uint16": "int32",
     "uint32": "int64",
-    "uint64": "int64",
 }
 
 
@@ -113,6 +112,8 @@ def astype(x: Operand, *, dtype: str, out: tuple[object, ...] = ()) -> str:
         return f"tf.cast(tf.math.real({x}), {dtype})"
     if is_floating(source) and target in _WRAPPING_DTYPES:
         return f"tf.cast(tf.cast({x}, tf.{_WRAPPING_DTYPES[target]}), {dtype})"
+    if is_floating(source) and target == "uint64":
+        return f"uint64_of_floats({x})"
     return f"tf.cast({x}, {dtype})"
 
 

@@ -36,6 +36,19 @@ def scalar(number: Any, dtype: tf.DType) -> tf.Tensor:
     return tf.cast(number, dtype) if tf.is_tensor(number) else tf.constant(number, dtype)
 
 
+def uint64_of_floats(x: tf.Tensor) -> tf.Tensor:
+    """Cast floats to uint64. Negative ones wrap around.
+
+    TensorFlow's own cast of a negative float is undefined, and its int64 saturates from 2**63 on.
+    """
+    # float16 has no number as large as 2**63.
+    x = tf.cast(x, tf.float64)
+    half = tf.constant(2.0**63, x.dtype)
+    is_upper = x >= half
+    lower = tf.cast(tf.cast(tf.where(is_upper, x - half, x), tf.int64), tf.uint64)
+    return tf.where(is_upper, lower + tf.constant(2**63, tf.uint64), lower)
+
+
 def numbers_as(data: Any, dtype: tf.DType) -> tf.Tensor:
     """Convert nested tuples of numbers and scalar tensors to one tensor of ``dtype``."""
     if isinstance(data, tuple):

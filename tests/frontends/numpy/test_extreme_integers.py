@@ -106,6 +106,19 @@ NO_KERNELS_IN_TORCH = frozenset({
 })  # fmt: skip
 
 
+@pytest.mark.parametrize("to", ["torch", "tensorflow"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_floats_in_the_upper_half_of_uint64(dtype: str, to: str) -> None:
+    def function(x: Any) -> Any:
+        return x.astype(np.uint64), np.round(x.astype(np.uint64), -1)
+
+    graph = graph_compiler.compile(function, to=to, args=[np.ones(2, dtype)])
+    numbers = [2.0**63, 2.0**63 + 2**45, 1.5 * 2.0**63, 2.0**53, 25.5, 0.0]
+    # A comparison with a number of NumPy would convert 2**63 to float16, with a warning.
+    x = np.array([number for number in numbers if number < float(np.finfo(dtype).max)], dtype)
+    assert_same(graph(x), function(x))
+
+
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:divide by zero", "ignore:invalid value")
 @pytest.mark.parametrize("to", ["torch", "tensorflow"])
 @pytest.mark.parametrize("dtype", NUMBERS)
