@@ -349,6 +349,27 @@ def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Arr
     return jnp.where(is_far, value, jnp.nan), jnp.where(is_far, 1, a), jnp.where(is_far, 1, x)
 
 
+def magnitudes(x1: jax.Array, x2: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return the absolute values of integers as unsigned integers, which hold that of the smallest one."""
+    dtype = jnp.result_type(x1, x2)
+    unsigned = dtype if jnp.issubdtype(dtype, jnp.unsignedinteger) else f"u{dtype}"
+    one, other = (jnp.abs(jnp.asarray(x, dtype)).astype(unsigned) for x in (x1, x2))
+    return one, other
+
+
+def gcd(x1: jax.Array, x2: jax.Array) -> jax.Array:
+    """Compute the greatest common divisor, the smallest integer if it does not fit into the dtype.
+
+    ``jnp.gcd`` alone does not end if an operand is the smallest integer.
+    """
+    return jnp.gcd(*magnitudes(x1, x2)).astype(jnp.result_type(x1, x2))
+
+
+def lcm(x1: jax.Array, x2: jax.Array) -> jax.Array:
+    """Compute the least common multiple, which wraps around if it does not fit into the dtype."""
+    return jnp.lcm(*magnitudes(x1, x2)).astype(jnp.result_type(x1, x2))
+
+
 def i0(x: jax.Array) -> jax.Array:
     """Compute the modified Bessel function of the first kind, order 0, with derivative 0 at 0."""
     return jnp.exp(x * lax.sign(x)) * lax.bessel_i0e(x)

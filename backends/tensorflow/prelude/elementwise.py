@@ -419,10 +419,23 @@ def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tens
     )
 
 
-def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute the nonnegative greatest common divisor by Euclid's algorithm."""
+def magnitudes(x1: tf.Tensor, x2: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the absolute values of integers as unsigned integers, which hold that of the smallest one."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
+    if x1.dtype.is_unsigned:
+        return x1, x2
+    unsigned = tf.as_dtype(f"u{x1.dtype.name}")
+    return tf.cast(tf.abs(x1), unsigned), tf.cast(tf.abs(x2), unsigned)
+
+
+def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """Compute the greatest common divisor by Euclid's algorithm.
+
+    It is the smallest integer if it does not fit into the dtype.
+    """
+    dtype = tf.convert_to_tensor(x1).dtype
+    x1, x2 = magnitudes(x1, x2)
     shape = tf.broadcast_dynamic_shape(tf.shape(x1), tf.shape(x2))
 
     def step(a: tf.Tensor, b: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -432,13 +445,15 @@ def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
     pair = tuple(tf.broadcast_to(x, shape) for x in (x1, x2))
     result, _ = tf.while_loop(lambda a, b: tf.reduce_any(b != 0), step, pair)
-    return result if x1.dtype.is_unsigned else tf.abs(result)
+    return tf.cast(result, dtype)
 
 
 def lcm(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """Compute the least common multiple, which wraps around if it does not fit into the dtype."""
+    dtype = tf.convert_to_tensor(x1).dtype
+    x1, x2 = magnitudes(x1, x2)
     divisor = gcd(x1, x2)
-    product = x1 // tf.where(divisor == 0, tf.ones_like(divisor), divisor) * x2
-    return product if product.dtype.is_unsigned else tf.abs(product)
+    return tf.cast(x1 // tf.where(divisor == 0, tf.ones_like(divisor), divisor) * x2, dtype)
 
 
 def i0(x: tf.Tensor) -> tf.Tensor:

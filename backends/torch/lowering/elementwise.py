@@ -6,7 +6,8 @@ converted for these.
 
 from __future__ import annotations
 
-from ....ops.dtypes import is_complex, is_floating
+from ....ops import ArraySpec
+from ....ops.dtypes import SIGNED, is_complex, is_floating
 from ...common.rows import Operand, Row
 from .nn import tensor, tensors
 from .table import rows
@@ -119,7 +120,14 @@ rows.table({
     "complex": lambda real, imag: f"torch.complex({', '.join(tensors(real, imag))})",
 })  # fmt: skip
 binary_functions({name: f"torch.special.{name}" for name in _SPECIAL_BINARY})
-binary_functions({name: f"torch.{name}" for name in ("fmax", "fmin", "gcd", "lcm", "logaddexp2")})
+binary_functions({name: f"torch.{name}" for name in ("fmax", "fmin", "lcm", "logaddexp2")})
+
+
+@rows.row("gcd")
+def _gcd(x1: Operand, x2: Operand, *, out: tuple[ArraySpec, ...]) -> str:
+    divisor = f"torch.gcd({', '.join(tensors(x1, x2))})"
+    # Euclid's algorithm keeps the sign of the smallest integer, whose absolute value does not fit.
+    return f"{divisor}.abs()" if out[0].dtype in SIGNED else divisor
 
 
 def _incomplete_gamma(name: str, sign: int) -> Row:

@@ -119,6 +119,22 @@ def test_floats_in_the_upper_half_of_uint64(dtype: str, to: str) -> None:
     assert_same(graph(x), function(x))
 
 
+@pytest.mark.parametrize("to", ["torch", "tensorflow", "jax"])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8"])
+def test_common_divisors_of_the_smallest_integer(dtype: str, to: str) -> None:
+    def function(x: Any, y: Any) -> Any:
+        return np.gcd(x, y), np.lcm(x, y), np.gcd(x, 96), np.lcm(y, 2)
+
+    one = np.ones(2, dtype)
+    graph = graph_compiler.compile(function, to=to, args=[one, one])
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    x = np.array([low, low, low, low, low, low, 0, 96, high, 12, 0], dtype)
+    y = np.array([100, 96, 0, low, 1, high, low, low, low, 18, 0], dtype)
+    assert_same(graph(x, y), function(x, y))
+    if dtype != "uint8":
+        assert_same(graph(x, -y), function(x, -y))
+
+
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:divide by zero", "ignore:invalid value")
 @pytest.mark.parametrize("to", ["torch", "tensorflow"])
 @pytest.mark.parametrize("dtype", NUMBERS)
