@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ....ir.node import Value
-from ....ops.dtypes import is_complex, real_of
+from ....ops.dtypes import is_complex, is_inexact, real_of
 from ....sizes import apply, hint_of
+from ...common.indexing import cut, pick
 from ..basics.tensors import dtype_name
-from .elementwise import held
+from .elementwise import div, held, mul, sub
 from .manipulation import broadcast_all
-from .reductions import over
+from .reductions import over, spread_along
 from .table import TorchBuilder, assume, axes, axis, rows
 
 # -------------------------------------------------------------------------------------------- products of two
@@ -443,22 +444,36 @@ def histogram(
 
 
 # ---------------------------------------------------------------------------------------------- integrals
-_NARROW = ("uint8", "int8", "int16", "uint16", "uint32", "uint64")
-
-
 def _integral(name: str) -> Callable[..., Any]:
     def row(b: TorchBuilder, y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
-        if y.dtype in _NARROW or (x is not None and x.dtype in _NARROW):
-            raise NotImplementedError(f"{name} of integers that wrap around")
-        values = b.floating(y)
+        place = axis(dim, y.ndim)
+        if x is not None and 1 < x.ndim < y.ndim:
+            x = b.reshape(x, shape=(1,) * (y.ndim - x.ndim) + x.shape)
+        if not is_inexact(y.dtype) or (x is not None and not is_inexact(x.dtype)):
+            return _integral_of_integers(b, name, y, x, dx, place)
         if x is None:
-            return getattr(b, name)(values, dx=dx, axis=axis(dim, y.ndim))
-        points = b.cast(x, values.dtype)
-        if 1 < x.ndim < y.ndim:
-            points = b.reshape(points, shape=(1,) * (y.ndim - x.ndim) + x.shape)
-        return getattr(b, name)(values, points, axis=axis(dim, y.ndim))
+            return getattr(b, name)(y, dx=dx, axis=place)
+        return getattr(b, name)(y, b.cast(x, y.dtype), axis=place)
 
     return row
+
+
+def _integral_of_integers(b: TorchBuilder, name: str, y: Any, x: Any, dx: Any, place: int) -> Any:
+    """Integrate by the operations that torch integrates by, because those on integers may wrap around."""
+    is_total = name == "trapezoid"
+    if x is None and is_total:
+        ends = b.add(pick(b, y, place, 0), pick(b, y, place, -1))
+        return mul(b, sub(b, b.sum(y, axis=place), mul(b, ends, 0.5)), dx)
+    heights = b.add(cut(b, y, place, 1), cut(b, y, place, None, -1))
+    if x is None:
+        return b.cumulative_sum(mul(b, heights, dx / 2), axis=place)
+    along = place if x.ndim > 1 else 0
+    assume(b, "eq", x.shape[along], y.shape[place])
+    steps = b.diff(x, axis=along)
+    areas = mul(b, heights, steps if x.ndim > 1 else spread_along(b, steps, y, place))
+    # torch sums all integers as int64.
+    areas = areas if is_inexact(areas.dtype) else b.cast(areas, "int64")
+    return div(b, b.sum(areas, axis=place) if is_total else b.cumulative_sum(areas, axis=place), 2)
 
 
 rows.row("trapezoid", "trapz")(_integral("trapezoid"))

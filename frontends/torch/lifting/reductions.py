@@ -344,7 +344,7 @@ def _edge(b: TorchBuilder, x: Value, place: int, side: int, further: int = 0) ->
     return _difference(b, pair, place, 1)
 
 
-def _spread_differences(b: TorchBuilder, steps: Value, x: Value, place: int) -> Value:
+def spread_along(b: TorchBuilder, steps: Value, x: Value, place: int) -> Value:
     return b.reshape(steps, shape=(*(1,) * place, steps.shape[0], *(1,) * (x.ndim - place - 1)))
 
 
@@ -362,9 +362,7 @@ def _at_uneven_edge(
     """
     if edge_order == 1:
         steps = _difference(b, coordinates, 0, 1)
-        return _ratio(
-            b, _edge(b, x, place, side), _spread_differences(b, _outermost(b, steps, side), x, place)
-        )
+        return _ratio(b, _edge(b, x, place, side), spread_along(b, _outermost(b, steps, side), x, place))
     before, after = (_outermost(b, steps, side) for steps in _pairs_of_steps(b, coordinates))
     weights = (
         _at_first(b, before, after)
@@ -410,7 +408,7 @@ def _at_first(b: TorchBuilder, near: Value, far: Value) -> Weights:
 
 def _weighted(b: TorchBuilder, x: Value, place: int, weights: Weights, cuts: tuple[Bounds, ...]) -> Value:
     parts = [
-        b.combined("multiply", _spread_differences(b, weight, x, place), cut(b, x, place, *part))
+        b.combined("multiply", spread_along(b, weight, x, place), cut(b, x, place, *part))
         for weight, part in zip(weights, cuts, strict=True)
     ]
     return b.add(b.add(parts[0], parts[1]), parts[2])

@@ -26,7 +26,6 @@ def unsupported_dtypes(target: str) -> Mapping[tuple[str, str], str]:
 
 _COMPLEX_HALF = "complex32 is no type of the vocabulary"
 _POWERS = "torch averages the powers of integers in integers"
-_WRAPPING = "torch adds neighbours in narrow integers, where they wrap around"
 UNRAISED_DTYPES = {
     ("creation-complex", "float16"): _COMPLEX_HALF,
     ("creation-view_as_complex", "float16"): _COMPLEX_HALF,
@@ -35,7 +34,5 @@ UNRAISED_DTYPES = {
     ("pooling-lp_pool2d-stride=2-ceil_mode=True", "int8"): _POWERS,
     ("pooling-lp_pool3d", "int64"): _POWERS,
     ("statistical-logcumsumexp-dim=0", "complex128"): "torch follows the phase of complex sums",
-    ("statistical-trapz", "int8"): _WRAPPING,
-    ("statistical-trapz", "int16"): _WRAPPING,
 }
 """What no target can do, as it is refused on the way there."""
