@@ -417,9 +417,9 @@ class Signal(Exception):
 
 
 class UnknownOperation(GraphCompilerError, LookupError):
-    """Raised when a pass, row or graph names an operation or parameter that does not exist.
+    """Raised when a pass, row or graph names an unknown operation or parameter, or leaves a parameter out.
 
-    Cause: a misspelled name in a pass, a row or a graph.
+    Cause: a misspelled name in a pass, a row or a graph, or a template that does not name a parameter.
     Fix: use the name that the message suggests; docs/support.md lists all operations.
 
     >>> from graph_compiler import ops

@@ -7,8 +7,12 @@ is left out, with the comma before it, if it has its default. ``{dim=axis}``: th
 keyword. ``{*arrays}``: all inputs of a variadic operation.
 
     rows.table(
-        {"sum": "jnp.sum({x}, {axis=}, {keepdims=})", "concat": "jnp.concatenate([{*arrays}], {axis=})"}
+        {"argmax": "jnp.argmax({x}, {axis=}, {keepdims=})", "concat": "jnp.concatenate([{*arrays}], {axis=})"}
     )
+
+A template names all inputs and parameters of its operation, except those that ``unused`` lists:
+
+    rows.table({"argsort": "jnp.argsort({x}, {axis=}, {descending=})"}, {"stable": "the sort is stable"})
 
 A function takes the operation's own signature: inputs as :class:`Operand`, parameters as values whose
 ``repr`` is their source. If it has a parameter ``out``, it gets the specs of the outputs:
@@ -164,10 +168,15 @@ class Rows:
         self._only: dict[str, Callable[..., bool]] = {}
         self.structured: dict[str, Callable[[Any, Any], None]] = {}
 
-    def table(self, rows: Mapping[str, str | Row]) -> None:
+    def table(self, rows: Mapping[str, str | Row], unused: Mapping[str, str] | None = None) -> None:
+        """Register the rows of several operations.
+
+        ``unused`` lists the inputs and parameters that templates may leave out, with the reason. Raise
+        ``UnknownOperation`` if a template leaves out another one, or names one that does not exist.
+        """
         for name, row in rows.items():
             op = get(name)
-            self._add(name, _from_template(op, row) if isinstance(row, str) else row)
+            self._add(name, _from_template(op, row, unused or {}) if isinstance(row, str) else row)
 
     def row(self, *names: str, only: Callable[..., bool] | None = None) -> Callable[[Row], Row]:
         """Return a decorator that registers a function as the row of the operations ``names``.
@@ -225,12 +234,20 @@ class Rows:
         return row(*operands, **params, **({"out": out} if wants_out else {}))
 
 
-def _from_template(op: Op, template: str) -> Row:
+def _from_template(op: Op, template: str, unused: Container[str]) -> Row:
+    named = set()
     for _, star, keyword, _, name in _FIELD.findall(template):
         field = name or keyword
         if field not in (op.inputs if star else (*op.inputs, *op.params)):
             raise UnknownOperation(
                 f"the template of {op.name!r} names {field!r}, which is no input or parameter of it"
+            )
+        named.update(op.inputs if star else (field,))
+    for field in (*op.inputs, *op.params):
+        if field not in named and field not in unused:
+            raise UnknownOperation(
+                f"the template of {op.name!r} does not name {field!r}, which would be ignored; name it, "
+                "write a function, or list it in unused= with the reason why results do not depend on it"
             )
 
     def row(*operands: Any, **params: Any) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from graph_compiler.backends import numpy as numpy_backend
 from graph_compiler.backends.common import rows as backend_rows
-from graph_compiler.errors import DuplicateRow, UnsupportedOperation
+from graph_compiler.errors import DuplicateRow, UnknownOperation, UnsupportedOperation
 from graph_compiler.ir import Graph, Node, Region
 from graph_compiler.ops import ArraySpec, all_ops
 from graph_compiler.passes import decompose
@@ -121,9 +121,25 @@ def test_an_operation_has_one_row_or_writer(is_structured_first: bool) -> None:
     table = backend_rows.Rows("somewhere")
     adds = [
         lambda: table.structure({"scan": lambda scope, node: None}),
-        lambda: table.table({"scan": "scan()"}),
+        lambda: table.table({"scan": lambda *operands, **params: "scan()"}),
     ]
     first, second = adds if is_structured_first else adds[::-1]
     first()
     with pytest.raises(DuplicateRow, match="somewhere has two rows for 'scan'"):
         second()
+
+
+@pytest.mark.parametrize(
+    ("name", "template", "missing"),
+    [
+        ("argsort", "np.argsort({x}, {axis=}, {descending=})", "stable"),
+        ("clip", "np.maximum({x}, {min})", "max"),
+        ("concat", "np.concatenate([{*arrays}])", "axis"),
+    ],
+)
+def test_a_template_names_every_input_and_parameter(name: str, template: str, missing: str) -> None:
+    table = backend_rows.Rows("somewhere")
+    with pytest.raises(UnknownOperation, match=f"template of '{name}' does not name '{missing}'"):
+        table.table({name: template})
+    table.table({name: template}, unused={missing: "a reason"})
+    assert name in table

@@ -338,7 +338,10 @@ def _result(texts: Sequence[str]) -> str:
 rows.structure({"custom_derivative": _custom_derivative})
 
 
-rows.table({name: f"parallel.{name}({{x}}, {{axis_name}})" for name in (*REDUCTIONS, "all_gather")})
+rows.table(
+    {name: f"parallel.{name}({{x}}, {{axis_name}})" for name in (*REDUCTIONS, "all_gather")},
+    unused={"size": "the axis has as many devices"},
+)
 rows.table(
     {
         "axis_index": "parallel.axis_index({axis_name})",

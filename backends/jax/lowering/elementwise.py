@@ -125,7 +125,6 @@ rows.table({
     "rsqrt": "lax.rsqrt({x})",
     "sigmoid": "lax.logistic({x})",
     "sinc": "sine_quotient(jnp.pi * {x})",
-    "masked_gradient": "masked_gradient({condition}, {x})",
     "refuse_gradient": "refuse_gradient({*arrays}, {message=})",
     "stop_gradient": "lax.stop_gradient({x})",
     "strong_product": "strong_product({x1}, {x2})",
@@ -135,6 +134,10 @@ rows.table({
     # ``jnp.angle`` of -0.0 is pi, and its gradient at 0 is NaN, so there are helpers.
     "angle": lambda x: f"atan2({x}.imag, {x}.real)" if is_complex(x.dtype or "") else f"real_angle({x})",
 })  # fmt: skip
+rows.table(
+    {"masked_gradient": "masked_gradient({condition}, {x})"},
+    unused={"harmless": "the elements need no replacement"},
+)
 
 
 # Half precision is too coarse for the polynomials of the helpers.

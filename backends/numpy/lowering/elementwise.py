@@ -11,7 +11,7 @@ from ...common.rows import Operand, number_in
 from .table import rows
 
 _SAME_NAME = (
-    "abs", "ceil", "conj", "cos", "cosh", "exp", "expm1", "floor", "isfinite", "isinf", "isnan", "log",
+    "ceil", "conj", "cos", "cosh", "exp", "expm1", "floor", "isfinite", "isinf", "isnan", "log",
     "log10", "log1p", "log2", "round", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh",
     "trunc",
 )  # fmt: skip
@@ -32,6 +32,7 @@ _OPERATORS = {
 }  # fmt: skip
 
 rows.table({name: f"np.{name}({{x}})" for name in _SAME_NAME})
+rows.table({"abs": "np.abs({x})"}, unused={"right": "it is the side of a derivative"})
 rows.table({name: f"np.{numpys}({{x}})" for name, numpys in _ARCS.items()})
 rows.table({name: f"np.{name}({{x1}}, {{x2}})" for name in _SAME_NAME_OF_TWO})
 rows.table({name: f"{{x1}} {sign} {{x2}}" for name, sign in _OPERATORS.items()})

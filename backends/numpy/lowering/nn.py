@@ -26,7 +26,8 @@ rows.table(
         "hard_shrink": "np.where(np.abs({x}) <= {threshold}, 0, {x})",
         "threshold": "np.where({x} <= {threshold}, {value}, {x})",
         "glu": "glu({x}, {axis=})",
-    }
+    },
+    unused={"right": "it is the side of a derivative"},
 )
 
 
@@ -62,5 +63,6 @@ rows.table(
     {
         "embedding": "embedding({weight}, {indices})",
         "one_hot": "({indices}[..., None] == np.arange({num_classes})).astype({dtype})",
-    }
+    },
+    unused={"padding_idx": "it is the row without a derivative"},
 )

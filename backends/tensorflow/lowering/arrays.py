@@ -290,7 +290,8 @@ rows.table(
         "top_k": "top_k({x}, {k=}, {axis=}, {largest=})",
         "kth_value": "kth_value({x}, {k=}, {axis=}, {keepdims=})",
         "unique_consecutive": "unique_consecutive({x}, {axis=})",
-    }
+    },
+    unused={"stable": "the sort is stable", "hint": "it is a size of the recording"},
 )
 
 

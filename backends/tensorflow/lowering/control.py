@@ -189,7 +189,10 @@ def _distinct(scope: Scope, names: list[str]) -> list[str]:
 rows.structure({"custom_derivative": _custom_derivative})
 
 
-rows.table({name: f"parallel.{name}({{x}}, {{axis_name}})" for name in (*REDUCTIONS, "all_gather")})
+rows.table(
+    {name: f"parallel.{name}({{x}}, {{axis_name}})" for name in (*REDUCTIONS, "all_gather")},
+    unused={"size": "the axis has as many devices"},
+)
 rows.table(
     {
         "axis_index": "parallel.axis_index({axis_name})",

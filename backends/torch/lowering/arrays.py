@@ -249,7 +249,8 @@ rows.table(
         "unique_consecutive": (
             "torch.unique_consecutive({x}, return_inverse=True, return_counts=True, {dim=axis})"
         ),
-    }
+    },
+    unused={"hint": "it is a size of the recording"},
 )
 
 

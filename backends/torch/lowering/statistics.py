@@ -170,10 +170,10 @@ def _lower_median(x: Operand, *, axis: int, keepdims: bool, skip_nan: bool) -> s
     return call("torch.nanmedian" if skip_nan else "torch.median", x, dim=axis, keepdim=keepdims or None)
 
 
+rows.table({"random_fold_in": "{key}"}, unused={"index": "each draw advances the generator"})
 rows.table(
     {
         "random_key": "torch.Generator().manual_seed({seed})",
-        "random_fold_in": "{key}",
         "random_normal": "torch.randn({shape}, generator={key}, dtype={dtype})",
         "random_bernoulli": "torch.rand({shape}, generator={key}) < {probability}",
         "random_integers": "torch.randint({low}, {high}, {shape}, generator={key}, dtype={dtype})",
