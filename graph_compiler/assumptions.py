@@ -12,7 +12,7 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Union
+from typing import Any, ClassVar, Literal, Union
 
 import numpy as np
 
@@ -432,7 +432,7 @@ _NAME = re.compile(r"[\w.<>]*(:[\w.<>]+)?")
 # differs from the recording. All other facts belong to a framework (``Traits.facts``).
 _WORDS = {
     "layout": "lies in memory in another order than while recording, by which the function decided",
-    "is_contiguous": "is contiguous, or is not, other than while recording",
+    "packing": "lies in memory in another order, or with other gaps, than while recording",
 }
 
 
@@ -512,7 +512,7 @@ def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
 
 
 def fact_of(array: Any, fact: str) -> Fact:
-    """Return a property of an array: ``"is_contiguous"``, ``"layout"`` or one of the trait ``facts``.
+    """Return a property of an array: ``"packing"``, ``"layout"`` or one of the trait ``facts``.
 
     Objects that do not tell whether they are contiguous count as contiguous.
     """
@@ -520,7 +520,7 @@ def fact_of(array: Any, fact: str) -> Fact:
 
 
 def _reader(fact: str) -> Callable[[Any], Fact]:
-    own: dict[str, Callable[[Any], Fact]] = {"layout": _layout, "is_contiguous": _is_contiguous}
+    own: dict[str, Callable[[Any], Fact]] = {"layout": _layout, "packing": _packing}
     found: Callable[[Any], Fact] = own[fact] if fact in own else trait("facts")[fact].read
     return found
 
@@ -542,22 +542,39 @@ def _layout(array: Any) -> Fact:
     >>> _layout(x), _layout(x.transpose(0, 2, 1)), _layout(x[..., ::2])
     (True, (0, 2, 1), (0, 1, 2, 12, 4, 2))
     """
+    packing = _packing(array)
+    if packing is True:
+        return True
+    steps, order = _steps(array), packing[: len(packing) // 2]
+    return order if all(packing[len(order) :]) else (*order, *steps)
+
+
+def _packing(array: Any) -> Literal[True] | tuple[int, ...]:
+    """Return True for an array in row-major order; otherwise its axes from outermost to innermost in memory.
+
+    Axes of size 1 are left out. For each axis, 1 follows if there is no gap between its elements, else 0. So
+    the result is the same for slices of other sizes.
+
+    >>> import numpy as np
+    >>> x = np.zeros((2, 3, 4))
+    >>> _packing(x), _packing(x.transpose(0, 2, 1)), _packing(x[..., ::2]), _packing(x[:, :2])
+    (True, (0, 2, 1, 1, 1, 1), (0, 1, 2, 1, 1, 0), (0, 1, 2, 0, 1, 1))
+    """
     if _is_contiguous(array):
         return True
-    steps = (
-        array.stride()
-        if hasattr(array, "stride")
-        else tuple(step // array.itemsize for step in array.strides)
+    steps = _steps(array)
+    order = sorted(
+        (axis for axis, size in enumerate(array.shape) if size != 1), key=lambda axis: -steps[axis]
     )
-    order = tuple(
-        sorted((axis for axis, size in enumerate(array.shape) if size != 1), key=lambda axis: -steps[axis])
-    )
-    reach = 1
-    for axis in reversed(order):
-        if steps[axis] != reach:
-            return (*order, *steps)
-        reach *= array.shape[axis]
-    return order
+    reach = [*(steps[axis] * array.shape[axis] for axis in order[1:]), 1]
+    return (*order, *(int(steps[axis] == least) for axis, least in zip(order, reach, strict=True)))
+
+
+def _steps(array: Any) -> tuple[int, ...]:
+    """Return the strides of an array, in elements."""
+    if hasattr(array, "stride"):
+        return tuple(array.stride())
+    return tuple(step // array.itemsize for step in array.strides)
 
 
 # ---------------------------------------------------------------------------------------------- keyword order

@@ -417,8 +417,6 @@ class NumpyCapture:
                 made.setdefault(
                     id(leaf), self.wrapped(leaf, Value(kinds.proposed_name(noted.key), self.spec_of(leaf)))
                 )
-        if noted.key in kinds.BY_STRIDES:
-            self.by_strides.update(item._value for item in (*operands, *made.values()))
         known = {**given, **made}
         if made or written or noted.random:
             outputs = self.recorder.new_values(
@@ -428,6 +426,9 @@ class NumpyCapture:
                 item._value = value
             record = self._record(noted, known, operands, written, list(made.values()), result)
             self.recorder.add_call(name, inputs, params, self.locator.locate(name, 3), outputs, record)
+        # ``np.array`` copies unless it is told not to.
+        if noted.key in kinds.BY_STRIDES and not (noted.key == "array" and params.get("copy", True) is True):
+            self.by_strides.update(item._value for item in (*operands, *made.values()))
         return map_structure(lambda item: known[id(item)] if isinstance(item, _ARRAYS) else item, result)
 
     def _may_return_another(self, key: str, inputs: Any, params: Any, operands: list[Any]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...assumptions import NO_ARRAY, DisjointMemory, SameArray, assume_fact, overlap
+from ...assumptions import NO_ARRAY, DisjointMemory, SameArray, assume_fact, fact_of, overlap
 from ...errors import TracingError
 from ...forwarding import forward
 from ...ir.graph import Aliases, DebugInfo, Effect, Graph, GraphState
@@ -339,10 +339,10 @@ def _output(capture: NumpyCapture, leaf: Any) -> Any:
 def _note_sharing(
     capture: NumpyCapture, graph: Graph, inputs: list[Any], count: int, views: StoredArrayViews
 ) -> None:
-    """Add to ``graph`` its assumptions on which inputs are the same object, are disjoint, and are contiguous.
+    """Add to ``graph`` its assumptions on which inputs are the same object, are disjoint, and on their order.
 
-    The first ``count`` inputs are arguments, the rest is state. Which of them are contiguous is assumed
-    only if the recording depends on it. Also set ``call_inputs`` and the demanded precision of matrix
+    The first ``count`` inputs are arguments, the rest is state. Their order in memory is assumed only if the
+    recording depends on it. Also set ``call_inputs`` and the demanded precision of matrix
     products. Raise :class:`TracingError` if elements of a written array share memory with other elements of
     it or of another array. The next attempt then records stored arrays as views.
     """
@@ -378,7 +378,7 @@ def _note_sharing(
     # Whether such a write changes the argument or a copy depends on its strides.
     if capture.reads_layout or any(aliases.is_written(value) for value in capture.by_strides):
         assume_fact(
-            graph, "is_contiguous", [bool(item is None or item._seen.flags.c_contiguous) for item in inputs]
+            graph, "packing", [True if item is None else fact_of(item._seen, "packing") for item in inputs]
         )
 
 

@@ -71,12 +71,19 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
 
 
 def with_traits(array: Array, facts: Mapping[str, Any]) -> Array:
-    """Return ``array`` as column-major if ``facts["is_contiguous"]`` is False, and otherwise unchanged.
+    """Return ``array`` with its axes in the order of ``facts["packing"]``, if that is an order without gaps.
 
-    >>> with_traits(np.zeros((2, 3)), {"is_contiguous": False}).flags.c_contiguous
-    False
+    Otherwise return ``array`` itself.
+
+    >>> with_traits(np.zeros((2, 3)), {"packing": (1, 0, 1, 1)}).strides
+    (8, 16)
     """
-    return np.asfortranarray(array) if facts.get("is_contiguous") is False else array
+    packing = facts.get("packing", True)
+    if packing is True or not all(packing[len(packing) // 2 :]):
+        return array
+    order = packing[: len(packing) // 2]
+    whole = (*(axis for axis in range(array.ndim) if axis not in order), *order)
+    return np.ascontiguousarray(array.transpose(whole)).transpose(np.argsort(whole))
 
 
 def copied(leaves: Sequence[Any]) -> list[Any]:

@@ -435,7 +435,7 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
         "assumptions", value=[["same_array", ["0 or __import__('os').abort()"]]]
     ),
     "code as a fact": put(
-        "assumptions", value=[["input_fact", ["is_contiguous", ["True or __import__('os').abort()"]]]]
+        "assumptions", value=[["input_fact", ["packing", ["True or __import__('os').abort()"]]]]
     ),
     "an input that is not there": put("assumptions", value=[["disjoint_memory", [[0, 7], [7]]]]),
     "an unknown kind of assumption": put("assumptions", value=[["__import__('os').abort()", []]]),

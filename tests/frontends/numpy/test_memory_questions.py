@@ -66,6 +66,35 @@ def test_questions(function: Callable[[Any], Any], to: str) -> None:
         assert_same(graph(_CONVERT[to](x)), function(x.copy()))
 
 
+def column_major(x):
+    return x.ravel(order="K") * (2 if x.flags.f_contiguous else 3)
+
+
+def written_part(x):
+    x.reshape(-1)[1] = 5
+    return x * 2
+
+
+ARRANGED: dict[str, Callable[[int, int], np.ndarray]] = {
+    "rows": lambda m, n: np.arange(m * n * 1.0).reshape(m, n),
+    "columns": lambda m, n: np.asfortranarray(np.arange(m * n * 1.0).reshape(m, n)),
+    "every other column": lambda m, n: np.arange(m * n * 2.0).reshape(m, 2 * n)[:, ::2],
+    "all columns but one": lambda m, n: np.arange(m * (n + 1.0)).reshape(m, n + 1)[:, :-1],
+}
+
+
+@pytest.mark.parametrize("first", ARRANGED)
+@pytest.mark.parametrize("function", [column_major, written_part], ids=lambda function: function.__name__)
+def test_orders_in_memory_are_told_apart(function: Callable[[Any], Any], first: str) -> None:
+    graph = graph_compiler.compile(function, args=(ARRANGED[first](3, 4),))
+    x, same = ARRANGED[first](5, 2), ARRANGED[first](5, 2)
+    assert_same((graph(x), x), (function(same), same))
+    assert len(graph.variants) == 1
+    for make in ARRANGED.values():
+        x, same = make(3, 4), make(3, 4)
+        assert_same((graph(x), x), (function(same), same))
+
+
 def test_memory_in_another_order() -> None:
     function = lambda x: as_strided(x, (3,), (4,)) * 2  # noqa: E731
     x = np.arange(6, dtype="float32").reshape(2, 3)
