@@ -165,9 +165,8 @@ def _user_location(frames: list[FrameType], problem: Exception) -> str:
     variable ``node``, else the line that called the public function. Without any of these, return
     ``"unknown line"``.
     """
-    for frame, line in reversed(list(traceback.walk_tb(problem.__traceback__))):
-        if _is_line_of_user(frame):
-            return f"{frame.f_code.co_filename}:{line}"
+    if (found := line_of_user(problem)) is not None:
+        return found
     for frame in reversed(frames):
         node = frame.f_locals.get("node")
         if isinstance(node, Node) and str(node.origin):
@@ -176,6 +175,14 @@ def _user_location(frames: list[FrameType], problem: Exception) -> str:
     while above is not None and not _is_line_of_user(above):
         above = above.f_back
     return f"{above.f_code.co_filename}:{above.f_lineno}" if above is not None else "unknown line"
+
+
+def line_of_user(problem: Exception) -> str | None:
+    """Return the innermost line of the user's code in the traceback of ``problem``, as ``file:line``."""
+    for frame, line in reversed(list(traceback.walk_tb(problem.__traceback__))):
+        if _is_line_of_user(frame):
+            return f"{frame.f_code.co_filename}:{line}"
+    return None
 
 
 def _is_line_of_user(frame: FrameType) -> bool:

@@ -25,7 +25,7 @@ from ..recording.lock import is_mine, recording_lock
 from ..recording.patches.host_random import host_state_kept
 from ..registration import backends
 from ..trees import Branch, Static, Tree, TypedLeaf, iterate_structure, leaves_at, leaves_of, unflatten
-from .boundary import public, raise_refused
+from .boundary import line_of_user, public, raise_refused
 from .calling.binding import calls_in_recorded_order, positional
 from .calling.matcher import NO_FIT, CallMiss
 from .calling.nested import force_graph_break, tracer_of
@@ -411,12 +411,33 @@ class RecordingMethods(RecordedGraph):
         if isinstance(result, CallMiss):
             if result.problem is not None:
                 raise_refused(result.problem, variant.program, variant.target, variant.is_own is None)
+            # A folded loop is recorded again, unrolled.
+            if not variant.folds_loops:
+                self._raise_as_original(variant, args, kwargs)
             raise GuardFailed(
                 f"{self.name}: a guard fails on the very call that was recorded: {result.reason()}. Where "
                 "each step of a loop has other elements, they cannot decide in Python: compute with the "
                 "array instead (where, cond)"
             )
         return result
+
+    def _raise_as_original(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise ``GuardFailed`` with the text of the exception that the original raises, if it raises one.
+
+        A guard may stand for an error check of a library, whose own text says more. All state that the
+        original changes is restored.
+        """
+        call = Verification(self.name, self._pipeline, variant, Tolerance())
+        try:
+            call.original(call.leaves(args, kwargs), 0)
+        # The original may raise anything.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
+            where = line_of_user(problem) or "the original"
+            raise GuardFailed(
+                f"{self.name}: {where} raises {type(problem).__name__} for this call: {problem}"
+            ) from problem
 
     @public
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:

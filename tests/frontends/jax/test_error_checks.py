@@ -15,7 +15,7 @@ import torch
 from jax import lax
 
 import graph_compiler
-from graph_compiler.errors import GraphCompilerError
+from graph_compiler.errors import GuardFailed
 from tests.support.compare import assert_same
 
 
@@ -84,10 +84,26 @@ def test_a_branch_that_only_raises_is_a_guard(function: Callable[[Any], Any], to
         assert_same(graph(convert(x)), function(jnp.asarray(x)))
     # JAX runs the call back into Python itself, and wraps what it raises.
     with pytest.raises(
-        (jax.errors.JaxRuntimeError, ValueError) if to == "jax" else GraphCompilerError,
-        match="negative" if to == "jax" else "error check",
+        (jax.errors.JaxRuntimeError, ValueError) if to == "jax" else GuardFailed,
+        match="negative"
+        if to == "jax"
+        else r"(?s)test_error_checks.py:\d+ raises \w+ for this call: .*negative",
     ):
         np.asarray(jax.tree.leaves(graph(convert(WRONG)))[0])
+
+
+def test_a_check_of_a_library_fails_with_its_text() -> None:
+    equinox = pytest.importorskip("equinox")
+
+    def function(x):
+        return jnp.sqrt(equinox.error_if(x, (x < 0).any(), "roots of negative numbers"))
+
+    graph = graph_compiler.transpile(function, source="jax", to="numpy", args=(jnp.asarray(GIVEN),))
+    assert_same(graph(OTHER), function(jnp.asarray(OTHER)))
+    with pytest.raises(GuardFailed, match=r"(?s)test_error_checks.py:\d+ raises .*roots of negative numbers"):
+        graph(WRONG)
+    assert_same(graph(GIVEN), function(jnp.asarray(GIVEN)))
+    assert len(graph.variants) == 1
 
 
 @pytest.mark.parametrize("function", [straight, in_scan], ids=lambda function: function.__name__)
