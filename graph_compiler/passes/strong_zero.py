@@ -113,16 +113,16 @@ SINGULAR = frozenset({
 })  # fmt: skip
 # Operations with derivative 0 somewhere, which an infinite cotangent may meet: `sqrt(relu(x))` at 0.
 FLAT = frozenset({
-    "abs", "airy_ai", "atan", "bessel_j0", "bessel_j1", "celu", "clip", "cos", "elu", "erf", "erfc", "fmax",
-    "fmin", "fmod", "gelu", "hard_shrink", "hard_sigmoid", "hard_swish", "hard_tanh", "i0e", "i1e",
+    "abs", "airy_ai", "asinh", "atan", "bessel_j0", "bessel_j1", "celu", "clip", "cos", "elu", "erf", "erfc",
+    "fmax", "fmin", "fmod", "gelu", "hard_shrink", "hard_sigmoid", "hard_swish", "hard_tanh", "i0e", "i1e",
     "leaky_relu", "log_sigmoid", "maximum", "minimum", "mish", "nan_to_num", "ndtr", "relu", "relu6",
     "remainder", "selu", "sigmoid", "silu", "sin", "sinc", "soft_shrink", "soft_sign", "softplus",
     "spherical_bessel_j0", "tanh", "threshold",
 })  # fmt: skip
 HOLOMORPHIC = frozenset({
-    "acos", "acosh", "asin", "atan", "atanh", "cos", "cosh", "divide", "exp", "exp2", "expm1", "log", "log10",
-    "log1p", "log2", "multiply", "pow", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "square",
-    "tan", "tanh",
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "divide", "exp", "exp2", "expm1", "log",
+    "log10", "log1p", "log2", "multiply", "pow", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "sqrt",
+    "square", "tan", "tanh",
 })  # fmt: skip
 
 

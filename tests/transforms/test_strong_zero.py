@@ -43,6 +43,8 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], float, float]] = 
     "ties": (lambda x: torch.stack([x, x, 2 * x, torch.log(x)]).amax(), 4 / 3, 2.0),
     "var": (lambda x: torch.sqrt(torch.var(torch.stack([x, 2 * x]))), 0.0, 0.5**0.5),
     "var of all": (lambda x: torch.sqrt(torch.var(torch.stack([x, 2 * x]), correction=0)), 0.0, 0.5),
+    "std": (lambda x: torch.where(x > 0, torch.std(torch.stack([x, 2 * x])), 0.0), 0.0, 0.5**0.5),
+    "asinh": (lambda x: torch.exp(torch.asinh(1 / x)), 0.0, -np.exp(np.arcsinh(0.5)) / 4 / 1.25**0.5),
     "xlogy": (lambda x: torch.special.xlogy(2 * x * x, x), 0.0, 8 * np.log(2) + 4),
     "xlog1py": (lambda x: torch.special.xlog1py(x * x, x - 2) + x * 0 * torch.special.xlogy(x, x), 0.0, 4.0),
     "abs of complex": (lambda x: torch.sqrt(torch.abs(torch.complex(x, -x))), 0.0, 2**0.25 / 2 / 2**0.5),

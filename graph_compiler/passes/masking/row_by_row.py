@@ -60,7 +60,7 @@ def _has_rows_in_indices(node: Node, axes: Axes) -> bool:
 ELEMENTWISE = {name for name, row in ROWS.items() if row.carriers == "broadcast"}
 BY_ROW: dict[str, Rule] = {
     **dict.fromkeys(
-        (*ELEMENTWISE, "expand_dims", "permute_dims", "broadcast_to", "zeros", "ones", "full", "one_hot"),
+        (*ELEMENTWISE, "permute_dims", "broadcast_to", "zeros", "ones", "full", "one_hot"),
         _always,
     ),
     **dict.fromkeys(
@@ -68,7 +68,7 @@ BY_ROW: dict[str, Rule] = {
         _over_other_axes,
     ),
     **dict.fromkeys(
-        ("argmax", "argmin", "layer_norm", "rms_norm", "normalize", "glu", "split", "squeeze"),
+        ("argmax", "argmin", "layer_norm", "rms_norm", "normalize", "glu", "split"),
         _over_other_axes,
     ),
     **dict.fromkeys(("gather_nd", "embedding", "take"), _has_rows_in_indices),
