@@ -357,7 +357,7 @@ def _over_dlpack(array: Any, is_copied: bool = False) -> Any:
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     if isinstance(array, np.ndarray):
         return array.astype(array.dtype.newbyteorder("="), copy=False) if is_plain(array) else None
-    if not hasattr(array, "__dlpack__"):
+    if not all(hasattr(array, name) for name in ("__dlpack__", "dtype", "shape")):
         return None
     try:
         plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array

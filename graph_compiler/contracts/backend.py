@@ -66,6 +66,7 @@ class Target(Protocol):
     def convert(self, array: Any) -> Any:
         """Return ``array``, of any framework, as a native array; None for any other object.
 
+        Native arrays have ``shape``, ``ndim`` and ``dtype``.
         The result may share memory with ``array``, unless the framework computes asynchronously (JAX,
         TensorFlow). A native array is returned unchanged, and masked arrays and the like count as other
         objects. Raise ``CallMismatch`` for an array without a counterpart in the framework, and

@@ -105,6 +105,20 @@ except InvalidRegistration as problem:
 else:
     raise AssertionError
 """,
+    "arrays that are not finished": """
+import toy_lists
+from graph_compiler.errors import InvalidRegistration
+graph = graph_compiler.transpile(lambda x: x + 1, source="numpy", to="toy_lists", args=(np.ones(3, "float32"),))
+for name in ("shape", "ndim", "dtype"):
+    x = toy_lists.Lists([1.0, 2.0], (2,), "float32")
+    delattr(x, name)
+    try:
+        graph(x)
+    except InvalidRegistration as problem:
+        assert f"toy_lists: an array of class Lists has no {name}" in str(problem), problem
+    else:
+        raise AssertionError
+""",
     "what is registered": """
 from graph_compiler.errors import UnknownFramework
 assert list(frontends.all())[-1:] == ["toy_arrays"] and list(backends.all())[-2:] == ["toy_lists", "toy_unfinished"]

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...assumptions import in_order
+from ...contracts import Target
+from ...errors import InvalidRegistration
 from ...ir.node import Value, count_all
 from ...ops.dtypes import dtype_name
 from ...recording.state.places import StatePlace
@@ -264,7 +266,11 @@ def why_missed(
     """
     if not variant.environment.holds():
         return variant.environment.reason()
-    if given is None and variant.match(args, kwargs) is not None:
+    matched = variant.match(args, kwargs) if given is None else None
+    if matched is not None:
+        for item in matched:
+            if isinstance(item, variant.target.array_types):
+                _require_members(item, variant.target)
         # Only the first line: the rest of a framework's error is advice for its own users.
         return variant.last_failure().strip().partition("\n")[0] or "it fits"
     return next(
@@ -331,6 +337,7 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         # Numbers have no dtype or rank to compare.
         if native is None:
             continue
+        _require_members(native, variant.target)
         if (axes := _rank(native)) is None:
             yield (
                 f"how many axes {value.name} has is not known yet; it was recorded with "
@@ -351,6 +358,16 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
             and dtype_name(leaf) != value.dtype
         ):
             yield f"{value.name} is {dtype_name(leaf)} and was recorded as {value.dtype}"
+
+
+def _require_members(array: Any, target: Target) -> None:
+    """Raise ``InvalidRegistration`` if ``array`` lacks an attribute that all arrays of a target have."""
+    for name in ("shape", "ndim", "dtype"):
+        if not hasattr(array, name):
+            raise InvalidRegistration(
+                f"{target.name}: an array of class {type(array).__name__} has no {name}, which a backend's "
+                "arrays need (contracts.Target.convert); add it to the class"
+            )
 
 
 def _rank(array: Any) -> int | None:

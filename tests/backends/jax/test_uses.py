@@ -144,3 +144,22 @@ def test_the_type_of_a_power_outside_of_a_compiler(dtype: torch.dtype) -> None:
     """Outside of ``jit`` JAX gives int32 for a number to the power of an array without axes."""
     raised, x = lambda x: 2**x, torch.tensor(3, dtype=dtype)
     assert_same(graph_compiler.transpile(raised, to="jax", args=(x,))(x), raised(x))
+
+
+class Exchanged:
+    """Elements that DLPack can read, without the properties of an array."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+def test_an_object_with_dlpack_alone_is_no_array() -> None:
+    graph = graph_compiler.compile(lambda x: jnp.sin(x), source="jax", args=(jnp.ones(3),))  # noqa: PLW0108
+    with pytest.raises(TypeError, match="Exchanged"):
+        graph(Exchanged(np.ones(3, "float32")))
