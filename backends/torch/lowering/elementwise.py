@@ -120,7 +120,7 @@ rows.table({
     "complex": lambda real, imag: f"torch.complex({', '.join(tensors(real, imag))})",
 })  # fmt: skip
 binary_functions({name: f"torch.special.{name}" for name in _SPECIAL_BINARY})
-binary_functions({name: f"torch.{name}" for name in ("fmax", "fmin", "lcm", "logaddexp2")})
+binary_functions({name: f"torch.{name}" for name in ("fmax", "fmin", "logaddexp2")})
 
 
 @rows.row("gcd")
@@ -128,6 +128,11 @@ def _gcd(x1: Operand, x2: Operand, *, out: tuple[ArraySpec, ...]) -> str:
     divisor = f"torch.gcd({', '.join(tensors(x1, x2))})"
     # Euclid's algorithm keeps the sign of the smallest integer, whose absolute value does not fit.
     return f"{divisor}.abs()" if out[0].dtype in SIGNED else divisor
+
+
+@rows.row("lcm")
+def _lcm(x1: Operand, x2: Operand, *, out: tuple[ArraySpec, ...]) -> str:
+    return f"{'lcm' if out[0].dtype in SIGNED else 'torch.lcm'}({', '.join(tensors(x1, x2))})"
 
 
 def _incomplete_gamma(name: str, sign: int) -> Row:

@@ -52,6 +52,15 @@ def uint64_divmod(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
 # Special functions, or derivatives of them, that torch lacks.
 
 
+def lcm(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    """Compute the least common multiple of signed integers, which wraps around if it does not fit.
+
+    ``torch.lcm`` divides by a divisor that may be -1, which ends the process for the smallest integer.
+    """
+    divisor = torch.gcd(x1, x2).abs()
+    return x1.abs() // torch.where(divisor == 0, 1, divisor) * x2.abs()
+
+
 def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Compute the regularized incomplete beta function.
 
