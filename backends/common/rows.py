@@ -235,7 +235,7 @@ class Rows:
 
 
 def _from_template(op: Op, template: str, unused: Container[str]) -> Row:
-    named = set()
+    named: set[str] = set()
     for _, star, keyword, _, name in _FIELD.findall(template):
         field = name or keyword
         if field not in (op.inputs if star else (*op.inputs, *op.params)):
