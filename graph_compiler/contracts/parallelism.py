@@ -225,8 +225,7 @@ class Parallelism(Protocol):
     def differs_between_devices(self, array: Any, axis: DeviceAxis) -> bool:
         """Return True if devices differ in ``array``, a result of the reduction ``"first"``.
 
-        A framework may compare only the devices of this process, or return False without a comparison.
-        Every process must call this.
+        A framework may return False without a comparison. Every process must call this.
         """
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
