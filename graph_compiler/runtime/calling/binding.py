@@ -450,6 +450,5 @@ def with_key_order(tree: Tree, value: Any) -> Any:
     is_sorted = type(value) is dict and list(held) != list(tree.keys)
     if not is_sorted and all(child is None for child in found.values()):
         return None
-    return build(
-        type(value), tree.keys, [held[key] if child is None else child for key, child in found.items()]
-    )
+    keys = tree.keys if is_sorted else tuple(held)
+    return build(type(value), keys, [held[key] if found[key] is None else found[key] for key in keys])

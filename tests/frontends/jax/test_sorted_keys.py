@@ -73,6 +73,21 @@ def test_other_keys_and_other_classes_are_another_call() -> None:
             jax.jit(graph)(other)
 
 
+def test_the_order_of_an_ordered_dict_counts() -> None:
+    def rows(p: Any) -> Any:
+        return torch.stack([row for inner in p.values() for row in inner.values()])
+
+    recorded = OrderedDict((key, {"b": torch.ones(2), "a": torch.zeros(2)}) for key in "zy")
+    graph = graph_compiler.transpile(rows, to="jax", args=(recorded,))
+    first, second = (
+        {key: jnp.full(2, base + place) for place, key in enumerate("ba")} for base in (0.0, 2.0)
+    )
+    found = jax.jit(graph)(OrderedDict(z=first, y=second))
+    np.testing.assert_array_equal(found, [[0, 0], [1, 1], [2, 2], [3, 3]])
+    with pytest.raises(graph_compiler.errors.CallMismatch, match="fits no recorded variant"):
+        jax.jit(graph)(OrderedDict(y=first, z=second))
+
+
 def test_the_order_of_a_call_that_is_not_traced_counts() -> None:
     graph = graph_compiler.transpile(lambda p: torch.stack(list(p.values())), to="jax", source="torch")
     for p in ({"b": jnp.ones(1), "a": jnp.zeros(1)}, {"a": jnp.zeros(1), "b": jnp.ones(1)}):
