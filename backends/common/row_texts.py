@@ -241,6 +241,7 @@ def in_half(number: float, dtype: str) -> float:
     try:
         if dtype == "float16":
             return float(struct.unpack("e", struct.pack("e", number))[0])
+        # torch and JAX also round to float32 before they round to bfloat16.
         bits = struct.unpack("I", struct.pack("f", number))[0]
     except OverflowError:
         return math.copysign(math.inf, number)

@@ -39,8 +39,9 @@ _CONV1D_BY_INPUTS = ("c_proj",)
 class PresetRules(dict[str, Rule]):
     """Predefined rules, which adapt to the model and the mesh.
 
-    At least one pattern must match a parameter, and an axis that the mesh does not divide is replicated. Of
-    rules that the user writes, every pattern must match and every layout must fit.
+    At least one pattern must match a parameter. An axis that the mesh does not divide is replicated, and one
+    that the array lacks is left out. Of rules that the user writes, every pattern must match and every layout
+    must fit.
     """
 
 
@@ -124,7 +125,10 @@ def layouts_of(
 
 
 def _without_uneven_axes(shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> Layout:
-    """Return ``layout`` with None for each entry whose devices do not divide the size of its axis."""
+    """Return ``layout`` with None for each entry whose devices do not divide the size of its axis.
+
+    Entries of axes that the array lacks are left out.
+    """
     # Axes such as vocabularies have sizes that a mesh need not divide.
     return tuple(
         entry if size % _device_count(entry, sizes) == 0 else None for entry, size in zip(layout, shape)
