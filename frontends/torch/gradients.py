@@ -38,6 +38,8 @@ class AutogradHistory:
         # torch disables gradients inside of ``forward``, without the function asking for it.
         self.count_forwards = 0
         self._differentiable: set[Value] = set()
+        # Results of ``detach`` and ``.data``, and views of these.
+        self._detached: set[Value] = set()
 
     @property
     def enabled(self) -> bool:
@@ -62,14 +64,15 @@ class AutogradHistory:
 
     def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
         enabled = self.enabled
-        aside = bool(written) and any(self._is_aside(value, enabled) for value in written)
-        no_grad = not enabled and not self._differentiable.isdisjoint(values_in(inputs))
+        has_differentiable = not self._differentiable.isdisjoint(values_in(inputs))
+        aside = any(self._is_aside(value, enabled, has_differentiable) for value in written)
+        no_grad = not enabled and has_differentiable
         return CallRecord(
             key, writes=tuple(dict.fromkeys(written)), is_detached_write=aside, no_grad=no_grad, **facts
         )
 
     def follow(self, node: Node, written: Sequence[Value]) -> None:
-        """Mark the results of a call on differentiable values as differentiable.
+        """Mark what a call on differentiable values makes or writes to as differentiable.
 
         Results of ``detach`` and ``.data`` are not marked. While gradients are disabled, only views are
         marked, because torch reports that they require gradients. Also mark what ``requires_grad_`` or
@@ -78,20 +81,36 @@ class AutogradHistory:
         key = node.key
         if key not in kinds.DETACHING and not self._differentiable.isdisjoint(node.uses):
             self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.views]))
+            if self.enabled:
+                # A write through a detached tensor is hidden from the owner of its memory.
+                owners = (
+                    self.capture.recorder.base_of(value) for value in written if value not in self._detached
+                )
+                self.add(*written, *owners)
+        self._detached.update(
+            node.outputs[index]
+            for index, viewed in node.views.items()
+            if key in kinds.DETACHING or viewed in self._detached
+        )
         if key == "requires_grad_":
             self.add(*written)
         # Calls that create tensors take ``requires_grad``.
         if node.params.get("requires_grad") is True:
             self.add(*node.outputs)
 
-    def _is_aside(self, value: Value, enabled: bool) -> bool:
-        """Return True if a write to ``value`` changes a differentiable array, but is hidden from autograd.
+    def _is_aside(self, value: Value, enabled: bool, has_differentiable: bool) -> bool:
+        """Return True if a write to ``value`` is hidden from autograd in the owner of its memory.
 
-        Such a write is made under ``no_grad``, or through ``detach`` or ``.data``. Writes to buffers of
-        modules do not count.
+        Such a write is made under ``no_grad``, or through ``detach`` or ``.data``. It counts if the owner is
+        differentiable, or if the call ``has_differentiable`` operands. Writes to buffers of modules do not
+        count.
         """
         base = self.capture.recorder.base_of(value)
-        if base not in self._differentiable or enabled and value in self._differentiable:
+        if enabled and value in self._detached:
+            counts = has_differentiable or base in self._differentiable
+        else:
+            counts = base in self._differentiable and not (enabled and value in self._differentiable)
+        if not counts:
             return False
         parameters = self.capture.recorder.graph.parameters
         name = next((name for name, parameter in parameters.items() if parameter is base), None)
