@@ -357,9 +357,12 @@ def _over_dlpack(array: Any, is_copied: bool = False) -> Any:
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     if isinstance(array, np.ndarray):
         return array.astype(array.dtype.newbyteorder("="), copy=False) if is_plain(array) else None
-    if not all(hasattr(array, name) for name in ("__dlpack__", "dtype", "shape")):
+    if not hasattr(array, "__dlpack__"):
         return None
     try:
+        # A nested tensor of torch raises when it is asked for its shape.
+        if not all(hasattr(array, name) for name in ("dtype", "shape")):
+            return None
         plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
         # NumPy has no bfloat16; the way over float32 is exact.
         return (
