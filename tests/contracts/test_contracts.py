@@ -63,9 +63,9 @@ def test_own_frontends_and_backends_keep_their_contracts(framework: str) -> None
 def test_every_missing_member_is_listed_with_its_purpose() -> None:
     lacks = lacking(Backend, _module(name="mine", target=object(), copy_aliased_outputs=None))
     assert lacks["dialect"] == "How canonical nodes are written." and lacks["rows"].startswith(
-        "The table of rows"
+        "Table of rows"
     )
-    assert lacks["target.convert"].startswith("An array of any framework as a native one")
+    assert lacks["target.convert"].startswith("Return ``array``, of any framework, as a native array")
     assert "target.require_guards" in lacks and "name" not in lacks and "copy_aliased_outputs" not in lacks
 
 
@@ -133,7 +133,7 @@ def test_a_backend_is_checked_when_it_is_loaded(monkeypatch: pytest.MonkeyPatch)
     try:
         with pytest.raises(
             InvalidRegistration,
-            match="my_backend, registered as 'mine', is no Backend; it lacks\n    rows: The table of rows",
+            match="my_backend, registered as 'mine', is no Backend; it lacks\n    rows: Table of rows",
         ):
             graph_compiler.transpile(abs, source="numpy", to="mine", args=(1.0,))
     finally:
