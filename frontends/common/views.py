@@ -16,7 +16,6 @@ from typing import Any, Generic, NamedTuple, TypeVar, Union
 from ...assumptions import share_memory
 from ...errors import UnsupportedOperation
 from ...ir import Node, Value
-from ...ops.rules import only_reshapes
 from ...recording.environment_guards import EnvironmentGuard
 from ...sizes import product
 from .builder import RaisingBuilder
@@ -61,15 +60,13 @@ def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) ->
     """
     view = _taken(replay, base)
     value = b.operand(value, view.dtype)
-    sources = _sources(b, base)
-    steps = _steps(b, sources, view)
+    steps = _steps(b, base, view)
     if steps is not None:
         if isinstance(value, Value) and value.shape != view.shape:
             value = b.broadcast_to(without_leading_ones(b, value, view.ndim), shape=view.shape)
-        source = view
         for node, index in steps:
-            value, source = _INVERSES[node.op](b, node, index, value), node.inputs[0]
-        return b.reshape(_whole(b, value, source), shape=base.shape)
+            value = _INVERSES[node.op](b, node, index, value)
+        return _whole(b, value, base)
     places = b.reshape(b.arange(start=0, stop=product(base.shape), step=1, dtype="int64"), shape=base.shape)
     before = len(b.graph.nodes)
     positions = _taken(replay, places)
@@ -78,7 +75,7 @@ def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) ->
             "a write through a view that reads memory as complex numbers, or as another dtype, cannot be "
             "translated"
         )
-    if _is_conjugated(b, sources, view):
+    if _is_conjugated(b, base, view):
         value = b.conj(_whole(b, value, view))
     flat = b.reshape(base, shape=(product(base.shape),))
     written = b.scatter_nd(flat, without_leading_ones(b, value, positions.ndim), positions, axes=(0,))
@@ -95,25 +92,13 @@ def _whole(b: RaisingBuilder, value: Any, base: Value) -> Value:
     return b.full(shape=base.shape, fill_value=value, dtype=base.dtype)
 
 
-def _sources(b: RaisingBuilder, base: Value) -> set[Value]:
-    """Return ``base`` and the arrays that it is a reshape of.
+def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]] | None:
+    """Return the nodes from ``view`` back to ``base``, each with the index of the viewed output.
 
-    The builder may take a view of one of these instead.
-    """
-    found = {base}
-    while (made := b.maker(base)) is not None and only_reshapes(made):
-        base = made.inputs[0]
-        found.add(base)
-    return found
-
-
-def _steps(b: RaisingBuilder, sources: set[Value], view: Value) -> list[tuple[Node, int]] | None:
-    """Return the nodes from ``view`` back to one of ``sources``, each with the index of the viewed output.
-
-    Return None if one of them has no inverse, or if no node made ``view`` from such an array.
+    Return None if one of them has no inverse, or if no node made ``view`` from ``base``.
     """
     steps = []
-    while view not in sources:
+    while view is not base:
         node = b.maker(view)
         if (
             node is None
@@ -126,9 +111,9 @@ def _steps(b: RaisingBuilder, sources: set[Value], view: Value) -> list[tuple[No
     return steps
 
 
-def _is_conjugated(b: RaisingBuilder, sources: set[Value], view: Value) -> bool:
+def _is_conjugated(b: RaisingBuilder, base: Value, view: Value) -> bool:
     odd = False
-    while view not in sources and (node := b.maker(view)) is not None:
+    while view is not base and (node := b.maker(view)) is not None:
         odd ^= node.op == "conj"
         view = node.inputs[0]
     return odd

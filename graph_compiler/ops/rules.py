@@ -383,15 +383,14 @@ def identity_of(
 
 def _before_reshapes(x: Any, shape: Any, maker: Callable[[Any], MakerNode | None]) -> Any:
     """Return an array of this ``shape`` from which only reshapes lead to ``x``, or None if there is none."""
-    while (made := maker(x)) is not None and only_reshapes(made):
+    while (made := maker(x)) is not None and _only_reshapes(made):
         x = made.inputs[0]
         if x.shape == shape:
             return x
     return None
 
 
-def only_reshapes(made: MakerNode) -> bool:
-    """Return True if the node returns its first operand in another shape, with the same order of elements."""
+def _only_reshapes(made: MakerNode) -> bool:
     inserts_axes = made.op == "getitem" and all(
         item in (None, (None, None, 1)) for item in made.params["key"]
     )
