@@ -365,9 +365,9 @@ def identity_of(
 ) -> Any:
     """Return an array that equals the result of the operation, or None if none is known.
 
-    This is an input that it would return unchanged, an array that is reshaped and back, or a bool array that
-    was cast to numbers and is compared with 0. ``maker`` returns the node that computed an input, or None if
-    it comes from outside or is no array.
+    This is an input that it would return unchanged, or a bool array that was cast to numbers and is compared
+    with 0. ``maker`` returns the node that computed an input, or None if it comes from outside or is no
+    array.
     """
     if name in _NEUTRAL_TRUTHS:
         return _other_operand(_NEUTRAL_TRUTHS[name], maker, *inputs)
@@ -375,26 +375,8 @@ def identity_of(
         return inputs[0] if _repeats_write(maker(inputs[0]), inputs[1], params["key"]) else None
     if name == "not_equal":
         return _truth_of(maker(inputs[0]), inputs[1])
-    if name == "reshape" and (before := _before_reshapes(inputs[0], params["shape"], maker)) is not None:
-        return before
     unchanged = _IDENTITIES.get(name)
     return inputs[0] if unchanged is not None and unchanged(*inputs, **params) else None
-
-
-def _before_reshapes(x: Any, shape: Any, maker: Callable[[Any], MakerNode | None]) -> Any:
-    """Return an array of this ``shape`` from which only reshapes lead to ``x``, or None if there is none."""
-    while (made := maker(x)) is not None and _only_reshapes(made):
-        x = made.inputs[0]
-        if x.shape == shape:
-            return x
-    return None
-
-
-def _only_reshapes(made: MakerNode) -> bool:
-    inserts_axes = made.op == "getitem" and all(
-        item in (None, (None, None, 1)) for item in made.params["key"]
-    )
-    return inserts_axes or made.op in ("reshape", "expand_dims")
 
 
 def _truth_of(made: MakerNode | None, number: Any) -> Any:

@@ -9,6 +9,7 @@ from .cleanup.constants import freeze as freeze
 from .cleanup.constants import repeat_draws as repeat_draws
 from .cleanup.redundancy import cse as cse
 from .cleanup.redundancy import dce as dce
+from .cleanup.redundancy import drop_restoring_reshapes as drop_restoring_reshapes
 from .cleanup.redundancy import drop_snapshots as drop_snapshots
 from .cleanup.simplify_guards import simplify_guards as simplify_guards
 from .driver import GraphPass as GraphPass

@@ -12,6 +12,7 @@ from . import (
     cse,
     dce,
     decompose,
+    drop_restoring_reshapes,
     forward_writes,
     hoist_invariants,
     inlined_calls,
@@ -83,6 +84,7 @@ def canonical_passes(target: Backend, roll: str, raises_out_of_bounds: bool) -> 
         # Functions with operations that prefer the channels last are inlined before `layout`: otherwise each
         # call would permute its arrays back.
         *([partial(inlined_calls, prefers=rows.channels_last)] if rows.channels_last else []),
+        drop_restoring_reshapes,
         partial(layout, prefers=rows.channels_last),
         *([partial(layout, prefers=rows.channels_first, preferred=FIRST)] if rows.channels_first else []),
         *([kernel_layout] if "conv_channels_last" in rows else []),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -10,6 +10,7 @@ from ...ir.graph import GUARD, Aliases, Graph
 from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
 from ...ir.sameness import hashable, region_description
+from ...ops.axes import FULL_SLICE
 from ...registration import trait
 from ..driver import Pass, only_with
 
@@ -105,6 +106,38 @@ def _merge_equal(block: Block, aliases: Aliases, escaping: set[Value]) -> Block:
         else:
             rewriter.replace(node.outputs, first.outputs)
     return rewriter.finish()
+
+
+def _without_restoring_reshapes(block: Block) -> Block:
+    rewriter = Rewriter(block)
+    for node in block.nodes:
+        node = rewriter.rewritten(node)
+        before = _before_reshapes(node, rewriter.maker) if node.op == "reshape" else None
+        if before is None:
+            rewriter.append(node)
+        else:
+            rewriter.replace(node.outputs, (before,))
+    return rewriter.finish()
+
+
+drop_restoring_reshapes = Pass("drop_restoring_reshapes", _without_restoring_reshapes, "deep", ("reshape",))
+"""Pass that replaces an array that is reshaped and back by the array before."""
+
+
+def _before_reshapes(node: Node, maker: Callable[[Value], Node | None]) -> Value | None:
+    """Return an array of the shape of the result of ``node`` from which only reshapes lead to it, or None."""
+    shape, made = node.outputs[0].shape, maker(node.inputs[0])
+    while made is not None and _only_reshapes(made):
+        before: Value = made.inputs[0]
+        if before.shape == shape:
+            return before
+        made = maker(before)
+    return None
+
+
+def _only_reshapes(node: Node) -> bool:
+    inserts_axes = node.op == "getitem" and all(item in (None, FULL_SLICE) for item in node.params["key"])
+    return inserts_axes or node.op in ("reshape", "expand_dims")
 
 
 def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
