@@ -89,19 +89,19 @@ class TensorFlowCalls(RecordedCalls):
         # The helper also has a gradient on processors without a kernel for it.
         groups = _groups_without_gradient(node) if key == "Conv2D" else 1
         declared = {_RENAMED.get((key, name), name): name for name in names}
-        written = {
+        texts = {
             name: self._attribute(key, own, node.params[own], text)
             for own, name in declared.items()
             if own in node.params
         }
         defaults = _default_attributes(key)
-        attributes = [f"{name}={value}" for name, value in written.items() if defaults.get(name) != value]
+        attributes = [f"{name}={value}" for name, value in texts.items() if defaults.get(name) != value]
         named = [f"{name}={operand}" for name, operand in zip(names, operands)]
         if not has_kernel(node, names):
             return f"by_xla(tf.raw_ops.{key})({', '.join([*named, *attributes])})"
         if groups > 1:
             # The helper has no defaults.
-            attributes = [f"{name}={value}" for name, value in written.items()]
+            attributes = [f"{name}={value}" for name, value in texts.items()]
             return f"grouped_conv2d({', '.join([*operands, f'{groups=}', *attributes])})"
         return (
             f"tf.raw_ops.{key}({', '.join([*named, *attributes])}){'[0]' if _gives_list_of_one(node) else ''}"

@@ -38,7 +38,7 @@ class Layout:
 
     def is_other(self, node: Node) -> bool:
         """Return True if ``node`` takes arrays in the other layout."""
-        return node.params.get("layout", self.name) != self.name
+        return bool(node.params.get("layout", self.name) != self.name)
 
 
 FIRST = Layout(CHANNELS_FIRST, to_first, to_last)
