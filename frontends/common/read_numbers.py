@@ -60,6 +60,11 @@ def _remainder(b: Any, x: Any, y: Any) -> Any:
     return b.where(b.logical_and(is_next, b.isfinite(y)), b.subtract(rest, b.copysign(size, x)), rest)
 
 
+def _log_to(b: Any, x: Any, base: Any) -> Any:
+    # Python raises for a base of 0. A quotient by -inf would be 0, which no guard could tell from a result.
+    return b.divide(b.log(x), b.where(b.equal(base, 0.0), math.nan, b.log(base)))
+
+
 # Functions by their names in size expressions.
 COMPUTE: dict[str, Compute] = {
     **{
@@ -77,7 +82,7 @@ COMPUTE: dict[str, Compute] = {
     "gamma": _gamma,
     "remainder": _remainder,
     "pow_float": _without_guard("pow"),
-    "log_to": lambda b, x, base: b.divide(b.log(x), b.log(base)),
+    "log_to": _log_to,
 }  # fmt: skip
 # These do not raise for any number.
 _TOTAL = frozenset({"fabs", "atan", "atan2", "tanh", "asinh", "erf", "erfc", "copysign", "cbrt", "radians"})

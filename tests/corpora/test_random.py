@@ -169,6 +169,14 @@ def test_dropout_outside_of_training_is_no_operation(name: str) -> None:
     assert graph.outputs == graph.inputs
 
 
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("train", [None, True])
+def test_native_dropout_trains_unless_train_is_false(train: bool | None, to: str) -> None:
+    x = torch.ones(400)
+    dropped = np.asarray(_draw(to, "native_dropout", torch.native_dropout, (x, 0.5, train), {}))
+    assert set(dropped.tolist()) == set(torch.native_dropout(x, 0.5, train)[0].tolist()) == {0.0, 2.0}
+
+
 def test_a_variant_that_does_not_hold_draws_nothing() -> None:
     """The variant has drawn numbers when its guard on elements fails; the next variant must start from the
     same state.

@@ -209,7 +209,8 @@ rows.table({
 @rows.row("native_dropout")
 def native_dropout(b: TorchBuilder, input: Any, p: float, train: bool | None = True) -> Any:
     """Lift ``aten::native_dropout``, which returns the result and a mask of the elements not dropped."""
-    if not train or p == 0:
+    # Like ATen, take None for training.
+    if train is False or p == 0:
         return input, b.ones(shape=input.shape, dtype="bool")
     kept = b.random_bernoulli(b.next_key(), 1.0 - p, shape=input.shape)
     return b.where(kept, b.divide(input, 1.0 - p) if p < 1 else 0.0, 0.0), kept
