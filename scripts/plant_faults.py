@@ -117,6 +117,13 @@ def {name}(graph, *args, **kwargs):
     return result, changed
 """
 
+# These passes refuse graphs and never change one. With the fault they refuse none.
+CHECKS = frozenset({"require_known_sizes"})
+CHECK = """
+def {name}(graph, *args, **kwargs):
+    return graph, False
+"""
+
 BLOCK_PASS = """
 import dataclasses as _dataclasses
 
@@ -242,6 +249,7 @@ def _of_passes() -> Iterator[Fault]:
         else:
             module = item.__module__
             lines = MAKER if item.__annotations__["return"] == "GraphPass" else PASS
+            lines = CHECK if name in CHECKS else lines
         path = Path(str(sys.modules[module].__file__))
         yield Fault(f"pass:{name}", _relative(path), lines.format(name=name))
 
