@@ -606,7 +606,9 @@ class Variant:
         except Exception as problem:
             if isinstance(problem, KeyError) and problem.args[0] in self.graph.parameters:
                 raise missing_weight_error(self.graph, problem.args[0]) from None
-            if (foreign := foreign_weight_error(self.graph, self.target, leading)) is not None:
+            # AutoGraph of TensorFlow converts this method, and cannot convert an assignment expression.
+            foreign = foreign_weight_error(self.graph, self.target, leading)
+            if foreign is not None:
                 raise foreign from problem
             is_open = any(None in tuple(getattr(leaf, "shape", ())) for leaf in leaves)
             if not (is_open and isinstance(problem, (TypeError, AttributeError))):

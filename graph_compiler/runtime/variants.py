@@ -412,17 +412,19 @@ class RecordingMethods(RecordedGraph):
             if result.problem is not None:
                 raise_refused(result.problem, variant.program, variant.target, variant.is_own is None)
             # A folded loop is recorded again, unrolled.
-            if not variant.folds_loops:
-                self._raise_as_original(variant, args, kwargs)
+            original = None if variant.folds_loops else self._problem_of_original(variant, args, kwargs)
+            told = "" if original is None else f". {original[0]}"
             raise GuardFailed(
                 f"{self.name}: a guard fails on the very call that was recorded: {result.reason()}. Where "
                 "each step of a loop has other elements, they cannot decide in Python: compute with the "
-                "array instead (where, cond)"
-            )
+                f"array instead (where, cond){told}"
+            ) from (None if original is None else original[1])
         return result
 
-    def _raise_as_original(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Raise ``GuardFailed`` with the text of the exception that the original raises, if it raises one.
+    def _problem_of_original(
+        self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[str, Exception] | None:
+        """Run the original, and return the exception that it raises after a text about it, or None.
 
         A guard may stand for an error check of a library, whose own text says more. All state that the
         original changes is restored.
@@ -435,9 +437,8 @@ class RecordingMethods(RecordedGraph):
             if is_fault(problem):
                 raise
             where = line_of_user(problem) or "the original"
-            raise GuardFailed(
-                f"{self.name}: {where} raises {type(problem).__name__} for this call: {problem}"
-            ) from problem
+            return f"{where} raises {type(problem).__name__} for this call: {problem}", problem
+        return None
 
     @public
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
