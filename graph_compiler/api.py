@@ -279,9 +279,9 @@ def _method_graph(asked: _GraphRequest, bound: Any) -> Graph:
 
 
 def _compile_each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
-    """Return the results of ``one``: the only result, or a tuple if there are several objects.
+    """Apply ``one`` to each object, and return the only result or a tuple of several.
 
-    Without objects, return ``one`` itself as a decorator.
+    If ``objs`` is empty, return ``one`` itself, which then is the decorator.
     """
     if not objs:
         return one

@@ -39,10 +39,11 @@ _AUTOCAST = ("cpu", "cuda")
 
 
 def on_device_of_inputs(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
-    """Return ``function``, wrapped if it needs that to run on the device of its arguments.
+    """Wrap ``function`` so that a call with an argument on an accelerator runs there.
 
-    If an argument is on an accelerator, each call of a canonical graph moves the constants there and
-    makes new arrays there. If the source contains the casts of autocast, the wrapper disables autocast.
+    The wrapper moves the constants to the accelerator and creates new arrays on it. A recorded graph, and a
+    canonical one without constants and without new arrays, needs no such wrapper. If the source contains the
+    casts of autocast, another wrapper disables autocast.
     """
     if graph.demands.casts_are_written:
         function = _without_autocast(function)

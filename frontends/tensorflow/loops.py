@@ -233,9 +233,9 @@ def is_written(tensor: Any) -> bool:
 
 
 def static_row_shape(tensor: Any) -> tuple[int, ...] | None:
-    """Return the static shape of a row that is written into the list ``tensor``, or None.
+    """Return the shape of a row that is written into the list ``tensor``, or None if it is not static.
 
-    Writes inside of branches, loops and calls count.
+    Follow the list into branches, loops and calls. Return None also if no row is written.
     """
     for use in consumers_of(tensor):
         if use.type in ("TensorListSetItem", "TensorListPushBack"):

@@ -615,11 +615,8 @@ def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:
 
 
 def _is_torchs(cls: type) -> bool:
-    """Return True if the ``autograd.Function`` ``cls`` is one of torch's own.
-
-    Under ``vmap`` torch makes a class around the user's, which is then found in the closure of
-    ``backward``.
-    """
+    """Return True if the ``autograd.Function`` ``cls`` is defined by torch and wraps no class of the user."""
+    # Under `vmap`, torch wraps the class of the user in a class of its own, whose `backward` closes over it.
     cells = getattr(cls.backward, "__closure__", None) or ()  # type: ignore[attr-defined]
     held = [
         cell.cell_contents

@@ -6,7 +6,7 @@ shares: maps a test to a number n. About one of n of its cases runs, chosen by a
     (the id without the file, so that a file can be moved), and at least one. A test that is not listed
     runs completely.
 cases: cases that run in addition, each with the rows, rules, passes and guards that no other selected case
-    reaches (see ``exercised.py``).
+    reaches (see ``exercised.py``), or with the fault that no other selected case found.
 exceptions: what no case in this process can exercise, or none does yet, with the reason.
 """
 

@@ -73,7 +73,7 @@ class WalkPolicy:
 
 
 class Reached:
-    """The objects that ``roots`` refer to, found by the names in their code.
+    """Objects that ``roots`` refer to, found by the names in their code.
 
     An attribute is followed if any code that is found uses its name. Code of installed libraries contributes
     names, but its globals are assumed constant. Frameworks and the standard library are only searched for
