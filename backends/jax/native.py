@@ -256,6 +256,7 @@ class JaxTarget(Target):
         return compiled(function, options, static, text, by_default=False)
 
     compiles_by_default = True
+    folds_captured_arrays = True
 
     def compile_by_default(
         self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None

@@ -252,6 +252,12 @@ class Target(Protocol):
 
     @property
     @default
+    def folds_captured_arrays(self) -> bool:
+        """True if the compiler treats arrays that a function captures as constants of its program."""
+        return False
+
+    @property
+    @default
     def tracer(self) -> Tracer | None:
         """Compiler that traces Python bytecode; None if the framework has no such compiler."""
         return None

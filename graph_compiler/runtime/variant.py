@@ -39,11 +39,13 @@ from .foreign_objects import ProxyClasses
 from .foreign_state import WriteBack, owners_of
 from .traits import arrays_written, has_inner_checks, numbers_of, plain_number, write_argument
 from .weights import (
+    CapturedArguments,
+    capture_constants,
+    capture_weights,
     foreign_weight_error,
     missing_weight_error,
     require_shapes,
     weights_reader,
-    with_captured_weights,
 )
 
 # --------------------------------------------------------------------------------------------------- recorded
@@ -208,16 +210,17 @@ class Variant:
     def __post_init__(self) -> None:
         self.program = self.compilation.with_rounding(self.target, self.program)
         self.flat = flat = self.target.on_device_of_inputs(load(self.program), self.graph, self.program)
+        self.writes = arrays_written(self.graph)
         # None if the function runs operation by operation.
         self.compile_options = self.compilation.options_for(self.target)
         self.function = self.compilation.compile(self.target, flat, self._static(), self.program.whole)
-        reading = (
-            None
-            if self.compile_options is None or self._static()
-            else with_captured_weights(self.parameters, self.program, flat)
-        )
-        self.called = self.function if reading is None else self.compilation.compile(self.target, reading)
-        self._leading_names = self.program.arguments[0 if reading is None else 1 :]
+        passed = CapturedArguments(flat, self.program.arguments, self.constants)
+        if self.compile_options is not None and not self._static() and not self.writes:
+            passed = capture_weights(self.parameters, self.program, passed)
+            if self.constants and self.target.folds_captured_arrays:
+                passed = capture_constants(self.graph, self.target, passed)
+        self._passed = passed
+        self.called = self.function if passed.function is flat else self._compiled(passed)
         self.read_weights = weights_reader(self.parameters, self.program, self.graph, flat)
         self.state: ExternalState | None = self.graph.state.places
         self._host_state: Any = None
@@ -236,7 +239,6 @@ class Variant:
             *self.graph.number_outputs,
             *([] if self.compile_options is None else numbers_of(self.graph)),
         ]
-        self.writes = arrays_written(self.graph)
         # Guards are checked after the function has run, so its writes may have to be undone.
         self._saves = bool(self.writes and (self.program.checks or has_inner_checks(self.graph)))
         self._watches = bool(self.writes) and self.watch is not None
@@ -279,8 +281,12 @@ class Variant:
             "constants": "constants",
         }
         found = match_code(self.graph, self.target, self.is_own, misfit="no_fit")
-        call = f"function({', '.join([*(leading[name] for name in self._leading_names), *found.names])})"
-        bound = {"function": self.called, "parameters": self.read_weights, "constants": self.constants}
+        call = f"function({', '.join([*(leading[name] for name in self._passed.names), *found.names])})"
+        bound = {
+            "function": self.called,
+            "parameters": self.read_weights,
+            "constants": self._passed.constants,
+        }
         bound.update(
             no_fit=NO_FIT,
             failed=self._failed,
@@ -295,6 +301,11 @@ class Variant:
             bound,
             is_followed,
         )
+
+    def _compiled(self, passed: CapturedArguments) -> Callable[..., Any]:
+        whole, added = self.program.whole, passed.text
+        text = None if whole is None or added is None else whole + added
+        return self.compilation.compile(self.target, passed.function, text=text)
 
     def _checked(self, outcome: Any) -> Any:
         return self._guarded(outcome[0], outcome[2])
@@ -365,14 +376,15 @@ class Variant:
 
     def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
         read, parameters = self.read_weights, cast(Any, self.parameters)
-        held = (self.constants,) if "constants" in self.program.arguments else ()
+        whole = (self.constants,) if "constants" in self.program.arguments else ()
+        passed = (self._passed.constants,) if "constants" in self._passed.names else ()
         if "parameters" not in self.program.arguments:
-            return lambda given=None: held
-        if "parameters" not in self._leading_names:
-            return lambda given=None: held if given is None else (given, *held)
+            return lambda given=None: passed if given is None else whole
+        if "parameters" not in self._passed.names:
+            return lambda given=None: passed if given is None else (given, *whole)
         if parameters in self.environment.derived:
-            return lambda given=None: (parameters.current if given is None else given, *held)
-        return lambda given=None: (read() if given is None else given, *held)
+            return lambda given=None: (parameters.current, *passed) if given is None else (given, *whole)
+        return lambda given=None: (read(), *passed) if given is None else (given, *whole)
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Return the result of a call, or :class:`CallMiss` if the call does not complete.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -195,18 +197,66 @@ def weights_reader(
     return StackedWeights(parameters, program.stacks, inspect.unwrap(flat).__globals__[HELPER], written)
 
 
-def with_captured_weights(
-    parameters: Live, program: Program, flat: Callable[..., Any]
-) -> Callable[..., Any] | None:
-    """Return the flat function with its weights read inside, for a compiler that captures them.
+# ------------------------------------------------------------------------------------------------- captured
+# Arguments of flat functions that a compiler captures instead.
 
-    Return None if the weights are stacked, are not the first argument, or cannot be captured.
+# Bytes of the largest array that a compiled program contains. Larger ones would slow XLA's compilation.
+_LARGEST = 1 << 16
+
+
+class CapturedArguments(NamedTuple):
+    """Flat function that reads some of its leading arguments itself, for a compiler that captures them.
+
+    function: the flat function without the arguments that it reads.
+    names: names of the leading arguments that are still passed.
+    constants: the constants that are still passed.
+    text: what identifies the captured arrays in a cache of programs; None if weights are captured.
     """
-    if program.stacks or program.arguments[:1] != ("parameters",) or not parameters.is_captured:
-        return None
 
-    def reading(*others: Any) -> Any:
+    function: Callable[..., Any]
+    names: tuple[str, ...]
+    constants: Mapping[str, Any]
+    text: str | None = ""
+
+
+def capture_weights(parameters: Live, program: Program, passed: CapturedArguments) -> CapturedArguments:
+    """Capture the weights, unless they are stacked, are not the first argument, or cannot be captured."""
+    if program.stacks or passed.names[:1] != ("parameters",) or not parameters.is_captured:
+        return passed
+    flat = passed.function
+
+    @functools.wraps(flat)
+    def function(*others: Any) -> Any:
         return flat(parameters(), *others)
 
-    reading.__name__ = flat.__name__
-    return reading
+    return passed._replace(function=function, names=passed.names[1:], text=None)
+
+
+def capture_constants(graph: IRGraph, target: Target, passed: CapturedArguments) -> CapturedArguments:
+    """Capture the small constants that no call replaces."""
+    replaced = {effect.target for effect in graph.effects if effect.kind == "constant"}
+    captured = {
+        name: array
+        for name, array in passed.constants.items()
+        if name not in replaced and getattr(array, "nbytes", _LARGEST + 1) <= _LARGEST
+    }
+    if "constants" not in passed.names or not captured:
+        return passed
+    given = {name: array for name, array in passed.constants.items() if name not in captured}
+    flat, place, names = passed.function, passed.names.index("constants"), passed.names
+
+    @functools.wraps(flat)
+    def function(*others: Any) -> Any:
+        held = {**captured, **others[place]} if given else captured
+        return flat(*others[:place], held, *others[place + bool(given) :])
+
+    contents = hashlib.sha256()
+    for name, array in captured.items():
+        elements = target.to_numpy(array)
+        contents.update(f"{name} {elements.dtype} {elements.shape} ".encode() + elements.tobytes())
+    return CapturedArguments(
+        function,
+        names if given else (*names[:place], *names[place + 1 :]),
+        given,
+        None if passed.text is None else f"\n# {contents.hexdigest()}",
+    )

@@ -88,6 +88,20 @@ def test_results(name: str, folder: Path, traces: list[str]) -> None:
         assert getattr(one, "weak_type", None) == getattr(other, "weak_type", None)
 
 
+@pytest.mark.parametrize("size", [3, 100_000])
+def test_captured_arrays_are_part_of_the_key(size: int, folder: Path, traces: list[str]) -> None:
+    def shifted(table: torch.Tensor) -> Callable[..., Any]:
+        return lambda x: torch.sin(x) + table
+
+    x = torch.rand(size)
+    for offset in (0.0, 1.0, 0.0):
+        table = torch.arange(float(size)) + offset
+        found = compiled(shifted(table), torch.ones(size))(x)
+        np.testing.assert_allclose(np.asarray(found), np.sin(x.numpy()) + table.numpy(), rtol=1e-5)
+    # A large array is an argument of the program.
+    assert len(kept(folder)) == (2 if size == 3 else 1)
+
+
 def polynomial(x: torch.Tensor) -> torch.Tensor:
     return torch.sin(x) ** 2
 
