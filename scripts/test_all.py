@@ -2,12 +2,12 @@
 
 The tests are split into parts of some hundred cases. Each part runs in a process of its own, so that no
 test depends on what ran before. A process that has needed 2.5 GiB of memory ends after the case with which
-it has, and another one runs the cases that are left. The result of a finished part is stored under
-``.pytest_cache/all/<commit>``: an interrupted run continues after it. With ``--since``, cases that passed at
-an earlier commit run again only if the changes since can affect them (``tests/support/affected.py``). The
-results of that commit are read from its folder, or, for the commit of ``docs/test_report.md``, from the
-report: on another machine, too, every case passed then unless the report lists it as failed. The exit status
-is 0 if no test failed.
+it has, or before a case marked ``large``, and another one runs the cases that are left. The result of a
+finished part is stored under ``.pytest_cache/all/<commit>``: an interrupted run continues after it. With
+``--since``, cases that passed at an earlier commit run again only if the changes since can affect them
+(``tests/support/affected.py``). The results of that commit are read from its folder, or, for the commit of
+``docs/test_report.md``, from the report: on another machine, too, every case passed then unless the report
+lists it as failed. The exit status is 0 if no test failed.
 
     scripts/test --all                        two processes at a time
     scripts/test --all --jobs 4               four processes at a time

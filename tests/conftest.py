@@ -23,6 +23,8 @@ from .support.environment import set_variables
 
 # Exit status of a run that ends because of --most-memory.
 GROWN = 75
+# A case marked `large` begins in a process that has needed at most this much memory, in GiB.
+_LITTLE_MEMORY = 1.3
 
 # This must come before any framework is imported.
 set_variables()
@@ -185,13 +187,28 @@ class _Outcomes:
 
 
 class _MemoryLimit:
-    """Plugin that ends the run after the case with which the process has reached ``gib`` GiB of memory."""
+    """Plugin that ends the run after the case with which the process has reached ``gib`` GiB of memory.
+
+    It also ends the run before a case marked ``large``, unless the process has needed little memory or has
+    run no case.
+    """
 
     def __init__(self, gib: float) -> None:
-        self._kib = gib * 2**20
+        self._gib, self._has_run = gib, False
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._has_run = True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        if self._has_run and item.get_closest_marker("large"):
+            self._end_above(_LITTLE_MEMORY)
 
     def pytest_runtest_logfinish(self) -> None:
-        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > self._kib:
+        self._end_above(self._gib)
+
+    def _end_above(self, gib: float) -> None:
+        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > gib * 2**20:
             pytest.exit("the process has grown large", returncode=GROWN)
 
 

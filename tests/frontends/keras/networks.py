@@ -7,6 +7,7 @@ would decide.
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -137,6 +138,9 @@ class Recorded:
 @functools.lru_cache(maxsize=1)
 def recorded(name: str, training: bool) -> Recorded:
     """Record a network, with one image in inference or two in training, and let Keras compute one image more."""
+    # Two networks at a time would need more memory than other tests. Models are in cycles of references.
+    recorded.cache_clear()
+    gc.collect()
     with in_doubles():
         # In smaller images the last batch norm would take its statistics from two numbers.
         model = without_drops(name, least=64) if training else network(name)

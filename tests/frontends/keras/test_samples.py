@@ -61,6 +61,7 @@ def test_network(name: str, to: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.large
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("name", networks.SMALLEST)
 def test_smallest_network_of_each_family(name: str, to: str) -> None:
