@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,15 @@ def test_every_file_of_the_package_reaches_a_test(checkout: Path) -> None:
         for path in (checkout / room).rglob("*.py")
     ]
     assert not [name for name in names if not list(affected.reached(name))]
+
+
+def test_every_row_is_that_of_a_file(checkout: Path) -> None:
+    """A row whose files have moved would reach nothing, and the tests that it names would not run."""
+    names = ["setup.cfg", *(path.relative_to(checkout).as_posix() for path in checkout.rglob("*.py"))]
+    rows = {
+        next((row.files for row in affected.REACH if re.fullmatch(row.files, name)), None) for name in names
+    }
+    assert not [row.files for row in affected.REACH if row.files not in rows]
 
 
 def test_groups_name_frameworks(checkout: Path) -> None:

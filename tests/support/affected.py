@@ -75,6 +75,7 @@ LOOPS = (
     "tests/corpora/layers/test_*.py",
     "tests/corpora/traced/test_*.py",
 )
+COLLECTIVES = ("tests/parallel/*.py", "tests/transforms/test_named_axes.py")
 # Tests of the parts of the package, and quick ones of everything.
 PARTS = (
     *(
@@ -118,15 +119,10 @@ REACH = (
     Reach(r"backends/common/(array_code|helper_calls)\.py", EVERY_SAMPLE, (), ("jax", "numpy", "torch")),
     Reach(r"backends/(common/)?\w+\.py", PARTS, (*EVERY_SAMPLE, *DERIVATIVES, *EVERY_PROGRAM)),
     Reach(r"frontends/(common/)?\w+\.py", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
-    # Exchange between devices.
-    Reach(
-        r"(backends|frontends)/\w+/(lowering|lifting)/collectives\.py",
-        ("tests/parallel/*.py", "tests/transforms/test_named_axes.py"),
-    ),
-    # Loops, branches and calls.
+    # Loops, branches, calls, and exchange between devices.
     Reach(
         r"backends/(?P<framework>\w+)/lowering/control\.py",
-        ("tests/corpora/control_flow/*.py", *LOOPS, *DERIVATIVES),
+        ("tests/corpora/control_flow/*.py", *LOOPS, *DERIVATIVES, *COLLECTIVES),
         EVERY_PROGRAM,
         ("framework",),
     ),
@@ -142,7 +138,7 @@ REACH = (
         EVERY_PROGRAM,
         ("framework",),
     ),
-    Reach(r"frontends/(?P<framework>\w+)/lifting/.*", (), ("{samples}", "{programs}", *DERIVATIVES)),
+    Reach(r"frontends/(?P<framework>\w+)/lifting/.*", COLLECTIVES, ("{samples}", "{programs}", *DERIVATIVES)),
     Reach(
         r"frontends/(?P<framework>\w+)/.*", ("tests/*{framework}*.py",), ("{samples}", "{programs}", *LOOPS)
     ),
