@@ -78,6 +78,8 @@ torch = FrontendEntry(
         entry_methods=("forward",),
         module_marks=("state_dict",),
         hooks=("_forward_pre_hooks", "_forward_hooks"),
+        # Operators, which keep handles that torch looks up at their first call.
+        stateless_modules=frozenset({"torch._ops"}),
         message_functions=frozenset(
             {
                 *(f"torch.{name}" for name in _ONLY_CHECKS),

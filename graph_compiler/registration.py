@@ -56,6 +56,7 @@ class Traits:
     copies: bare names of recorded calls that only copy an array.
     gradient_stops: bare names of recorded calls that detach an array from a gradient.
     is_stateless: True if objects of the framework hold no state of the user's.
+    stateless_modules: modules of a framework that is not stateless whose objects hold none.
     facts: properties of arrays that a recording may rely on, by name.
     """
 
@@ -71,6 +72,7 @@ class Traits:
     copies: frozenset[str] = frozenset()
     gradient_stops: frozenset[str] = frozenset()
     is_stateless: bool = False
+    stateless_modules: frozenset[str] = frozenset()
     facts: Mapping[str, ArrayProperty] = field(default_factory=dict)
 
 
@@ -335,17 +337,20 @@ def packages() -> frozenset[str]:
 
 
 @functools.cache
-def stateless_packages() -> frozenset[str]:
+def stateless_modules() -> frozenset[str]:
+    """Return the packages and modules of the known sources whose objects hold no state of the user's."""
     return frozenset(
-        package
+        module
         for entry in frontends.known().values()
-        if entry.traits.is_stateless
-        for package in entry.packages
+        for module in (
+            *entry.traits.stateless_modules,
+            *(entry.packages if entry.traits.is_stateless else ()),
+        )
     )
 
 
 def _clear_caches() -> None:
-    for joined in (trait, packages, stateless_packages):
+    for joined in (trait, packages, stateless_modules):
         joined.cache_clear()
 
 

@@ -435,3 +435,12 @@ def test_a_module_is_refused_where_it_has_no_place_for_state(to: str) -> None:
     graph = gc.compile(Recurrent(), to=to, args=(torch.ones(3),))
     with pytest.raises(NotCompilable, match=r"keeps state in \S*hidden.*functional with state="):
         graph.as_module()
+
+
+def test_a_handle_that_torch_keeps_on_an_operator_is_no_state() -> None:
+    """torch looks it up when the operator is called for the first time, which is here within the recording."""
+    doubled = torch.library.custom_op(
+        "graph_compiler_tests::first_called", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor"
+    )
+    graph = gc.compile(lambda x: doubled(x) + 1, args=(torch.ones(3),))
+    assert_same(graph.as_module()(torch.arange(4.0)), torch.arange(4.0) * 2 + 1)

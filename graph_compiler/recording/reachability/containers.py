@@ -22,7 +22,7 @@ from itertools import islice
 from operator import is_
 from typing import Any, NamedTuple
 
-from ...registration import responds_to, stateless_packages
+from ...registration import responds_to, stateless_modules
 from ...trees import Fixed
 from ..code.ownership import is_users, owner_of, package_of
 from ..state.append_only_list import AppendOnlyList
@@ -456,11 +456,15 @@ _of_users: weakref.WeakKeyDictionary[type, tuple[frozenset[str], bool]] = weakre
 
 
 def _holds_of_user(cls: type) -> bool:
-    packages, known = stateless_packages(), _of_users.get(cls)
-    if known is None or known[0] is not packages:
+    modules, known = stateless_modules(), _of_users.get(cls)
+    if known is None or known[0] is not modules:
         module = module_of(cls)
-        is_stateless = not module or package_of(module) in packages or owner_of(module) in ("python", "own")
-        known = _of_users[cls] = packages, not is_stateless or is_holding(cls)
+        is_stateless = (
+            not module
+            or not modules.isdisjoint((module, package_of(module)))
+            or owner_of(module) in ("python", "own")
+        )
+        known = _of_users[cls] = modules, not is_stateless or is_holding(cls)
     return known[1]
 
 
