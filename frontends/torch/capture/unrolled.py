@@ -33,7 +33,7 @@ def while_loop(mode: Mode, args: Any) -> Any:
         if not goes_on(*carried, *additional):
             # Results of the operator never alias its operands.
             copies = [item.clone() if isinstance(item, torch.Tensor) else item for item in carried]
-            return _as_given(goes_on, (*copies, *additional))
+            return _as_given(goes_on, tuple(copies), additional)
         while True:
             result = body(*carried, *additional)
             carried = pytree.tree_leaves(result)
@@ -41,9 +41,12 @@ def while_loop(mode: Mode, args: Any) -> Any:
                 return result
 
 
-def _as_given(flat: Any, leaves: tuple[Any, ...]) -> Any:
+def _as_given(flat: Any, carried: tuple[Any, ...], additional: tuple[Any, ...]) -> Any:
+    # The public function flattens what it is given, and its condition restores the containers.
     kept = dict(zip(flat.__code__.co_freevars, flat.__closure__ or ()))
-    return pytree.tree_unflatten(leaves, kept["in_spec"].cell_contents)[0] if "in_spec" in kept else leaves
+    if "in_spec" not in kept:
+        return carried
+    return pytree.tree_unflatten((*carried, *additional), kept["in_spec"].cell_contents)[0]
 
 
 def scan(mode: Mode, args: Any) -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from torch._higher_order_ops.while_loop import while_loop  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import GraphCompilerError  # noqa: E402
+from graph_compiler.frontends.torch.capture import unrolled  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 from tests.support.torch_operators import loops_of_python  # noqa: E402
 
@@ -417,3 +419,14 @@ def test_saved_graphs_keep_their_blocks(name: str, to: str, tmp_path: Path) -> N
     graph = graph_compiler.load(tmp_path / "graph.zip")
     for x in CALLS:
         assert_same(graph(x if to == "torch" else x.numpy()), function(x))
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_a_loop_without_its_public_function_returns_what_it_carries(count: int) -> None:
+    loop = (
+        lambda i, y, weight: i < count,
+        lambda i, y, weight: (i + 1, y @ weight),
+        (torch.tensor(0), rows(2)),
+        (WEIGHT,),
+    )
+    assert_same(tuple(unrolled.while_loop(nullcontext(), loop)), torch.ops.higher_order.while_loop(*loop))
