@@ -129,7 +129,7 @@ def _main_inputs(model: Any, tokens: torch.Tensor) -> Iterator[Inputs]:
     if model.main_input_name == "input_ids":
         yield text
         yield from (
-            {**{name: tensor[:1] for name, tensor in text.items()}, "pixel_values": image}
+            {**{name: tensor[:1] for name, tensor in text.items()}, "pixel_values": image.to(_dtype(model))}
             for image in _images(model)
         )
     for make in _SIGNALS.get(model.main_input_name, ()):

@@ -43,6 +43,12 @@ def test_a_model_is_converted_with_its_own_inputs(name: str) -> None:
         assert_same(graph(**case.inputs, **case.options), case.model(**case.inputs, **case.options))
 
 
+def test_images_beside_text_have_the_dtype_of_the_model() -> None:
+    model = small.BY_NAME["clip"].load().model.to(torch.bfloat16)
+    examples = example_inputs(model)
+    assert examples is not None and examples["pixel_values"].dtype is torch.bfloat16
+
+
 def test_what_cannot_tell_its_inputs_is_recorded_at_the_first_call() -> None:
     graph = graph_compiler.transpile(torch.nn.Linear(2, 3), to="jax")
     assert not graph.variants
