@@ -82,7 +82,7 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     if (
         name is None
         and (sharing := capture.memory.values_in(tensor))
-        and not capture.is_weight(next(iter(sharing.values())))
+        and not capture.is_weight(capture.recorder.base_of(next(iter(sharing.values()))))
     ):
         return _alias(capture, tensor)
     _refuse_unknown(capture, tensor, name)
@@ -169,12 +169,13 @@ def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
         capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad
     ):
         capture.by_kernel.ask(capture.kernels.maker_of(tensor))
-        if not capture.for_torch:
-            inputs = (capture.recorder.kept(value) for value in capture.memory.values_in(tensor).values())
-            capture.kept_views.ask([tensor, *(item for item in inputs if item is not None)])
+        inputs = (capture.recorder.kept(value) for value in capture.memory.values_in(tensor).values())
+        # Of two arrays with the same elements, the first one is the owner, which has to be the input.
+        capture.kept_views.ask([*(item for item in inputs if item is not None), tensor])
         raise TracingError(
             f"{capture.here()}: a tensor is used here that shares memory with one of the recording, but was "
-            "made where the recording could not see it; make it with a function of torch"
+            "made where the recording could not see it. Make it inside of the function with a function of "
+            "torch, or keep a copy (clone)"
         )
     record = CallRecord("detach", views={0: seen})
     made = capture.recorder.add_value(

@@ -71,6 +71,11 @@ _LISTED: tuple[tuple[frozenset[str], str, tuple[str, ...]], ...] = (
         ),
     ),
     (
+        frozenset({SIZES}),
+        "an array that it keeps is a view of one that each call replaces",
+        ("kept_views-replaced_row", "kept_views-replaced_transposed", "kept_views-replaced_whole"),
+    ),
+    (
         frozenset({NUMBERS, OFTEN}),
         "arrays that it keeps share memory, so only one of them can be an input",
         (

@@ -126,6 +126,73 @@ PROGRAMS += [
 ]
 
 
+# ------------------------------------------------------------------------------- kept by a call before, and read
+class Keeping(nn.Module):
+    """A module whose first call keeps what ``take`` makes of its arrays. Each call takes other views of them."""
+
+    def __init__(self, take: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.linspace(-1, 1, 24).reshape(4, 6))
+        self.register_buffer("table", torch.linspace(0, 2, 24).reshape(4, 6))
+        self.plain, self.take, self.kept = torch.linspace(1, 3, 24).reshape(4, 6), take, list[Any]()
+
+    def forward(self, x: Any) -> Any:
+        others = self.weight.t().sum() * self.table[1:].mean() + self.plain.view(-1)[0]
+        with torch.no_grad():
+            if not self.kept:
+                self.kept.append(self.take(self))
+            kept = self.kept[0] * 2
+        return x * others + kept.sum(0).mean()
+
+
+class Replacing(nn.Module):
+    """A module that keeps a part of the array that each call replaces by a new one."""
+
+    def __init__(self, take: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.total = torch.linspace(-1, 1, 24).reshape(4, 6)
+        self.part = take(self.total)
+
+    def forward(self, x: Any) -> Any:
+        part = self.part * 2
+        self.total = self.total + x.mean()
+        return self.total * part.sum()
+
+
+def _called(take: Callable[[Any], Any]) -> Any:
+    module = Keeping(take)
+    module(_x(4, 6))
+    return module
+
+
+def _write_arrays(module: Any) -> None:
+    with torch.no_grad():
+        for array in (module.weight, module.table, module.plain):
+            array.mul_(0.5)
+
+
+PROGRAMS += [
+    Program(
+        f"kept_{name}", lambda take=take: _called(take), _CALLS, changes={1: _write_arrays, 3: _write_arrays}
+    )
+    for name, take in {
+        "weight": lambda m: m.weight.detach(),
+        "data_of_weight": lambda m: m.weight.data,
+        "rows_of_weight": lambda m: m.weight.detach()[1:],
+        "buffer": lambda m: m.table.view(6, 4),
+        "attribute": lambda m: m.plain.t(),
+    }.items()
+]
+PROGRAMS += [
+    Program(f"replaced_{name}", lambda take=take: Replacing(take), _CALLS)
+    for name, take in {
+        "row": lambda t: t[1],
+        "transposed": lambda t: t.t(),
+        "whole": lambda t: t.detach(),
+    }.items()
+]
+
+
 # ----------------------------------------------------------------------- what the user does between two calls
 def _row() -> Any:
     return Kept(VIEWS["row"], _writes_table)
