@@ -19,7 +19,6 @@ from ...ir.node import CallRecord, Node, Origin, Value
 from ...ir.sameness import same_program
 from ...passes.lowering.region_checks import TRUTH, canonical, move_checks_out
 from ...recording import EnvironmentGuards, Recorder, Recording, Request, active
-from ...recording.caches import Caches
 from ...recording.control_flow import open_regions
 from ...recording.control_flow.lists import finish_lists
 from ...recording.environment_guards import EnvironmentGuard
@@ -36,6 +35,7 @@ from ...recording.reachability.outside import refuse_attributed
 from ...recording.search import DisturbanceRetry, Refutation, gives_up, search_recording
 from ...recording.state.append_only import ListShims
 from ...recording.state.container_updates import Containers
+from ...recording.state.contents import Caches
 from ...recording.state.places import StatePlace, merge_places, reserved
 from ...trees import (
     Path,

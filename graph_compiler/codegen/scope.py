@@ -26,7 +26,6 @@ from ..sizes import Size, Symbol, product
 from ..trees import iterate_structure, map_structure
 from .layers import NO_WEIGHTS, LayerWeights, Stack
 from .lines import LONGEST, break_line, inline_expression, remove_parentheses
-from .portability import portable
 
 # Placeholder for the name of a definition in its text, until the name is chosen.
 OWN_NAME = "_the_name_of_this_definition_"
@@ -522,7 +521,7 @@ class BlockWriter:
 
     def guard(self, condition: Any, origin: Origin) -> None:
         text = repr(self.literal(condition))
-        words = _for_f_string(f"{portable(origin)} was recorded for {condition!r}")
+        words = _for_f_string(f"{origin.portable()} was recorded for {condition!r}")
         # Two sizes may have the same text, because names of values need not be unique.
         sizes = dict.fromkeys((symbol, repr(self.literal(Size.of(symbol)))) for symbol in condition.symbols())
         shown = " and ".join(f"{_for_f_string(repr(symbol))} is {{{name}}}" for symbol, name in sizes)

@@ -28,12 +28,23 @@ from ..sizes import Size, Symbol
 from ..trees import Leaf, making
 from .layers import HELPER, Stack, indexed_weights_by_block, quoted, stacks_of
 from .lines import break_line
-from .portability import ERRORS, portable
 from .results import MAKERS, ResultText, result_text
 from .scope import BlockWriter, SharedState
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
+# Classes of errors that generated source defines for itself. Where a graph runs it, they are those of
+# ``graph_compiler.errors``.
+ERRORS = {
+    "GuardFailed": """\
+class GuardFailed(ValueError):
+    \"""A condition that the recording relied on does not hold for this call.\"""\
+""",
+    "GradientRefused": """\
+class GradientRefused(RuntimeError):
+    \"""A gradient was taken of what has none.\"""\
+""",
+}
 
 
 @dataclass(frozen=True)
@@ -233,7 +244,7 @@ class _Writer:
 def _return_comments(graph: Graph, checks: tuple[Guard, ...]) -> list[str]:
     written = ", ".join(f"{effect.kind} {effect.target}" for effect in graph.effects)
     seen = "; ".join(
-        f"{guard.condition.name} is {guard.expected!r:.40} ({portable(guard.origin)})"
+        f"{guard.condition.name} is {guard.expected!r:.40} ({guard.origin.portable()})"
         for guard in checks
         if isinstance(guard.condition, Value)
     )

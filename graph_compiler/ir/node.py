@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
@@ -112,6 +114,37 @@ class Origin:
     def place(self) -> str:
         place = f"{self.file}:{self.line}" if self.file else "unknown place"
         return place + (f" (in {self.module})" if self.module else "")
+
+    def portable(self) -> Origin:
+        """Return this origin with the path of :func:`portable_path`, without folders of this machine."""
+        return replace(self, file=portable_path(self.file))
+
+
+_INSTALLED = ("site-packages/", "dist-packages/")
+
+
+@functools.lru_cache(maxsize=1024)
+def portable_path(file: str) -> str:
+    """Return the path of a file below ``site-packages``, or else from its outermost package on.
+
+    Return only the file name if the file is in no package. Names such as ``<stdin>`` are returned unchanged.
+
+    >>> portable_path("/usr/lib/python3/site-packages/timm/layers/mlp.py")
+    'timm/layers/mlp.py'
+    >>> portable_path("/home/me/model.py"), portable_path("<stdin>")
+    ('model.py', '<stdin>')
+    """
+    text = file.replace("\\", "/")
+    for folder in _INSTALLED:
+        if folder in text:
+            return text.rpartition(folder)[2]
+    if text.startswith("<"):
+        return text
+    path = Path(file)
+    top = path.parent
+    while (top / "__init__.py").is_file() and top != top.parent:
+        top = top.parent
+    return path.relative_to(top).as_posix()
 
 
 @leaf

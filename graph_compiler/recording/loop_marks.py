@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from ..forwarding import forward
 from ..ir.node import Instruction, Origin, Value
+from ..ir.quotation import Position
 from ..ir.recorded_loop import (
     CONDITIONS,
     LoopComparison,
@@ -27,7 +28,6 @@ from ..ir.recorded_loop import (
     VariableState,
     always_holds,
 )
-from ..ir.source_nodes import Position
 from ..ops.registry import ArraySpec
 from ..registration import entry_method
 from ..sizes import Size, Symbol, apply, hint_of, negate, substitute

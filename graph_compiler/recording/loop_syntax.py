@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple, Union
 
 from ..errors import Signal
-from ..ir.source_nodes import Position, nodes_around, nodes_at
+from ..ir.quotation import Position, nodes_around, nodes_at
 from ..registration import entry_method, packages, responds_to
 from .code.ownership import owner_of, package_of
 from .code.syntax import syntax_of

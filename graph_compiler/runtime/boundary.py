@@ -17,7 +17,6 @@ from types import FrameType, TracebackType
 from typing import Any, NoReturn, TypeVar
 
 from ..codegen import Program
-from ..codegen.portability import portable
 from ..contracts import Target
 from ..errors import GraphCompilerError, InternalError, TargetRefused
 from ..forwarding import PASSING
@@ -238,7 +237,7 @@ def with_expression(program: Program, text: str, lines: list[int]) -> str:
     In a generated program, it has the name of the recorded call and a portable path.
     """
     origin = _origin(program, lines)
-    return text if origin is None else text.replace(str(portable(origin)), place_of(origin), 1)
+    return text if origin is None else text.replace(str(origin.portable()), place_of(origin), 1)
 
 
 def _origin(program: Program, lines: list[int]) -> Origin | None:

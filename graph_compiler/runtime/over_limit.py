@@ -12,11 +12,10 @@ from ..trees import iterate_structure
 from .boundary import level_of_user
 from .calling.binding import positional
 from .calling.mismatch import why_missed
-from .recorded_types import recorded_types
+from .recorded_graph import RecordedGraph, recorded_types
 
 if TYPE_CHECKING:
     from .pipeline import Pipeline
-    from .recorded_graph import RecordedGraph
 
 _REMEDY = "Raise max_variants, or pass what differs as an array"
 

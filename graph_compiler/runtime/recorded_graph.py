@@ -10,9 +10,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
+from ..ops.dtypes import NARROWED
 from ..recording.request import AbandonedWay, log_abandoned_way
+from ..trees import Path, flatten, paths, unflatten
 from .calling.binding import AlternativeCalls, positional
+from .calling.matcher import narrows
 from .calling.static_arguments import StaticArguments
+from .foreign_objects import Call, widen
 from .kept_state import state_of
 from .missing_weights import require_weights
 from .pipeline import Pipeline
@@ -182,3 +186,44 @@ class RecordedGraph:
 
     @abstractmethod
     def _hide_calls(self) -> None: ...
+
+
+# -------------------------------------------------------------------------------------------- recorded dtypes
+# Recorded 64-bit dtypes of arguments, for the original's calls with arrays that a target has narrowed.
+
+
+def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
+    """Return the recorded 64-bit dtypes of arguments by path, for a target without 64-bit dtypes.
+
+    An argument is left out if variants recorded it with different dtypes. The result is empty if the
+    target has 64-bit dtypes, or if there are no variants.
+    """
+    if not variants or not narrows(variants[0].target):
+        return {}
+    found: dict[Path, set[str]] = {}
+    for variant in variants:
+        for path, value in zip(paths(variant.graph.input_tree), variant.graph.inputs):
+            found.setdefault(path, set()).add(value.dtype)
+    return {
+        path: next(iter(types))
+        for path, types in found.items()
+        if len(types) == 1 and types <= NARROWED.keys()
+    }
+
+
+def with_recorded_types(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    """Return the call with its narrowed arrays converted back to the recorded 64-bit dtypes.
+
+    If no array is widened, return ``args`` and ``kwargs`` themselves.
+    """
+    types = recorded_types(variants)
+    if not types:
+        return args, kwargs
+    target = variants[0].target
+    leaves, tree = flatten((args, kwargs), lambda item: isinstance(item, target.array_types))
+    made = [widen(leaf, types.get(path), target) for path, leaf in zip(paths(tree), leaves)]
+    # The user's own containers are passed on if no array in them is widened.
+    if all(one is other for one, other in zip(made, leaves)):
+        return args, kwargs
+    call: Call = unflatten(tree, made)
+    return call

@@ -34,8 +34,7 @@ from .missing_weights import gate_until_loaded, missing_weights, require_weights
 from .options import check_options
 from .pipeline import Pipeline
 from .progress import recording_message, show_conversion
-from .recorded_graph import RecordedGraph
-from .recorded_types import with_recorded_types
+from .recorded_graph import RecordedGraph, with_recorded_types
 from .variant import Variant
 from .verify import Tolerance, Verification, synthetic_leaves
 

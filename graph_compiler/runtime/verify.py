@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..assumptions import InputFact, first_of_each
 from ..codegen import load, write
@@ -33,12 +33,8 @@ from ..trees import (
 )
 from .calling.mismatch import why_outdated
 from .pipeline import Pipeline
-from .recorded_types import with_recorded_types
+from .recorded_graph import RecordedGraph, with_recorded_types
 from .variant import Variant, VariantRecording
-
-if TYPE_CHECKING:
-    from .recorded_graph import RecordedGraph
-
 
 # ------------------------------------------------------------------------------------------- synthetic inputs
 # Random arguments like those that a variant was recorded with.

@@ -20,6 +20,8 @@ from ..contracts.derivatives import Arrays
 from ..errors import CallMismatch, GradientRefused, GraphCompilerError, InvalidOption, NotCompilable
 from ..recording.code.syntax import place_of
 from ..recording.reachability.libraries import framework_of
+from ..recording.reachability.namespaces import entry_of, spaces_of
+from ..recording.reachability.references import function_layers, named_objects
 from ..registration import BackendEntry, backends
 from ..runtime import Graph
 from ..runtime.frameworks import backend_of
@@ -37,7 +39,6 @@ from ..trees import (
     paths,
     unflatten,
 )
-from .called_graphs import called_graphs
 
 Rule = Callable[["Function", tuple[Any, ...], dict[str, Any]], Any]
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -163,6 +164,26 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     if len(owners) > 1 and (named := framework_of(function)) in owners:
         return named
     return owners[0] if owners else framework_of(function, (args, kwargs)) or default_framework()
+
+
+def called_graphs(function: Any) -> Iterator[Graph]:
+    """Yield the graphs named by the code of ``function`` and of the user's functions that it calls.
+
+    Functions wrapped by a transform are searched, too.
+
+    >>> import torch, graph_compiler
+    >>> graph = graph_compiler.compile(torch.sin, args=(torch.ones(2),))
+    >>> [found is graph for found in called_graphs(lambda x: graph(x).sum())]
+    [True]
+    """
+    called = (one for space in spaces_of([entry_of(function)]) for one in space.functions)
+    for item in (
+        item for one in dict.fromkeys((*function_layers(function), *called)) for item in named_objects(one)
+    ):
+        # A bound method such as ``graph.functional`` belongs to its graph.
+        item = getattr(item, "__self__", item)
+        if isinstance(item, Graph):
+            yield item
 
 
 def targets_called(function: Any) -> list[str]:

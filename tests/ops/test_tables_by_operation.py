@@ -9,8 +9,8 @@ import pytest
 
 from graph_compiler.ops import all_ops
 from graph_compiler.ops.axes import ROWS
+from graph_compiler.passes.masking.dynamic_sizes import BY_ROW
 from graph_compiler.passes.masking.ragged import ROWS as PADDED
-from graph_compiler.passes.masking.row_by_row import BY_ROW
 from graph_compiler.passes.strong_zero import _FORMS, FLAT, HOLOMORPHIC, SINGULAR
 
 

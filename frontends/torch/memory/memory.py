@@ -14,8 +14,8 @@ from ....assumptions import share_memory
 from ....errors import TracingError
 from ....ir.graph import Graph
 from ....ir.node import CallRecord, Value
-from ....recording.caches import cached_results
 from ....recording.environment_guards import EnvironmentGuard
+from ....recording.state.contents import cached_results
 from ....trees import iterate_structure
 from ...common import views as kept_views
 from ...common.views import Reader

@@ -10,7 +10,7 @@ the rows (a sort, an output of the block), the block is not changed. :func:`pad_
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from ...ir.builder import Builder
 from ...ir.graph import Graph, Guard
 from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter
-from ...ops.axes import FULL_SLICE
+from ...ops.axes import FULL_SLICE, ROWS
 from ...ops.dtypes import is_inexact
 from ...ops.indexing import gathered_shape
 from ...ops.registry import get
@@ -28,8 +28,84 @@ from ...sizes import Size, Symbol, comparison, product, substitute
 from ...sizes.bounds import Compared, isolate
 from ..driver import Pass, only_with
 from ..strong_zero import SINGULAR
-from .row_by_row import BY_ROW, ELEMENTWISE
 
+# ------------------------------------------------------------------------------------------ operations by row
+# Operations that compute each row of their result from the same row of their operands.
+
+Axes = Mapping[Value, int]
+_RowRule = Callable[[Node, Axes], bool]
+
+
+def _always(node: Node, axes: Axes) -> bool:
+    return True
+
+
+def _over_other_axes(node: Node, axes: Axes) -> bool:
+    """Return True if ``node`` works along no axis of rows. ``axes`` has that axis for operands with rows."""
+    carriers = [item for item in node.inputs if isinstance(item, Value)]
+    return all(
+        axes.get(item) not in normalise_axes(node.params["axis"], item.ndim)
+        for item in carriers
+        if item in axes
+    )
+
+
+def _all_have_rows(node: Node, axes: Axes) -> bool:
+    return all(item in axes for item in node.inputs)
+
+
+def _contracts_other_axes(node: Node, axes: Axes) -> bool:
+    first, second = node.inputs
+    return not (axes.get(first) == first.ndim - 1 or axes.get(second) == max(second.ndim - 2, 0))
+
+
+def _linear(node: Node, axes: Axes) -> bool:
+    x, *weights = node.inputs
+    return bool(axes.get(x) != x.ndim - 1) and not any(
+        weight in axes for weight in weights if isinstance(weight, Value)
+    )
+
+
+def _keeps_leading_axes(node: Node, axes: Axes) -> bool:
+    (x,), axis = node.inputs, axes.get(node.inputs[0])
+    return axis is None or tuple(x.shape[: axis + 1]) == tuple(node.params["shape"][: axis + 1])
+
+
+def _keeps_row_axis(node: Node, axes: Axes) -> bool:
+    axis = axes.get(node.inputs[0])
+    items = [item for item in node.params["key"] if item is not None]
+    return axis is None or axis >= len(items) or items[axis] == FULL_SLICE
+
+
+def _has_rows_in_indices(node: Node, axes: Axes) -> bool:
+    return node.inputs[0] not in axes
+
+
+ELEMENTWISE = {name for name, row in ROWS.items() if row.carriers == "broadcast"}
+BY_ROW: dict[str, _RowRule] = {
+    **dict.fromkeys(
+        (*ELEMENTWISE, "permute_dims", "broadcast_to", "zeros", "ones", "full", "one_hot"),
+        _always,
+    ),
+    **dict.fromkeys(
+        ("softmax", "log_softmax", "sum", "mean", "var", "std", "max", "min", "all", "any", "prod"),
+        _over_other_axes,
+    ),
+    **dict.fromkeys(
+        ("argmax", "argmin", "layer_norm", "rms_norm", "normalize", "glu", "split"),
+        _over_other_axes,
+    ),
+    **dict.fromkeys(("gather_nd", "embedding", "take"), _has_rows_in_indices),
+    "stack": _all_have_rows,
+    "concat": lambda node, axes: _all_have_rows(node, axes) and _over_other_axes(node, axes),
+    "matmul": _contracts_other_axes,
+    "linear": _linear,
+    "reshape": _keeps_leading_axes,
+    "getitem": _keeps_row_axis,
+}
+
+
+# ------------------------------------------------------------------------------------------- guards on counts
 _COMPARED = {"eq": "equal", "ne": "not_equal", "ge": "greater_equal", "le": "less_equal"}
 
 
@@ -67,6 +143,7 @@ def _maker(size: Any, graph: Graph) -> Any:
     return node if node is not None and symbol.axis == node.params.get("axis", 0) else None
 
 
+# ---------------------------------------------------------------------------------------------- bounded sizes
 # Operations whose regions run as Python functions, unless something else compiles them.
 _PLAIN = frozenset({"call", "custom_derivative"})
 # Operations whose output sizes may depend on array elements.

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
-from ...ir.source_nodes import nodes_around
+from ...ir.quotation import nodes_around
 from ...registration import trait
 from .ownership import OWN, owner_of
 from .syntax import definition_of, resolve_name

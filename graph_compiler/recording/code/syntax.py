@@ -12,7 +12,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from ...errors import GuardFailed, TracingError
-from ...ir.source_nodes import nodes_around, tree_of
+from ...ir.quotation import nodes_around, tree_of
 from ...registration import entry_method, trait
 from .ownership import package_of
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol
 
 from ...errors import TracingError
-from ...ir.source_nodes import Position
+from ...ir.quotation import Position
 from ...sizes import apply, expression_of, hint_of, is_symbolic
 from .conversion import is_converted
 from .jumps import PREFIX

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...errors import InvalidOption, NotCompilable, TracingError
 from ...forwarding import forwards
-from ...ir.source_nodes import Position
+from ...ir.quotation import Position
 from ...sizes import apply, hint_of, is_symbolic
 from ..code.ownership import is_users
 from .branches import VALUE, BranchRecorder, Raised
