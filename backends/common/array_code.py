@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -14,27 +15,15 @@ from .positions import (
     sample_taps,
     window_places,
 )
-from .replaced_names import (
-    Array,
-    cholesky_solve,
-    conjugate_transpose,
-    elements_at,
-    fractional_starts,
-    lowest_value,
-    lu_factor,
-    lu_unpack,
-    matrix_norm,
-    matrix_rank,
-    padded_position,
-    picked_along,
-    pinv,
-    scaled_dot_product_attention,
-    solve_triangular,
-    sort_with_indices,
-    vector_norm,
-    weighted_taps,
-    xp,
-)
+
+# Names that each target replaces: its class of arrays, its array module, and helpers of its own.
+# ``collect_helpers`` of ``backends/common/preludes.py`` copies the helpers below with globals that have the
+# target's objects.
+Array = Any
+xp: Any = None
+cholesky_solve = conjugate_transpose = elements_at = fractional_starts = lowest_value = lu_factor = xp
+lu_unpack = matrix_norm = matrix_rank = padded_position = picked_along = pinv = xp
+scaled_dot_product_attention = solve_triangular = sort_with_indices = vector_norm = weighted_taps = xp
 
 # -------------------------------------------------------------------------------------------------- attention
 # Attention with grouped heads.

@@ -22,9 +22,16 @@ from ...ir.graph import Guard
 from ...ops.dtypes import KEYS, NARROWED
 from ...recording.control_flow.regions import regions
 from ...trees import flatten, unflatten
-from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, underlying_array, write_into
 from ..common.compilers import check_compiler_options
-from ..common.failures import failure_text, shows_as_nan
+from ..common.native import (
+    INCONVERTIBLE,
+    failure_text,
+    is_plain,
+    refuse_array,
+    shows_as_nan,
+    underlying_array,
+    write_into,
+)
 from ..common.row_texts import SliceKeys
 from .compiled import compiled, is_leaf, weak
 

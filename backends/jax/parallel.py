@@ -20,6 +20,7 @@ from ...contracts.parallelism import (
     Layout,
     Parallelism,
     Spread,
+    batches,
     is_count,
     require_count,
     running_over,
@@ -28,7 +29,6 @@ from ...contracts.parallelism import (
 from ...contracts.training import Arrays as TrainingArrays
 from ...contracts.training import Make, Program, StepState, Training
 from ...errors import InvalidOption
-from ..common.batches import batches
 from .dialect import CommunicationErrors, automatic, placed, sharding, single
 from .dialect import sharding as sharding_of
 from .training import JaxTraining

@@ -12,8 +12,7 @@ from ...contracts import Target
 from ...ir.graph import Graph
 from ...passes import copy_overwritten
 from ...passes.lowering.copies import copy_aliased_outputs as _copy_aliased_outputs
-from ..common.arrays import as_numpy, bfloat16, is_plain, write_into
-from ..common.failures import failure_text
+from ..common.native import as_numpy, bfloat16, failure_text, is_plain, write_into
 
 # Operations whose row may return a view of the first array, or the array itself.
 VIEWS = frozenset({

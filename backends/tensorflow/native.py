@@ -17,9 +17,16 @@ from ...contracts import Target
 from ...errors import CallMismatch, GraphCompilerError, GuardFailed
 from ...ir.graph import Guard
 from ...trees import flatten, map_structure
-from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, underlying_array, write_into
 from ..common.compilers import check_compiler_options, compiled_or_plain
-from ..common.failures import failure_text, shows_as_nan
+from ..common.native import (
+    INCONVERTIBLE,
+    failure_text,
+    is_plain,
+    refuse_array,
+    shows_as_nan,
+    underlying_array,
+    write_into,
+)
 from ..common.row_texts import SliceKeys
 from .compiled import Compiled, traced_with_any_result, why_not_traced
 

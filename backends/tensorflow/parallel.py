@@ -16,6 +16,7 @@ from ...contracts.parallelism import (
     Layout,
     Parallelism,
     Spread,
+    batches,
     is_count,
     native_axis,
     require_count,
@@ -24,7 +25,6 @@ from ...contracts.parallelism import (
 from ...contracts.training import Arrays as TrainingArrays
 from ...contracts.training import Make, Program, StepState, Training
 from ...errors import GradientRefused, InvalidOption, NotCompilable
-from ..common.batches import batches
 from .axes import vectorized_axis
 from .training import TensorFlowTraining
 from .training import training as alone

@@ -23,6 +23,7 @@ from ...contracts.parallelism import (
     Layout,
     ModuleFunction,
     Spread,
+    batches,
     begin_axis,
     end_axis,
     is_count,
@@ -33,7 +34,6 @@ from ...contracts.training import Make, Program, StepState, Training
 from ...errors import CallMismatch, GradientRefused, InvalidOption, UnsupportedOperation
 from ...ops.collectives import RECORDED_DEVICES, REDUCTIONS
 from ...recording import active
-from ..common.batches import batches
 from .axes import ProcessAxis, axis_by_name
 from .collectives import (
     NO_GRADIENT,

@@ -10,7 +10,7 @@ from numbers import Integral
 from types import MappingProxyType
 from typing import Any, Protocol, Union
 
-from ..errors import InvalidOption
+from ..errors import CallMismatch, InvalidOption
 from ..recording.control_flow.regions import regions
 from .modules import default
 from .training import Make, StepState, Training
@@ -93,6 +93,29 @@ def require_count(count: int, known: int, kind: str) -> int:
             f"devices= is {count}, and has to be a number from 1 to {known}, for there are {known} {kind}"
         )
     return int(count)
+
+
+def batches(arrays: Sequence[Any], parts: int) -> list[tuple[Any, bool]]:
+    """Pair each argument of a training step with True if it is a batch, which is split, else with False.
+
+    An array is a batch if its first axis is as long as that of the first array that has axes. It is split
+    over ``parts`` devices. Raise ``CallMismatch`` if ``parts`` does not divide this length.
+
+    >>> import numpy as np
+    >>> [is_split for _, is_split in batches([np.ones((4, 2)), np.ones((1, 2)), np.ones(4), np.ones(())], 2)]
+    [True, False, True, False]
+    """
+    first = next((array for array in arrays if len(array.shape)), None)
+    if first is None:
+        return [(array, False) for array in arrays]
+    rows = first.shape[0]
+    if rows % parts:
+        raise CallMismatch(
+            f"a batch has the shape {list(first.shape)}, and its {rows} rows do not divide into {parts} "
+            "devices; pass a multiple of "
+            f"{parts}, or leave the rest of the last batch out (drop_last=True)"
+        )
+    return [(array, bool(len(array.shape)) and array.shape[0] == rows) for array in arrays]
 
 
 def begin_axis(axis_name: str, framework: str, native: Any = None) -> Token[Any]:

@@ -16,7 +16,7 @@ from graph_compiler.ops.registry import ArraySpec
 
 # Framework -> module and name of the comparison, module and name of the function that makes an array.
 FRAMEWORKS = {
-    "torch": ("torch.traced_guards", "_matches_recorded", "torch", "tensor"),
+    "torch": ("torch.native", "_matches_recorded", "torch", "tensor"),
     "jax": ("jax.native", "_as_expected", "jax.numpy", "asarray"),
     "tensorflow": ("tensorflow.native", "_matches_recorded", "tensorflow", "constant"),
 }

@@ -8,7 +8,7 @@ import numpy as np
 import toy_lists
 
 from graph_compiler import contracts
-from graph_compiler.backends.common.arrays import as_numpy
+from graph_compiler.backends.common.native import as_numpy
 from graph_compiler.backends.common.rows import CanonicalDialect, Operand, Rows
 from graph_compiler.errors import UnsupportedOperation
 
