@@ -36,7 +36,14 @@ from .code.names import names_read
 from .code.ownership import is_users
 from .code.syntax import definition_of
 from .control_flow.conversion import is_converted
-from .loop_items import MarkedItems, enumerated_items, range_items, reversed_items, rows, zipped
+from .control_flow.loops import (
+    MarkedItems,
+    enumerated_items,
+    range_items,
+    reversed_items,
+    row_items,
+    zipped_items,
+)
 from .loop_syntax import Found, Purity, for_at, for_over, is_given_to, is_source, while_asking
 from .patches.builtin_names import ClassShim
 from .patches.patch import Replacement
@@ -202,7 +209,7 @@ class LoopMarker:
         if known is None or not known[0].ndim:
             return None
         length = item.shape[0]
-        return rows(item, length) if isinstance(self.means.expression_of(length), Size) else None
+        return row_items(item, length) if isinstance(self.means.expression_of(length), Size) else None
 
     def are_equal(self, lengths: Sequence[Any]) -> bool:
         first, *others = map(self.means.expression_of, lengths)
@@ -544,7 +551,7 @@ def _reversed(loops: LoopMarker, items: Any) -> MarkedItems | None:
 def _zip(loops: LoopMarker, *items: Any, **kwargs: Any) -> MarkedItems | None:
     parts = [steps for item in items if (steps := loops.steps_of(item)) is not None]
     is_known = parts and len(parts) == len(items) and loops.are_equal([part.length for part in parts])
-    return zipped(tuple(parts)) if is_known else None
+    return zipped_items(tuple(parts)) if is_known else None
 
 
 _ORIGINAL: dict[str, Any] = {"range": range, "enumerate": enumerate, "zip": zip, "reversed": reversed}

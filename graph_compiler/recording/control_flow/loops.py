@@ -18,7 +18,6 @@ from typing import Any, Protocol
 from ...errors import GraphCompilerError
 from ...ops.rules import nonnegative
 from ...sizes import Size, apply, expression_of, hint_of, is_symbolic
-from ..loop_items import MarkedItems, enumerated_items, range_items, zipped
 from .branches import Raised, Trials
 from .jumps import PREFIX
 from .lists import GrowingList, GrownList, StackedItems
@@ -54,6 +53,68 @@ def is_recomputed() -> bool:
     return _again.get()
 
 
+# ------------------------------------------------------------------------------------------------- loop items
+# Iterables of loops whose iterations may be marked: ranges, rows of arrays, and what is made of them.
+
+
+@dataclass(frozen=True)
+class MarkedItems:
+    """Iterable of a loop, as ``range(start, stop, step)`` and a function of its numbers.
+
+    item(number): value of the loop variable for a number of the range.
+    plain(): the iterable to use if the iterations cannot be marked.
+    """
+
+    start: Any
+    stop: Any
+    step: int
+    item: Callable[[Any], Any]
+    plain: Callable[[], Any]
+
+    @property
+    def length(self) -> Any:
+        return self.stop - self.start if self.step == 1 else self.start - self.stop
+
+    def at(self, place: Any) -> Any:
+        return self.item(self.start + place * self.step)
+
+
+def range_items(start: Any, stop: Any, step: Any) -> MarkedItems:
+    return MarkedItems(start, stop, step, lambda number: number, lambda: range(start, stop, step))
+
+
+def row_items(array: Any, length: Any) -> MarkedItems:
+    return MarkedItems(0, length, 1, lambda number: array[number], lambda: array)
+
+
+def enumerated_items(steps: MarkedItems, first: Any) -> MarkedItems:
+    return MarkedItems(
+        0,
+        steps.length,
+        1,
+        lambda place: (place + first, steps.at(place)),
+        lambda: enumerate(steps.plain(), first),
+    )
+
+
+def reversed_items(steps: MarkedItems) -> MarkedItems:
+    length = steps.length
+    return MarkedItems(
+        0, length, 1, lambda place: steps.at(length - 1 - place), lambda: reversed(steps.plain())
+    )
+
+
+def zipped_items(parts: tuple[MarkedItems, ...]) -> MarkedItems:
+    return MarkedItems(
+        0,
+        parts[0].length,
+        1,
+        lambda place: tuple(part.at(place) for part in parts),
+        lambda: zip(*(part.plain() for part in parts)),
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- sources
 class Source(Protocol):
     """Iterable of a recorded loop."""
 
@@ -181,7 +242,7 @@ class ZipSource:
 
     def steps(self, loops: Any) -> MarkedItems | None:
         parts = [steps for source in self.sources if (steps := source.steps(loops)) is not None]
-        return zipped(tuple(parts)) if len(parts) == len(self.sources) else None
+        return zipped_items(tuple(parts)) if len(parts) == len(self.sources) else None
 
 
 def source_of(regions: Regions, item: Any) -> Source | None:
@@ -309,6 +370,7 @@ _MOST_TRIALS = 8
 CarryKey = tuple[str, int]
 
 
+# ---------------------------------------------------------------------------------------------- loop recorder
 @dataclass
 class _Carried:
     """A leaf of a variable that is part of the carry.
