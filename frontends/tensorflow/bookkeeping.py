@@ -1,4 +1,4 @@
-"""Handlers of constants, shapes, assertions, variables and generators, which are not recorded as they are.
+"""Handlers of operations that are not recorded as they are, such as constants, shapes and variables.
 
 ``READ`` maps each type of operation to its handler.
 """
@@ -501,8 +501,40 @@ _PARTS: dict[str, Handler] = {
 }
 
 
+# -------------------------------------------------------------------------------------------- grouped volumes
+# TensorFlow has a kernel for grouped 3D convolutions only under XLA, so they become one convolution per
+# group.
+
+
+def _convolve_by_groups(
+    reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
+) -> Sequence[TensorValue]:
+    channels = operation.get_attr("data_format").index(b"C")
+    groups = operands[0].made.shape[channels] // operands[1].made.shape[3]
+    if groups == 1:
+        return reader.compute(operation, operands)
+    places = [place for place in range(1, 5) if place != channels]
+    strides, dilations = (
+        [operation.get_attr(name)[place] for place in places] for name in ("strides", "dilations")
+    )
+    padding, layout = operation.get_attr("padding").decode(), operation.get_attr("data_format").decode()
+
+    def by_groups(x: Any, kernel: Any) -> Any:
+        parts = zip(tf.split(x, groups, channels), tf.split(kernel, groups, 4))
+        return tf.concat(
+            [tf.nn.convolution(*part, strides, padding, layout, dilations) for part in parts], channels
+        )
+
+    given = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in operation.inputs]
+    return reader.results(
+        tf.function(by_groups, autograph=False).get_concrete_function(*given).graph, operands
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ table
 READ: dict[str, Handler] = {
     "Const": _const,
+    "Conv3D": _convolve_by_groups,
     "Shape": _shape,
     "ShapeN": _shape,
     "Size": _size,

@@ -48,7 +48,6 @@ from . import bookkeeping, branches, derivatives, lists, loops
 from .branches import TensorFlowRegions
 from .evaluation import run_eagerly
 from .known_numbers import number_shims, symbols_of
-from .lifting import grouped_volumes
 from .names import is_users
 from .outside import is_compiled, layers_of, outside_guards, reach_of
 from .process_state import mode_of, preserve_state
@@ -90,7 +89,7 @@ class VariableCounter:
             yield
 
 
-_READERS = (bookkeeping, branches, loops, lists, derivatives, grouped_volumes)
+_READERS = (bookkeeping, branches, loops, lists, derivatives)
 _HANDLERS = {kind: handler for module in _READERS for kind, handler in module.READ.items()}
 # Treating a place as state may lead the function to further places, so several attempts may be refuted.
 _MOST_REFUTED = 5

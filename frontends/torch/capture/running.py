@@ -11,7 +11,7 @@ from ....recording.loop_marks import LoopMarker
 from ..generators import Generators
 from ..gradient_rules import GradientRules
 from ..gradients import CallsByKernel, GradientTrace
-from ..memory.trace import MemoryTrace
+from ..memory.memory import MemoryTrace
 from ..memory.watching import ExportedMemory
 from ..numbers import KeySizes
 from ..state.parameters import TorchWeights

@@ -18,7 +18,7 @@ from ....trees import iterate_structure
 from ..basics.tensors import storage
 from ..compat import no_modes, no_torch_function
 from ..trace import Trace
-from .trace import MemoryTrace
+from .memory import MemoryTrace
 
 # The key in the memo for the tensors that were copied. torch keeps its storages at "torch".
 _COPIED = "graph_compiler"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -23,6 +23,7 @@ from ..basics.names import is_in_place, other_written_tensors, written_arguments
 from ..basics.tensors import restore_elements, spec_of, storage, version, without_repeats
 from ..compat import is_wrapped, no_torch_function, set_versions
 from ..trace import ModelWeights, Trace
+from .layouts import Layouts
 
 if TYPE_CHECKING:
     from ....recording.state.places import StatePlace
@@ -422,3 +423,16 @@ def _reader(tensor: torch.Tensor, weights: ModelWeights, places: Sequence[StateP
         held, key = weights.holder_of(name)
         return partial(held.__getitem__, key)
     return next((place.read for place in places if place.read() is tensor), None)
+
+
+# --------------------------------------------------------------------------------------------------- protocol
+# Protocol of a running recording with the attributes that this package uses.
+
+
+class MemoryTrace(Trace, Protocol):
+    """Recording in progress that also tracks storages, written tensors, stride orders and captured views."""
+
+    memory: StorageTable
+    written: WrittenTensors
+    layouts: Layouts
+    kept_views: StoredTensorViews

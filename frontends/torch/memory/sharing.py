@@ -15,8 +15,7 @@ from ....trees import iterate_structure
 from ..basics.names import is_in_place
 from ..basics.tensors import storage
 from ..trace import Trace
-from .memory import has_memory
-from .trace import MemoryTrace
+from .memory import MemoryTrace, has_memory
 
 
 def note_aliases(capture: MemoryTrace) -> None:

@@ -10,7 +10,7 @@ from ....forwarding import forward
 from ....sizes import Size, Symbol
 from ..basics.tensors import fills_memory
 from ..sizes import symbolic
-from .trace import MemoryTrace
+from .memory import MemoryTrace
 
 
 def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
