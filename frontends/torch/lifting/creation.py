@@ -10,7 +10,7 @@ import torch
 
 from ....ir import Value
 from ....ops import ArraySpec
-from ....ops.dtypes import is_complex, is_floating, is_inexact, is_integer
+from ....ops.dtypes import is_complex, is_inexact, is_integer
 from ....sizes import Size, apply, hint_of
 from ....trees import iterate_structure
 from ...common.builder import convert_number
@@ -326,7 +326,7 @@ def tensor(b: TorchBuilder, data: Any, *, dtype: Any = None, **_options: Any) ->
     # ``torch.tensor`` copies the elements, so no gradient flows to ``data``.
     return (
         b.stop_gradient(made)
-        if is_floating(made.dtype) and any(isinstance(item, Value) for item in iterate_structure(data))
+        if is_inexact(made.dtype) and any(isinstance(item, Value) for item in iterate_structure(data))
         else made
     )
 

@@ -1,4 +1,6 @@
-"""Tests of gradients where the memory of a tensor is written to through ``.data``, ``detach`` or ``no_grad``."""
+"""Tests of gradients where the memory of a tensor is written to through ``.data``, ``detach`` or ``no_grad``, or
+copied by ``torch.tensor``.
+"""
 
 from __future__ import annotations
 
@@ -65,6 +67,10 @@ def of_a_differentiable_tensor(x: Any, w: Any) -> Any:
     return y * y
 
 
+def a_copy_of_complex_numbers(x: Any, w: Any) -> Any:
+    return torch.tensor(torch.complex(w, x)).real * w
+
+
 FUNCTIONS = (
     a_copy,
     an_assignment,
@@ -73,6 +79,9 @@ FUNCTIONS = (
     behind_a_write,
     without_gradients_behind_a_write,
     of_a_differentiable_tensor,
+    pytest.param(
+        a_copy_of_complex_numbers, marks=pytest.mark.filterwarnings("ignore:To copy construct from a tensor")
+    ),
 )
 
 
