@@ -17,7 +17,7 @@ from ...recording.reachability.snapshot import TrackedContainer
 from ...recording.state.places import StatePlace
 from .basics import tensors as kinds
 from .basics.names import name_of, row_key
-from .basics.tensors import is_captured
+from .basics.tensors import is_captured, is_leaf
 from .compat import is_grad_enabled, is_inference_mode_enabled, no_torch_function
 from .state.parameters import TorchWeights
 from .trace import Trace
@@ -175,7 +175,7 @@ class _GradientBefore(NamedTuple):
     def restore(self) -> None:
         if _grad(self.tensor) is not self.grad:
             self.tensor.grad = self.grad
-        if self.tensor.is_leaf and self.tensor.requires_grad is not self.requires_grad:
+        if is_leaf(self.tensor) and self.tensor.requires_grad is not self.requires_grad:
             self.tensor.requires_grad_(self.requires_grad)
 
 
@@ -222,7 +222,7 @@ class Gradients:
         if id(tensor) in self._before:
             return
         with no_torch_function():
-            if tensor.is_leaf:
+            if is_leaf(tensor):
                 self._before[id(tensor)] = _GradientBefore.of(tensor)
 
     def guard_property(self, tensor: torch.Tensor, key: str) -> None:
@@ -262,7 +262,7 @@ class Gradients:
 
 
 def _grad(tensor: torch.Tensor) -> torch.Tensor | None:
-    return tensor.grad if tensor.is_leaf else None
+    return tensor.grad if is_leaf(tensor) else None
 
 
 def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> EnvironmentGuard:

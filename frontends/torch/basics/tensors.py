@@ -319,6 +319,17 @@ def version(tensor: torch.Tensor) -> int:
     return -1 if tensor.is_inference() else tensor._version
 
 
+def is_leaf(tensor: torch.Tensor) -> bool:
+    """Return ``tensor.is_leaf``, and False where torch refuses to tell.
+
+    torch refuses it for a view that was made without gradients, once its base was written to.
+    """
+    try:
+        return tensor.is_leaf
+    except RuntimeError:
+        return False
+
+
 def storage(tensor: torch.Tensor) -> int:
     """Return a number that identifies a tensor's storage as long as the storage lives.
 

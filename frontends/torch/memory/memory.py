@@ -391,9 +391,9 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
             read = _reader(owner, weights, places)
             if read is None and value in graph.inputs:
                 raise TracingError(
-                    f"{graph.name} writes to memory that {value.name}, which stands in a container that is "
-                    "read anew at each call, shares with another array, which cannot be recorded; take views "
-                    "of it inside the function"
+                    f"{graph.name} uses an array that shares memory with {value.name}, which is an argument "
+                    "or stands in a container that is read anew at each call, and this cannot be recorded. "
+                    f"Take views of {value.name} inside the function, or keep a copy (clone)"
                 )
             view_now, owner_now = (
                 _reader(view, weights, ()) or partial(_itself, view),

@@ -39,7 +39,7 @@ from ....sizes import Size, Symbol
 from ....trees import AppendOnly, Branch, Fixed, Tree, flatten, map_structure, unflatten
 from ...common.read_numbers import DTYPES, holds_numbers
 from ..basics.arguments import is_array, opens, to_tensor
-from ..basics.tensors import dtype_name, storage, version
+from ..basics.tensors import dtype_name, is_leaf, storage, version
 from ..memory.memory import is_shared
 from ..memory.watching import pieces_of
 from ..numbers import type_leaves
@@ -54,15 +54,15 @@ _KEY, _WANTED = "grad", "requires_grad"
 
 
 def _pairs(tensor: torch.Tensor) -> dict[Any, Any]:
-    held = tensor.grad if tensor.is_leaf else None
-    wanted = {_WANTED: tensor.is_leaf and tensor.requires_grad}
+    held = tensor.grad if is_leaf(tensor) else None
+    wanted = {_WANTED: is_leaf(tensor) and tensor.requires_grad}
     return wanted if held is None else {_KEY: held, **wanted}
 
 
 def _put(tensor: torch.Tensor, key: Any, value: Any) -> None:
     if key == _KEY:
         tensor.grad = None if value is MISSING else value
-    elif tensor.is_leaf:
+    elif is_leaf(tensor):
         tensor.requires_grad_(value)
 
 
@@ -95,7 +95,7 @@ def _trainable(item: Any) -> Iterator[torch.Tensor]:
     if isinstance(item, tuple):
         for part in item:
             yield from _trainable(part)
-    elif isinstance(item, torch.Tensor) and item.is_leaf and is_inexact(dtype_name(item.dtype)):
+    elif isinstance(item, torch.Tensor) and is_leaf(item) and is_inexact(dtype_name(item.dtype)):
         yield item
 
 

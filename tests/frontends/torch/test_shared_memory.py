@@ -68,6 +68,26 @@ def test_weights_that_numpy_writes_are_refused() -> None:
         graph_compiler.compile(function, args=(torch.randn(3, 200),))
 
 
+def test_a_kept_view_of_an_argument_is_refused() -> None:
+    x = torch.ones(4, 3)
+    kept = x[1:]
+    with pytest.raises(graph_compiler.errors.TracingError, match="Take views of x inside the function"):
+        graph_compiler.compile(lambda x: x.sum() + kept, args=(x,))
+
+
+@torch.no_grad()
+def test_a_view_that_was_made_without_gradients_outlives_a_write_to_its_weight() -> None:
+    """Since the write, torch refuses to tell whether the view is a leaf."""
+    layer = torch.nn.Linear(3, 2)
+    kept = [layer.weight.t()]
+    layer.weight.mul_(0.5)
+    function = lambda x: layer(x).sum() + x @ kept[0]  # noqa: E731
+    graph = graph_compiler.compile(function, args=(torch.ones(4, 3),))
+    layer.weight.add_(1)
+    x = torch.randn(5, 3)
+    torch.testing.assert_close(graph(x), function(x))
+
+
 def test_copies_do_not_depend_on_identities_of_the_recording() -> None:
     """The keys of the memo are ids, which another object may have when the graph is called."""
 
