@@ -56,7 +56,7 @@ def bare_call(graph: Any, inputs: Inputs) -> Call:
     variant = graph.variants[0]
     given = {"parameters": variant.parameters(), "constants": variant.constants}
     arguments = (*(given[name] for name in variant.program.arguments), *variant.match((), inputs))
-    flat = variant.function
+    flat = variant.executable.function
     return lambda: flat(*arguments)
 
 
@@ -66,7 +66,7 @@ def guards_alone(graph: Any, inputs: Inputs) -> Call:
     ``graph`` itself is changed.
     """
     variant, outcome = graph.variants[0], bare_call(graph, inputs)()
-    variant.called = lambda *arrays: outcome
+    variant.executable.called = lambda *arrays: outcome
     # Earlier calls have cached functions that call the flat function.
     for made in ("_attempt", "attempt"):
         vars(variant).pop(made, None)

@@ -24,13 +24,13 @@ from .runtime.boundary import public
 from .runtime.calling.binding import require_arguments
 from .runtime.calling.static_arguments import StaticArguments, own_static_arguments
 from .runtime.containers import LazyMethod, compile_class, compile_module
+from .runtime.executable import Compilation
 from .runtime.frameworks import backend_of, frontend_of
 from .runtime.lazy import DeferredPipeline, StaticGraph, UnifiedGraph
 from .runtime.options import short_repr, validated
 from .runtime.overloads import declared
 from .runtime.pipeline import NarrowingPolicy, Options, Pipeline
 from .runtime.saving import load as files
-from .runtime.variant import Compilation
 
 
 @declared

@@ -71,12 +71,13 @@ from ..registration import entry_method
 from ..trees import Branch, Tree, iterate_structure, unfixed
 from .boundary import level_of_user
 from .calling.matcher import narrows
+from .executable import Compilation
 from .foreign_objects import CallConverter, ProxyClasses
 from .foreign_state import ConversionCache, UncachedConversion, WriteBack, convert_array
 from .frameworks import backend_of
 from .missing_weights import require_loaded
 from .options import require_function, short_repr
-from .variant import Compilation, Variant, VariantRecording
+from .variant import Variant, VariantRecording
 from .weights import NativeWeights, NoWeights
 
 # ------------------------------------------------------------------------------------------------------ plans

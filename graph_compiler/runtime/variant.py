@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ..assumptions import first_of_each
-from ..codegen import Program, load
+from ..codegen import Program
 from ..contracts import Live, Target
 from ..errors import CallMismatch, GuardFailed
 from ..ir.assumption import same_elements
@@ -22,7 +22,7 @@ from ..recording.request import AbandonedWay
 from ..recording.state.container_updates import apply_updates, put
 from ..recording.state.places import ExternalState, StateLock, planned_places
 from ..trees import leaves_at, paths, unflatten
-from .boundary import lines_of, raise_refused, with_expression
+from .boundary import lines_of, with_expression
 from .calling.compiler_state import CompilerState
 from .calling.matcher import (
     NO_FIT,
@@ -35,18 +35,10 @@ from .calling.matcher import (
     matcher,
     unknown_matcher,
 )
+from .executable import Compilation, Executable
 from .foreign_objects import ProxyClasses
 from .foreign_state import WriteBack, owners_of
 from .traits import arrays_written, has_inner_checks, numbers_of, plain_number, write_argument
-from .weights import (
-    CapturedArguments,
-    capture_constants,
-    capture_weights,
-    foreign_weight_error,
-    missing_weight_error,
-    require_shapes,
-    weights_reader,
-)
 
 # --------------------------------------------------------------------------------------------------- recorded
 # Recording that a variant was written from.
@@ -67,57 +59,6 @@ class VariantRecording:
     weights: Any = None
     ranges: tuple[tuple[float, float], ...] = ()
     counts: str = ""
-
-
-# ------------------------------------------------------------------------------------------------ compilation
-# Compilation of generated functions by the target's own compiler.
-
-
-@dataclass(frozen=True)
-class Compilation:
-    """Values of the options ``return_backend_compiled_fn`` and ``compile_options``.
-
-    is_wanted: True to compile, False not to; None for the target's default.
-    options: options of the target's compiler.
-    """
-
-    is_wanted: bool | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def is_compiled(self, target: Target) -> bool:
-        return target.compiles_by_default if self.is_wanted is None else self.is_wanted
-
-    def with_rounding(self, target: Target, program: Program) -> Program:
-        """Return ``program`` with the compiler's rounding in its guards if ``target`` compiles it."""
-        if not self.is_compiled(target) or not program.checks:
-            return program
-        return replace(program, checks=tuple(guard.with_rounding_of_compilers() for guard in program.checks))
-
-    def options_for(self, target: Target) -> dict[str, Any] | None:
-        return dict(self.options) if self.is_compiled(target) else None
-
-    def compile(
-        self,
-        target: Target,
-        function: Callable[..., Any],
-        static: tuple[int, ...] = (),
-        text: str | None = None,
-    ) -> Callable[..., Any]:
-        """Return ``function`` compiled for ``target``, or unchanged if it should run operation by operation.
-
-        ``static`` and ``text`` are those of :meth:`Target.compile`.
-        """
-        options = self.options_for(target)
-        if options is None:
-            return function
-        if self.is_wanted is None:
-            return target.compile_by_default(function, static, text)
-        return target.compile(function, options, static, text)
-
-
-def describe_compilation(function: Callable[..., Any]) -> str:
-    describe: Callable[[], str] | None = getattr(function, "describe_compilation", None)
-    return "" if describe is None else describe()
 
 
 # ---------------------------------------------------------------------------------------------------- variant
@@ -209,19 +150,18 @@ class Variant:
 
     def __post_init__(self) -> None:
         self.program = self.compilation.with_rounding(self.target, self.program)
-        self.flat = flat = self.target.on_device_of_inputs(load(self.program), self.graph, self.program)
         self.writes = arrays_written(self.graph)
-        # None if the function runs operation by operation.
-        self.compile_options = self.compilation.options_for(self.target)
-        self.function = self.compilation.compile(self.target, flat, self._static(), self.program.whole)
-        passed = CapturedArguments(flat, self.program.arguments, self.constants)
-        if self.compile_options is not None and not self._static() and not self.writes:
-            passed = capture_weights(self.parameters, self.program, passed)
-            if self.constants and self.target.folds_captured_arrays:
-                passed = capture_constants(self.graph, self.target, passed)
-        self._passed = passed
-        self.called = self.function if passed.function is flat else self._compiled(passed)
-        self.read_weights = weights_reader(self.parameters, self.program, self.graph, flat)
+        self.executable = Executable(
+            self.graph,
+            self.program,
+            self.target,
+            self.parameters,
+            self.constants,
+            self.compilation,
+            is_writing=bool(self.writes),
+            is_derived=cast(Any, self.parameters) in self.environment.derived,
+            same_framework=self.is_own is None,
+        )
         self.state: ExternalState | None = self.graph.state.places
         self._host_state: Any = None
         self._tracer = self.target.tracer
@@ -230,14 +170,11 @@ class Variant:
         self._set_proxy_classes = (
             self.proxies.taking(self._updates) if self.proxies and self._updates else None
         )
-        self._shapes = {name: value.spec.hints for name, value in self.graph.parameters.items()}
-        self._returns_more = bool(self.graph.effects or self.program.checks)
         # True if a call changes more than the arrays that the flat function writes to.
         self._changes = bool(self.graph.effects or self._updates is not None)
-        self._leading = self._leading_arguments()
         self._numbers = [
             *self.graph.number_outputs,
-            *([] if self.compile_options is None else numbers_of(self.graph)),
+            *([] if self.executable.compile_options is None else numbers_of(self.graph)),
         ]
         # Guards are checked after the function has run, so its writes may have to be undone.
         self._saves = bool(self.writes and (self.program.checks or has_inner_checks(self.graph)))
@@ -273,20 +210,8 @@ class Variant:
 
         It checks the environment, matches the arguments, calls the flat function, and checks guards.
         """
-        parameters: Any = self.parameters
-        # Derived parameters are current once the environment's condition was evaluated.
-        follows = parameters in self.environment.derived
-        leading = {
-            "parameters": "parameters.current" if follows else "parameters()",
-            "constants": "constants",
-        }
         found = match_code(self.graph, self.target, self.is_own, misfit="no_fit")
-        call = f"function({', '.join([*(leading[name] for name in self._passed.names), *found.names])})"
-        bound = {
-            "function": self.called,
-            "parameters": self.read_weights,
-            "constants": self._passed.constants,
-        }
+        call, bound = self.executable.call_code(found.names)
         bound.update(
             no_fit=NO_FIT,
             failed=self._failed,
@@ -302,25 +227,8 @@ class Variant:
             is_followed,
         )
 
-    def _compiled(self, passed: CapturedArguments) -> Callable[..., Any]:
-        whole, added = self.program.whole, passed.text
-        text = None if whole is None or added is None else whole + added
-        return self.compilation.compile(self.target, passed.function, text=text)
-
     def _checked(self, outcome: Any) -> Any:
         return self._guarded(outcome[0], outcome[2])
-
-    def _static(self) -> tuple[int, ...]:
-        """Return the positions of the flat function's arguments that are Python numbers for sizes.
-
-        A compiler has to take these as static arguments.
-        """
-        numbers = self.graph.numbers_of_sizes()
-        return tuple(
-            len(self.program.arguments) + place
-            for place, value in enumerate(self.graph.inputs)
-            if value in numbers
-        )
 
     @functools.cached_property
     def match(self) -> Any:
@@ -374,18 +282,6 @@ class Variant:
         to_native = self.write_back.to_native if self.write_back is not None else lambda held: held
         return {place.name: to_native(place.read()) for place in self.state.kept()} if self.state else {}
 
-    def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
-        read, parameters = self.read_weights, cast(Any, self.parameters)
-        whole = (self.constants,) if "constants" in self.program.arguments else ()
-        passed = (self._passed.constants,) if "constants" in self._passed.names else ()
-        if "parameters" not in self.program.arguments:
-            return lambda given=None: passed if given is None else whole
-        if "parameters" not in self._passed.names:
-            return lambda given=None: passed if given is None else (given, *whole)
-        if parameters in self.environment.derived:
-            return lambda given=None: (parameters.current, *passed) if given is None else (given, *whole)
-        return lambda given=None: (read(), *passed) if given is None else (given, *whole)
-
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Return the result of a call, or :class:`CallMiss` if the call does not complete.
 
@@ -434,10 +330,10 @@ class Variant:
     def _run_pure(self, leaves: tuple[Any, ...]) -> Any:
         unwritten: Callable[[], bool] | None = None
         try:
-            leading = self._leading()
+            leading = self.executable.leading()
             unwritten = self._watched(leading, leaves)
-            outcome = self.called(*leading, *leaves)
-            if not self._returns_more:
+            outcome = self.executable.called(*leading, *leaves)
+            if not self.executable.returns_more:
                 return self.as_numbers(outcome) if self._numbers else outcome
             result = self._checked(outcome)
             return self.as_numbers(result) if self._numbers else result
@@ -450,7 +346,7 @@ class Variant:
     ) -> Any:
         try:
             # This raises if a weight was replaced by one of another shape.
-            leading = self._leading()
+            leading = self.executable.leading()
         except GuardFailed as problem:
             return self._failed(problem)
         held = self.state.held() if self.state else ()
@@ -458,8 +354,8 @@ class Variant:
         before = [self.saved(array) for array in written] if self.saved else []
         unwritten = self._watched(leading, leaves)
         try:
-            outcome = self.called(*leading, *leaves)
-            result, effects, checks = self._parts(outcome)
+            outcome = self.executable.called(*leading, *leaves)
+            result, effects, checks = self.executable.parts(outcome)
             result = self._guarded(result, checks)
         # Generated code calls the target, which may raise anything.
         except Exception as problem:
@@ -516,9 +412,6 @@ class Variant:
         apply_updates(self._updates or (), new, arguments)
         for place, item in planned:
             place.write(item)
-
-    def _parts(self, outcome: Any) -> tuple[Any, Any, Any]:
-        return outcome if self._returns_more else (outcome, (), ())
 
     def _failed(self, problem: Exception, unwritten: Callable[[], bool] | None = None) -> Any:
         """Return ``CallMiss`` for an exception of the flat function, and store its text in ``last_failure``.
@@ -605,31 +498,6 @@ class Variant:
             if not (is_alone and put(arguments, list(paths(self.graph.input_tree))[index], value)):
                 raise
 
-    def _traced(self, leading: tuple[Any, ...], leaves: tuple[Any, ...], compiled: bool) -> Any:
-        """Call the flat function, or its compiled form.
-
-        Raise ``GuardFailed`` if Python needs a size that is unknown during tracing (``math.sqrt``),
-        ``CallMismatch`` for a missing parameter, and ``TargetRefused`` if the target, which is not the
-        original's framework, rejects the arguments of an operation.
-        """
-        try:
-            return (self.function if compiled else self.flat)(*leading, *leaves)
-        # The target may raise anything. What it raises is translated, or raised again.
-        except Exception as problem:
-            if isinstance(problem, KeyError) and problem.args[0] in self.graph.parameters:
-                raise missing_weight_error(self.graph, problem.args[0]) from None
-            # AutoGraph of TensorFlow converts this method, and cannot convert an assignment expression.
-            foreign = foreign_weight_error(self.graph, self.target, leading)
-            if foreign is not None:
-                raise foreign from problem
-            is_open = any(None in tuple(getattr(leaf, "shape", ())) for leaf in leaves)
-            if not (is_open and isinstance(problem, (TypeError, AttributeError))):
-                raise_refused(problem, self.program, self.target, self.is_own is None)
-            raise GuardFailed(
-                f"{self.graph.name}: Python has to know a size that is not known yet ({problem}); give the "
-                "shapes"
-            ) from problem
-
     def pure(
         self,
         parameters: Mapping[str, Any],
@@ -662,12 +530,12 @@ class Variant:
                     "at each call"
                 )
             leaves = (*leaves, rng)
-        require_shapes(self.graph.name, self._shapes, parameters)
-        leading, is_apart = self._leading(parameters), bool(self.writes) and not in_place
+        self.executable.require_shapes(parameters)
+        leading, is_apart = self.executable.leading(parameters), bool(self.writes) and not in_place
         leading, leaves, copies = (
             copy_written_arrays(self, leading, leaves) if is_apart else (leading, leaves, {})
         )
-        result, effects, checks = self._parts(self._traced(leading, leaves, compiled))
+        result, effects, checks = self.executable.parts(self.executable.evaluate(leading, leaves, compiled))
         state: dict[str, Any] = {**copies, "arguments": result[1]} if self._updates else copies
         if self.state is not None and self._updates is not None:
             state.update(self.state.named(((), {}, held), result[1]))

@@ -463,7 +463,7 @@ class Verification:
             self._constants(variant),
         )
         with self.reference.restoring_state(self.recording.weights, seed):
-            outcome = variant.function(
+            outcome = variant.executable.function(
                 *_leading_arguments(variant, parameters, constants),
                 *mine,
                 *([target.next_key()] if variant.is_random else []),

@@ -190,7 +190,7 @@ class TrainingPlan:
     @property
     def compile_options(self) -> Mapping[str, Any] | None:
         """Compiler options of the target if the graph is compiled, otherwise None."""
-        return self.graph.variants[0].compile_options
+        return self.graph.variants[0].executable.compile_options
 
     @property
     def checked_variants(self) -> int:

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-from graph_compiler.runtime.variant import Compilation
+from graph_compiler.runtime.executable import Compilation
 
 from .selection import bucket, case_of
 

@@ -35,7 +35,8 @@ from ...trees import (
     same_static,
     unfixed,
 )
-from ..variant import Variant, describe_compilation
+from ..executable import describe_compilation
+from ..variant import Variant
 from .matcher import narrows
 
 # -------------------------------------------------------------------------------------------------- structure
@@ -433,7 +434,7 @@ def explain(
             "constant": len(graph.constants),
         }
         lines.append(f"  {', '.join(f'{count} {what}{plural_s(count)}' for what, count in counts.items())}")
-        lines += [f"  runs {how}" for how in [describe_compilation(variant.called)] if how]
+        lines += [f"  runs {how}" for how in [describe_compilation(variant.executable.called)] if how]
         lines += [f"  holds while: {guard}" for guard in graph.guards]
         lines += [f"  gave up: {each}" for each in variant.gave_up]
     lines += [

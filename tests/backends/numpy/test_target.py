@@ -227,7 +227,8 @@ def test_uniform_numbers_stay_below_the_bound(dtype: Any) -> None:
 # ------------------------------------------------------------------------------------- around the graph
 def test_there_is_no_compiler() -> None:
     graph = graph_of(lambda x: x + 1, X, return_backend_compiled_fn=True)
-    assert graph.variants[0].function is graph.variants[0].flat
+    executable = graph.variants[0].executable
+    assert executable.function is executable.flat
     with pytest.raises(NotCompilable, match="numpy has no compiler"):
         graph_of(lambda x: x + 1, X, return_backend_compiled_fn=True, compile_options={"nopython": True})
 

@@ -82,7 +82,7 @@ def test_a_module_takes_its_constants_along() -> None:
 
 def test_what_makes_no_array_is_called_as_it_is() -> None:
     graph = graph_compiler.transpile(jnp.tanh, to="torch", args=(jnp.ones(3),))
-    assert graph.variants[0].flat.__code__.co_name == graph.variants[0].program.name
+    assert graph.variants[0].executable.flat.__code__.co_name == graph.variants[0].program.name
 
 
 # ----------------------------------------------------------------- functions of torch that ask where they are

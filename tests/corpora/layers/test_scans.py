@@ -54,7 +54,7 @@ def test_weights_have_their_own_names_and_are_stacked_once() -> None:
     model, graph = scanned("stack")
     assert graph.parameters.keys() >= dict(model.named_parameters()).keys()
     given, variant = sequences(2, 5), graph.variants[0]
-    first, again = variant.read_weights(), variant.read_weights()
+    first, again = variant.executable.read_weights(), variant.executable.read_weights()
     assert (
         first is again
         and first["layers.0,1,2,3.out.weight"].shape == (4, 8, 8)
@@ -63,7 +63,7 @@ def test_weights_have_their_own_names_and_are_stacked_once() -> None:
     with torch.no_grad():
         model.layers[2].out.weight.mul_(-2.0)
         same(graph(*given), model(*given))
-    assert variant.read_weights() is not first
+    assert variant.executable.read_weights() is not first
 
 
 def test_gradients_have_the_names_of_the_weights() -> None:

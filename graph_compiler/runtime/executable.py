@@ -1,0 +1,201 @@
+"""``Executable``: a generated function, loaded and compiled, with the weights and constants that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from ..codegen import Program, load
+from ..contracts import Live, Target
+from ..errors import GuardFailed
+from ..ir.graph import Graph as IRGraph
+from .boundary import raise_refused
+from .weights import (
+    CapturedArguments,
+    capture_constants,
+    capture_weights,
+    foreign_weight_error,
+    missing_weight_error,
+    require_shapes,
+    weights_reader,
+)
+
+# ------------------------------------------------------------------------------------------------ compilation
+# Compilation of generated functions by the target's own compiler.
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """Values of the options ``return_backend_compiled_fn`` and ``compile_options``.
+
+    is_wanted: True to compile, False not to; None for the target's default.
+    options: options of the target's compiler.
+    """
+
+    is_wanted: bool | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def is_compiled(self, target: Target) -> bool:
+        return target.compiles_by_default if self.is_wanted is None else self.is_wanted
+
+    def with_rounding(self, target: Target, program: Program) -> Program:
+        """Return ``program`` with the compiler's rounding in its guards if ``target`` compiles it."""
+        if not self.is_compiled(target) or not program.checks:
+            return program
+        return replace(program, checks=tuple(guard.with_rounding_of_compilers() for guard in program.checks))
+
+    def options_for(self, target: Target) -> dict[str, Any] | None:
+        return dict(self.options) if self.is_compiled(target) else None
+
+    def compile(
+        self,
+        target: Target,
+        function: Callable[..., Any],
+        static: tuple[int, ...] = (),
+        text: str | None = None,
+    ) -> Callable[..., Any]:
+        """Return ``function`` compiled for ``target``, or unchanged if it should run operation by operation.
+
+        ``static`` and ``text`` are those of :meth:`Target.compile`.
+        """
+        options = self.options_for(target)
+        if options is None:
+            return function
+        if self.is_wanted is None:
+            return target.compile_by_default(function, static, text)
+        return target.compile(function, options, static, text)
+
+
+def describe_compilation(function: Callable[..., Any]) -> str:
+    describe: Callable[[], str] | None = getattr(function, "describe_compilation", None)
+    return "" if describe is None else describe()
+
+
+# ------------------------------------------------------------------------------------------------- executable
+class Executable:
+    """Flat function of a program, loaded and compiled, and the arguments that it takes before its inputs.
+
+    is_writing: True if the flat function writes to arrays that it gets.
+    is_derived: True if the check of the environment updates ``parameters`` before each call.
+    same_framework: as :attr:`Pipeline.same_framework`.
+    flat: the function as it is written.
+    compile_options: options of the target's compiler; None if ``function`` is ``flat``, which runs operation
+        by operation.
+    function: the function as it is compiled.
+    called: what calls run: ``function``, or a compiled function that reads weights and constants itself.
+    leading(given=None): returns the arguments before the inputs, those of ``called``; with weights ``given``,
+        those of ``function``.
+    read_weights(): returns the current weights by name, with those of equal layers stacked.
+    """
+
+    def __init__(
+        self,
+        graph: IRGraph,
+        program: Program,
+        target: Target,
+        parameters: Live,
+        constants: Mapping[str, Any],
+        compilation: Compilation,
+        *,
+        is_writing: bool,
+        is_derived: bool,
+        same_framework: bool,
+    ) -> None:
+        self._graph, self._program, self._target = graph, program, target
+        self._same_framework = same_framework
+        self._parameters, self._constants, self._is_derived = cast(Any, parameters), constants, is_derived
+        self.flat = flat = target.on_device_of_inputs(load(program), graph, program)
+        self.compile_options = compilation.options_for(target)
+        static = self._static()
+        self.function = compilation.compile(target, flat, static, program.whole)
+        passed = CapturedArguments(flat, program.arguments, constants)
+        if self.compile_options is not None and not static and not is_writing:
+            passed = capture_weights(parameters, program, passed)
+            if constants and target.folds_captured_arrays:
+                passed = capture_constants(graph, target, passed)
+        self._passed = passed
+        self.called = self.function if passed.function is flat else self._compiled(compilation)
+        self.read_weights = weights_reader(parameters, program, graph, flat)
+        self.leading = self._leading_arguments()
+        self._shapes = {name: value.spec.hints for name, value in graph.parameters.items()}
+        self.returns_more = bool(graph.effects or program.checks)
+
+    def _compiled(self, compilation: Compilation) -> Callable[..., Any]:
+        whole, added = self._program.whole, self._passed.text
+        text = None if whole is None or added is None else whole + added
+        return compilation.compile(self._target, self._passed.function, text=text)
+
+    def _static(self) -> tuple[int, ...]:
+        """Return the positions of the flat function's arguments that are Python numbers for sizes.
+
+        A compiler has to take these as static arguments.
+        """
+        numbers = self._graph.numbers_of_sizes()
+        return tuple(
+            len(self._program.arguments) + place
+            for place, value in enumerate(self._graph.inputs)
+            if value in numbers
+        )
+
+    def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
+        read, parameters = self.read_weights, self._parameters
+        whole = (self._constants,) if "constants" in self._program.arguments else ()
+        passed = (self._passed.constants,) if "constants" in self._passed.names else ()
+        if "parameters" not in self._program.arguments:
+            return lambda given=None: passed if given is None else whole
+        if "parameters" not in self._passed.names:
+            return lambda given=None: passed if given is None else (given, *whole)
+        if self._is_derived:
+            return lambda given=None: (parameters.current, *passed) if given is None else (given, *whole)
+        return lambda given=None: (read(), *passed) if given is None else (given, *whole)
+
+    def call_code(self, names: Sequence[str]) -> tuple[str, dict[str, Any]]:
+        """Return an expression that calls ``called`` with these variables, and the objects that it reads.
+
+        It is valid after the check of the environment.
+        """
+        leading = {
+            # Derived parameters are current once the environment's condition was evaluated.
+            "parameters": "parameters.current" if self._is_derived else "parameters()",
+            "constants": "constants",
+        }
+        text = f"function({', '.join([*(leading[name] for name in self._passed.names), *names])})"
+        bound = {
+            "function": self.called,
+            "parameters": self.read_weights,
+            "constants": self._passed.constants,
+        }
+        return text, bound
+
+    def parts(self, outcome: Any) -> tuple[Any, Any, Any]:
+        """Return what the flat function returned as a result, values of effects, and values of guards."""
+        return outcome if self.returns_more else (outcome, (), ())
+
+    def require_shapes(self, parameters: Mapping[str, Any]) -> None:
+        require_shapes(self._graph.name, self._shapes, parameters)
+
+    def evaluate(self, leading: tuple[Any, ...], leaves: tuple[Any, ...], compiled: bool) -> Any:
+        """Call the flat function, or its compiled form.
+
+        Raise ``GuardFailed`` if Python needs a size that is unknown during tracing (``math.sqrt``),
+        ``CallMismatch`` for a missing parameter, and ``TargetRefused`` if the target, which is not the
+        original's framework, rejects the arguments of an operation.
+        """
+        try:
+            return (self.function if compiled else self.flat)(*leading, *leaves)
+        # The target may raise anything. What it raises is translated, or raised again.
+        except Exception as problem:
+            if isinstance(problem, KeyError) and problem.args[0] in self._graph.parameters:
+                raise missing_weight_error(self._graph, problem.args[0]) from None
+            # AutoGraph of TensorFlow converts this method, and cannot convert an assignment expression.
+            foreign = foreign_weight_error(self._graph, self._target, leading)
+            if foreign is not None:
+                raise foreign from problem
+            is_open = any(None in tuple(getattr(leaf, "shape", ())) for leaf in leaves)
+            if not (is_open and isinstance(problem, (TypeError, AttributeError))):
+                raise_refused(problem, self._program, self._target, self._same_framework)
+            raise GuardFailed(
+                f"{self._graph.name}: Python has to know a size that is not known yet ({problem}); give the "
+                "shapes"
+            ) from problem
