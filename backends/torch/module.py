@@ -299,7 +299,7 @@ class SharingGraphModule(_GraphCaller):
         super()._apply(function, recurse)
         for name, buffer in self.named_buffers():
             for variant in self._graph.variants:
-                variant.store(name, buffer)
+                variant.objects.store(name, buffer)
             if name in self._slots.names:
                 self._note(name)
         return self

@@ -44,7 +44,7 @@ class CalledGraph:
     def put(self, name: str, array: Any) -> None:
         for variant in self.item.variants:
             if name in variant.graph.parameters:
-                variant.store(name, array)
+                variant.objects.store(name, array)
 
     def is_trained(self, name: str) -> bool:
         return name in self.item.trained

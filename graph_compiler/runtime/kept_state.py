@@ -40,7 +40,10 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
     ]
     names = {place.name for place in settled.values()}
     return {
-        name: item for variant in current for name, item in variant.state_now().items() if name not in names
+        name: item
+        for variant in current
+        for name, item in variant.effects.state_now().items()
+        if name not in names
     }
 
 

@@ -71,6 +71,7 @@ from ..registration import entry_method
 from ..trees import Branch, Tree, iterate_structure, unfixed
 from .boundary import level_of_user
 from .calling.matcher import narrows
+from .effects import UserObjects
 from .executable import Compilation
 from .foreign_objects import CallConverter, ProxyClasses
 from .foreign_state import ConversionCache, UncachedConversion, WriteBack, convert_array
@@ -525,12 +526,17 @@ class Pipeline:
             else WriteBack(graph, self.frontend.array_access, native, self._copied)
         )
         reference = self.frontend.reference
-        return Variant(
-            graph, program, native, parameters, constants, environment, why, self.options.compilation,
-            recorded, reference.saved, store, write_back,
+        objects = UserObjects(
+            reference.saved,
+            store,
+            write_back,
             None if self.same_framework else self.frontend.array_access.is_own,
             reference.watching(graph) if as_recorded and reference.watching is not None else None,
-            proxies=self.proxies,
+            self.proxies,
+        )
+        return Variant(
+            graph, program, native, parameters, constants, environment, why, self.options.compilation,
+            recorded, objects,
         )  # fmt: skip
 
     def for_framework(self, framework: str) -> Pipeline:

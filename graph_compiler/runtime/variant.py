@@ -7,21 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from ..assumptions import first_of_each
 from ..codegen import Program
 from ..contracts import Live, Target
 from ..errors import CallMismatch, GuardFailed
 from ..ir.assumption import same_elements
-from ..ir.graph import Effect, Guard
 from ..ir.graph import Graph as IRGraph
+from ..ir.graph import Guard
 from ..ir.node import count_all, every
 from ..recording import EnvironmentGuards
 from ..recording.faults import is_fault
 from ..recording.patches.host_random import host_state, restore_host_state
 from ..recording.request import AbandonedWay
-from ..recording.state.container_updates import apply_updates, put
-from ..recording.state.places import ExternalState, StateLock, planned_places
-from ..trees import leaves_at, paths, unflatten
+from ..recording.state.places import ExternalState, StateLock
+from ..trees import leaves_at, unflatten
 from .boundary import lines_of, with_expression
 from .calling.compiler_state import CompilerState
 from .calling.matcher import (
@@ -35,10 +33,10 @@ from .calling.matcher import (
     matcher,
     unknown_matcher,
 )
+from .effects import Effects, UserObjects, WrittenArrays
 from .executable import Compilation, Executable
-from .foreign_objects import ProxyClasses
-from .foreign_state import WriteBack, owners_of
-from .traits import arrays_written, has_inner_checks, numbers_of, plain_number, write_argument
+from .foreign_state import owners_of
+from .traits import numbers_of, plain_number
 
 # --------------------------------------------------------------------------------------------------- recorded
 # Recording that a variant was written from.
@@ -62,43 +60,6 @@ class VariantRecording:
 
 
 # ---------------------------------------------------------------------------------------------------- variant
-Leading = tuple[Any, ...]
-
-
-def copy_written_arrays(
-    variant: Variant, leading: Leading, leaves: Leading
-) -> tuple[Leading, Leading, dict[Any, Any]]:
-    """Return ``leading`` and ``leaves`` with copies of the arrays that the flat function writes to.
-
-    The third result maps names, or indices of arguments, to these copies, which are part of the state that
-    the call returns. An array of a place is not copied if calls also replace places.
-    """
-    arrays = zip(variant.writes, variant.arrays_written(leading, leaves))
-    written = [
-        (name, array) for (kind, key), array in arrays if (name := _name(variant, kind, key)) is not None
-    ]
-    # One copy for each object, because arguments that are one array must remain one.
-    copies = {id(array): variant.target.copy(array) for _, array in written}
-    held = tuple({name: copies.get(id(array), array) for name, array in given.items()} for given in leading)
-    return (
-        held,
-        tuple(copies.get(id(leaf), leaf) for leaf in leaves),
-        {name: copies[id(array)] for name, array in written},
-    )
-
-
-def _name(variant: Variant, kind: str, key: Any) -> Any:
-    """Return the key of a written array in the state that a call returns.
-
-    Return None for an array of a place if calls also replace places, because the new object of a place
-    may hold the array.
-    """
-    count = len(variant.graph.inputs_of_call)
-    if kind != "inputs" or key < count:
-        return key
-    return None if variant.state is None or variant.state.replaced else variant.state.name_of(key - count)
-
-
 _NONE: Mapping[str, Any] = {}
 
 
@@ -114,15 +75,7 @@ class Variant:
     why: reason for the recording, shown by ``explain``.
     recording: the recorded graph and access to the model's arrays; None if the variant cannot be written
         for another framework.
-    saved(array): returns a function that restores an array that the flat function writes to; None if
-        arrays are immutable.
-    store(name, value): replaces a buffer of the user's model or of the graph.
-    write_back: access to state in the user's objects; None if there is none to convert.
-    is_own(array): returns True for arrays of the source framework; None if ``Pipeline.same_framework``.
-    watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None
-        if writes cannot be detected.
-    proxies: proxy classes for objects that hold arrays of the target; None if that is the original's
-        framework, or without an original.
+    objects: access to the user's objects.
     folds_loops: True if the recording has loops made of recorded iterations, which hold for other trip
         counts.
     gave_up: ways to record that were tried before and failed.
@@ -138,19 +91,15 @@ class Variant:
     why: str = "first call"
     compilation: Compilation = field(default_factory=Compilation)
     recording: VariantRecording | None = None
-    saved: Callable[[Any], Callable[[], None]] | None = None
-    store: Callable[[str, Any], None] = lambda name, value: None
-    write_back: WriteBack | None = None
-    is_own: Callable[[Any], bool] | None = None
-    watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None
-    proxies: ProxyClasses | None = None
+    objects: UserObjects = field(default_factory=UserObjects)
     folds_loops: bool = False
     gave_up: tuple[AbandonedWay, ...] = ()
     compiler_state: CompilerState | None = None
 
     def __post_init__(self) -> None:
         self.program = self.compilation.with_rounding(self.target, self.program)
-        self.writes = arrays_written(self.graph)
+        self.written = WrittenArrays(self.graph, self.program, self.target, self.objects)
+        self.effects = Effects(self.graph, self.target, self.constants, self.objects)
         self.executable = Executable(
             self.graph,
             self.program,
@@ -158,27 +107,19 @@ class Variant:
             self.parameters,
             self.constants,
             self.compilation,
-            is_writing=bool(self.writes),
+            is_writing=bool(self.written.keys),
             is_derived=cast(Any, self.parameters) in self.environment.derived,
-            same_framework=self.is_own is None,
+            same_framework=self.objects.is_own is None,
         )
         self.state: ExternalState | None = self.graph.state.places
         self._host_state: Any = None
         self._tracer = self.target.tracer
-        # None if a call changes neither a container nor a place; at least () otherwise.
-        self._updates = self.graph.state.updates
-        self._set_proxy_classes = (
-            self.proxies.taking(self._updates) if self.proxies and self._updates else None
-        )
-        # True if a call changes more than the arrays that the flat function writes to.
-        self._changes = bool(self.graph.effects or self._updates is not None)
         self._numbers = [
             *self.graph.number_outputs,
             *([] if self.executable.compile_options is None else numbers_of(self.graph)),
         ]
-        # Guards are checked after the function has run, so its writes may have to be undone.
-        self._saves = bool(self.writes and (self.program.checks or has_inner_checks(self.graph)))
-        self._watches = bool(self.writes) and self.watch is not None
+        # Writes that may have to be undone need the same steps as effects.
+        self._changes = self.effects.any or self.written.are_restored
         self.is_random = self.graph.randomness.key is not None
         # All variants of the graph that this variant belongs to.
         self.siblings: Sequence[Variant] = ()
@@ -193,14 +134,13 @@ class Variant:
                 self.is_random,
                 self._draws,
                 self._changes,
-                self._saves,
-                self._watches,
+                self.written.are_watched,
                 self.state,
                 self._numbers,
             )
         )
         owners = owners_of(
-            self.graph, self.writes, self.recording.weights if self.recording else None, self.constants
+            self.graph, self.written.keys, self.recording.weights if self.recording else None, self.constants
         )
         # Calls of a graph without state wait for nobody.
         self.state_lock = StateLock(owners) if owners else None
@@ -210,7 +150,7 @@ class Variant:
 
         It checks the environment, matches the arguments, calls the flat function, and checks guards.
         """
-        found = match_code(self.graph, self.target, self.is_own, misfit="no_fit")
+        found = match_code(self.graph, self.target, self.objects.is_own, misfit="no_fit")
         call, bound = self.executable.call_code(found.names)
         bound.update(
             no_fit=NO_FIT,
@@ -236,8 +176,8 @@ class Variant:
 
         Ordinary calls of a graph that only computes match in the function of :meth:`_dispatcher` instead.
         """
-        held = None if self.write_back is None else self.write_back.convert
-        match, state = matcher(self.graph, self.target, held, self.is_own), self.state
+        held = None if self.objects.write_back is None else self.objects.write_back.convert
+        match, state = matcher(self.graph, self.target, held, self.objects.is_own), self.state
         if state is None:
             return match
         return (
@@ -276,11 +216,7 @@ class Variant:
 
     def written_buffers(self) -> set[str]:
         effects = {effect.target for effect in self.graph.effects if effect.kind == "buffer"}
-        return effects.union(name for kind, name in self.writes if kind == "parameters")
-
-    def state_now(self) -> dict[str, Any]:
-        to_native = self.write_back.to_native if self.write_back is not None else lambda held: held
-        return {place.name: to_native(place.read()) for place in self.state.kept()} if self.state else {}
+        return effects.union(name for kind, name in self.written.keys if kind == "parameters")
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Return the result of a call, or :class:`CallMiss` if the call does not complete.
@@ -317,9 +253,7 @@ class Variant:
         if self.is_random:
             leaves = (*leaves, self.target.next_key(leaves))
         rewind = self.target.random_state_restorer(leaves) if self._draws else _nothing
-        # Writes that may have to be undone need the same steps as effects.
-        changes = self._changes or self._saves
-        result = self._run_and_apply(leaves, args, kwargs) if changes else self._run_pure(leaves)
+        result = self._run_and_apply(leaves, args, kwargs) if self._changes else self._run_pure(leaves)
         # The next attempt must draw the same random numbers.
         if isinstance(result, CallMiss):
             rewind()
@@ -329,11 +263,12 @@ class Variant:
 
     def _run_pure(self, leaves: tuple[Any, ...]) -> Any:
         unwritten: Callable[[], bool] | None = None
+        executable = self.executable
         try:
-            leading = self.executable.leading()
-            unwritten = self._watched(leading, leaves)
-            outcome = self.executable.called(*leading, *leaves)
-            if not self.executable.returns_more:
+            leading = executable.leading()
+            unwritten = self.written.watched(leading, leaves)
+            outcome = executable.called(*leading, *leaves)
+            if not executable.returns_more:
                 return self.as_numbers(outcome) if self._numbers else outcome
             result = self._checked(outcome)
             return self.as_numbers(result) if self._numbers else result
@@ -344,32 +279,27 @@ class Variant:
     def _run_and_apply(
         self, leaves: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
+        executable, effects = self.executable, self.effects
         try:
             # This raises if a weight was replaced by one of another shape.
-            leading = self.executable.leading()
+            leading = executable.leading()
         except GuardFailed as problem:
             return self._failed(problem)
         held = self.state.held() if self.state else ()
-        written = self.arrays_written(leading, leaves) if self._saves else []
-        before = [self.saved(array) for array in written] if self.saved else []
-        unwritten = self._watched(leading, leaves)
+        before = self.written.saved(leading, leaves)
+        unwritten = self.written.watched(leading, leaves)
         try:
-            outcome = self.executable.called(*leading, *leaves)
-            result, effects, checks = self.executable.parts(outcome)
+            outcome = executable.called(*leading, *leaves)
+            result, values, checks = executable.parts(outcome)
             result = self._guarded(result, checks)
         # Generated code calls the target, which may raise anything.
         except Exception as problem:
             for put_back in reversed(before):
                 put_back()
             return self._failed(problem, unwritten)
-        self._apply(effects, args, kwargs, held)
+        effects.write(values, args, kwargs, held)
         result = self.as_numbers(result) if self._numbers else result
-        if self._updates is not None:
-            result, new = result
-            self._update(new, (args, kwargs, held))
-            if self._set_proxy_classes is not None:
-                self._set_proxy_classes((args, kwargs))
-        return result
+        return effects.update(result, (args, kwargs, held))
 
     def as_numbers(self, result: Any) -> Any:
         """Convert the arrays in a result to Python numbers where the original returns numbers.
@@ -381,10 +311,7 @@ class Variant:
         leaves = list(leaves_at(self.graph.output_tree, result))
         for place in self._numbers:
             leaves[place] = plain_number(self.target, leaves[place])
-        return unflatten(
-            self.graph.output_tree if self.proxies is None else self.proxies.tree(self.graph.output_tree),
-            leaves,
-        )
+        return unflatten(self.objects.output_tree(self.graph), leaves)
 
     @functools.cached_property
     def match_unknown(self) -> UnknownMatch | None:
@@ -404,15 +331,6 @@ class Variant:
     # torch.compile calls the method while it compiles, and takes the result for a constant.
     begin_following._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
-    def _update(self, new: tuple[Any, ...], arguments: Any) -> None:
-        if self.write_back is not None:
-            self.write_back.apply_updates(new, arguments)
-            return
-        planned = planned_places(self.state, new, arguments) if self.state else []
-        apply_updates(self._updates or (), new, arguments)
-        for place, item in planned:
-            place.write(item)
-
     def _failed(self, problem: Exception, unwritten: Callable[[], bool] | None = None) -> Any:
         """Return ``CallMiss`` for an exception of the flat function, and store its text in ``last_failure``.
 
@@ -422,24 +340,13 @@ class Variant:
         if isinstance(problem, GuardFailed):
             self.last_failure = _message_of(problem, self.program)
             return CallMiss(self.last_failure)
-        has_written = self.writes and not self._saves and not (unwritten is not None and unwritten())
+        has_written = self.written.may_remain and not (unwritten is not None and unwritten())
         if has_written or self.target.is_signal(problem) or is_fault(problem):
             raise problem
         text = f"it fails with {type(problem).__name__}: {problem}"
         # The exception is not stored on the variant, because its traceback holds the arrays of the call.
         self.last_failure = lambda: text
         return CallMiss(self.last_failure, problem)
-
-    def arrays_written(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> list[Any]:
-        held = dict(zip(self.program.arguments, leading))
-        return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self.writes]
-
-    def _watched(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> Callable[[], bool] | None:
-        return (
-            self.watch(self.arrays_written(leading, leaves))
-            if self._watches and self.watch is not None
-            else None
-        )
 
     def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
         """Return ``result`` if the guards on values hold; otherwise raise ``GuardFailed``.
@@ -463,40 +370,6 @@ class Variant:
             # Most checks are booleans, for which identity suffices.
             if seen is not expected and not same_elements(seen, expected, guard.rounding):
                 raise _ElementsDiffer(guard, seen)
-
-    def _apply(
-        self,
-        effects: tuple[Any, ...],
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        held: tuple[Any, ...],
-    ) -> None:
-        written = [effect for effect in self.graph.effects if effect.kind == "argument"]
-        given = leaves_at(self.graph.input_tree, (args, kwargs)) if written else []
-        for effect, value in zip(self.graph.effects, effects):
-            if effect.kind == "argument":
-                self._write(effect.target, given[effect.target], value, (args, kwargs))
-            elif effect.kind == "buffer":
-                self.store(effect.target, value)
-            elif effect.kind == "place":
-                assert self.write_back is not None
-                self.write_back.write(effect.target, value, held)
-            else:
-                self.constants[effect.target] = value  # type: ignore[index]
-
-    def _write(self, index: int, array: Any, value: Any, arguments: Any) -> None:
-        """Write ``value`` to an array of the arguments, or replace a read-only array in its container.
-
-        Raise ``GuardFailed`` if neither is possible. A read-only array that is passed as two arguments is
-        not replaced.
-        """
-        try:
-            write_argument(self.graph, self.target, index, array, value)
-        except GuardFailed:
-            # The array is replaced only if no other argument is the same array.
-            is_alone = first_of_each(self.graph).count(index) < 2
-            if not (is_alone and put(arguments, list(paths(self.graph.input_tree))[index], value)):
-                raise
 
     def pure(
         self,
@@ -531,24 +404,11 @@ class Variant:
                 )
             leaves = (*leaves, rng)
         self.executable.require_shapes(parameters)
-        leading, is_apart = self.executable.leading(parameters), bool(self.writes) and not in_place
-        leading, leaves, copies = (
-            copy_written_arrays(self, leading, leaves) if is_apart else (leading, leaves, {})
-        )
+        leading, is_apart = self.executable.leading(parameters), bool(self.written.keys) and not in_place
+        leading, leaves, copies = self.written.copied(leading, leaves) if is_apart else (leading, leaves, {})
         result, effects, checks = self.executable.parts(self.executable.evaluate(leading, leaves, compiled))
-        state: dict[str, Any] = {**copies, "arguments": result[1]} if self._updates else copies
-        if self.state is not None and self._updates is not None:
-            state.update(self.state.named(((), {}, held), result[1]))
-        result = result[0] if self._updates is not None else result
-        state.update((self._target_of(effect), value) for effect, value in zip(self.graph.effects, effects))
-        return (result, state), checks
-
-    def _target_of(self, effect: Effect) -> Any:
-        return (
-            self.write_back.name_of(effect.target)
-            if effect.kind == "place" and self.write_back is not None
-            else effect.target
-        )
+        result, state = self.effects.named(result, effects, held)
+        return (result, {**copies, **state}), checks
 
 
 def _nothing() -> None: ...
@@ -591,7 +451,7 @@ def attempt_traced(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str,
         return NO_FIT
     result, state = found
     for name, value in state.items():
-        variant.store(name, value)
+        variant.objects.store(name, value)
     return result
 
 

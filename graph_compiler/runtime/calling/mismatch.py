@@ -320,7 +320,8 @@ def _current_state(variant: Variant) -> list[tuple[StatePlace, Tree, Any]]:
 
 
 def _state_differences(variant: Variant, held: list[tuple[StatePlace, Tree, Any]]) -> Iterator[str]:
-    convert = variant.target.convert if variant.write_back is None else variant.write_back.convert
+    write_back = variant.objects.write_back
+    convert = variant.target.convert if write_back is None else write_back.convert
     for place, old, item in held:
         yield from structure_differences(
             old, item, (OUTSIDE, place.name), ArgumentReader(lambda part: convert(part) is not None)
@@ -353,9 +354,9 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
             order = " in another order of bytes" if dtype_name(native) == value.dtype else ""
             yield f"{value.name} is {dtype_name(native)}{order} and was recorded as {value.dtype}"
         elif (
-            variant.is_own is not None
+            variant.objects.is_own is not None
             and narrows(variant.target)
-            and variant.is_own(leaf)
+            and variant.objects.is_own(leaf)
             and dtype_name(leaf) != value.dtype
         ):
             yield f"{value.name} is {dtype_name(leaf)} and was recorded as {value.dtype}"

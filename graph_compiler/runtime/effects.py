@@ -1,0 +1,216 @@
+"""Effects of a call: arrays that the flat function writes to, and changes to the user's objects after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..assumptions import first_of_each
+from ..codegen import Program
+from ..contracts import Target
+from ..errors import GuardFailed
+from ..ir.graph import Effect
+from ..ir.graph import Graph as IRGraph
+from ..recording.state.container_updates import apply_updates, put
+from ..recording.state.places import planned_places
+from ..trees import Tree, leaves_at, paths
+from .foreign_objects import ProxyClasses
+from .foreign_state import WriteBack
+from .traits import arrays_written, has_inner_checks, write_argument
+
+
+@dataclass(frozen=True)
+class UserObjects:
+    """Access to the user's objects that calls of a variant read and change.
+
+    saved(array): returns a function that restores an array that the flat function writes to; None if
+        arrays are immutable.
+    store(name, value): replaces a buffer of the user's model or of the graph.
+    write_back: access to state in the user's objects; None if there is none to convert.
+    is_own(array): returns True for arrays of the source framework; None if ``Pipeline.same_framework``.
+    watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None
+        if writes cannot be detected.
+    proxies: proxy classes for objects that hold arrays of the target; None if that is the original's
+        framework, or without an original.
+    """
+
+    saved: Callable[[Any], Callable[[], None]] | None = None
+    store: Callable[[str, Any], None] = lambda name, value: None
+    write_back: WriteBack | None = None
+    is_own: Callable[[Any], bool] | None = None
+    watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None
+    proxies: ProxyClasses | None = None
+
+    def output_tree(self, graph: IRGraph) -> Tree:
+        """Return the tree of the results of ``graph`` as the user gets them, with the proxy classes."""
+        return graph.output_tree if self.proxies is None else self.proxies.tree(graph.output_tree)
+
+
+# ----------------------------------------------------------------------------------------------------- writes
+_Arrays = tuple[Any, ...]
+
+
+class WrittenArrays:
+    """Arrays that a flat function writes to. A call that fails restores them, and a pure call copies them.
+
+    keys: the arrays, as pairs of a kind and a key (:func:`arrays_written`).
+    are_restored: True if a guard may fail after the function has written to them.
+    are_watched: True if it can be detected that they were not written to.
+    may_remain: True if a call that fails may leave them changed.
+    """
+
+    def __init__(self, graph: IRGraph, program: Program, target: Target, objects: UserObjects) -> None:
+        self._arguments, self._target, self._objects = program.arguments, target, objects
+        self._count, self._state = len(graph.inputs_of_call), graph.state.places
+        self.keys = arrays_written(graph)
+        # Guards are checked after the function has run, so its writes may have to be undone.
+        self.are_restored = bool(self.keys and (program.checks or has_inner_checks(graph)))
+        self.are_watched = bool(self.keys) and objects.watch is not None
+        self.may_remain = bool(self.keys) and not self.are_restored
+
+    def _of(self, leading: _Arrays, leaves: _Arrays) -> list[Any]:
+        held = dict(zip(self._arguments, leading))
+        return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self.keys]
+
+    def saved(self, leading: _Arrays, leaves: _Arrays) -> list[Callable[[], None]]:
+        """Return functions that restore the arrays; none unless a call that fails has to restore them."""
+        saved = self._objects.saved
+        if saved is None or not self.are_restored:
+            return []
+        return [saved(array) for array in self._of(leading, leaves)]
+
+    def watched(self, leading: _Arrays, leaves: _Arrays) -> Callable[[], bool] | None:
+        """Return a function that returns True while no array was written to; None if that is unknown."""
+        watch = self._objects.watch
+        return watch(self._of(leading, leaves)) if self.are_watched and watch is not None else None
+
+    def copied(self, leading: _Arrays, leaves: _Arrays) -> tuple[_Arrays, _Arrays, dict[Any, Any]]:
+        """Return ``leading`` and ``leaves`` with copies of the arrays that the flat function writes to.
+
+        The third result maps names, or indices of arguments, to these copies, which are part of the state
+        that the call returns. An array of a place is not copied if calls also replace places.
+        """
+        arrays = zip(self.keys, self._of(leading, leaves))
+        written = [
+            (name, array) for (kind, key), array in arrays if (name := self._name(kind, key)) is not None
+        ]
+        # One copy for each object, because arguments that are one array must remain one.
+        copies = {id(array): self._target.copy(array) for _, array in written}
+        held = tuple(
+            {name: copies.get(id(array), array) for name, array in given.items()} for given in leading
+        )
+        return (
+            held,
+            tuple(copies.get(id(leaf), leaf) for leaf in leaves),
+            {name: copies[id(array)] for name, array in written},
+        )
+
+    def _name(self, kind: str, key: Any) -> Any:
+        """Return the key of a written array in the state that a call returns.
+
+        Return None for an array of a place if calls also replace places, because the new object of a place
+        may hold the array.
+        """
+        if kind != "inputs" or key < self._count:
+            return key
+        state = self._state
+        return None if state is None or state.replaced else state.name_of(key - self._count)
+
+
+# ---------------------------------------------------------------------------------------------------- effects
+class Effects:
+    """Changes that a call makes to the user's objects after the flat function has returned.
+
+    any: True if there are such changes.
+    """
+
+    def __init__(
+        self, graph: IRGraph, target: Target, constants: Mapping[str, Any], objects: UserObjects
+    ) -> None:
+        self._graph, self._target, self._constants, self._objects = graph, target, constants, objects
+        self._state = graph.state.places
+        # None if a call changes neither a container nor a place; at least () otherwise.
+        self._updates = graph.state.updates
+        proxies = objects.proxies
+        self._set_proxy_classes = proxies.taking(self._updates) if proxies and self._updates else None
+        self.any = bool(graph.effects or self._updates is not None)
+
+    def write(
+        self,
+        values: tuple[Any, ...],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        held: tuple[Any, ...],
+    ) -> None:
+        """Write the values of effects to arguments, buffers, constants, and arrays in the state ``held``."""
+        written = [effect for effect in self._graph.effects if effect.kind == "argument"]
+        given = leaves_at(self._graph.input_tree, (args, kwargs)) if written else []
+        for effect, value in zip(self._graph.effects, values):
+            if effect.kind == "argument":
+                self._write_argument(effect.target, given[effect.target], value, (args, kwargs))
+            elif effect.kind == "buffer":
+                self._objects.store(effect.target, value)
+            elif effect.kind == "place":
+                assert self._objects.write_back is not None
+                self._objects.write_back.write(effect.target, value, held)
+            else:
+                self._constants[effect.target] = value  # type: ignore[index]
+
+    def _write_argument(self, index: int, array: Any, value: Any, arguments: Any) -> None:
+        """Write ``value`` to an array of the arguments, or replace a read-only array in its container.
+
+        Raise ``GuardFailed`` if neither is possible. A read-only array that is passed as two arguments is
+        not replaced.
+        """
+        try:
+            write_argument(self._graph, self._target, index, array, value)
+        except GuardFailed:
+            # The array is replaced only if no other argument is the same array.
+            is_alone = first_of_each(self._graph).count(index) < 2
+            if not (is_alone and put(arguments, list(paths(self._graph.input_tree))[index], value)):
+                raise
+
+    def update(self, outcome: Any, arguments: tuple[Any, Any, Any]) -> Any:
+        """Replace items of containers and places, and return the result of the call.
+
+        outcome: the result; with updates, a pair of the result and the new items.
+        arguments: the call's ``args`` and ``kwargs``, and the state before it.
+        """
+        if self._updates is None:
+            return outcome
+        result, new = outcome
+        if self._objects.write_back is not None:
+            self._objects.write_back.apply_updates(new, arguments)
+        else:
+            planned = planned_places(self._state, new, arguments) if self._state else []
+            apply_updates(self._updates, new, arguments)
+            for place, item in planned:
+                place.write(item)
+        if self._set_proxy_classes is not None:
+            self._set_proxy_classes(arguments[:2])
+        return result
+
+    def named(
+        self, outcome: Any, effects: tuple[Any, ...], held: tuple[Any, ...]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return the result of a pure call, and the new state by name, of which nothing is written."""
+        state: dict[str, Any] = {"arguments": outcome[1]} if self._updates else {}
+        if self._state is not None and self._updates is not None:
+            state.update(self._state.named(((), {}, held), outcome[1]))
+        result = outcome[0] if self._updates is not None else outcome
+        state.update((self._name(effect), value) for effect, value in zip(self._graph.effects, effects))
+        return result, state
+
+    def _name(self, effect: Effect) -> Any:
+        return (
+            self._objects.write_back.name_of(effect.target)
+            if effect.kind == "place" and self._objects.write_back is not None
+            else effect.target
+        )
+
+    def state_now(self) -> dict[str, Any]:
+        """Return the current state by name, with arrays of the target."""
+        write_back = self._objects.write_back
+        to_native = write_back.to_native if write_back is not None else lambda held: held
+        return {place.name: to_native(place.read()) for place in self._state.kept()} if self._state else {}
