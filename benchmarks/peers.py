@@ -55,7 +55,7 @@ def bare_call(graph: Any, inputs: Inputs) -> Call:
     """Return a call of the flat function alone, without signature, guards and choice of a variant."""
     variant = graph.variants[0]
     given = {"parameters": variant.parameters(), "constants": variant.constants}
-    arguments = (*(given[name] for name in variant.program.arguments), *variant.match((), inputs))
+    arguments = (*(given[name] for name in variant.program.arguments), *variant.matching.match((), inputs))
     flat = variant.executable.function
     return lambda: flat(*arguments)
 

@@ -636,7 +636,9 @@ def _require_position(place: int, args: tuple[Any, ...], name: str) -> int:
 
 def _record_first(graph: Graph, call: ShardedCall) -> None:
     args, kwargs = call.first_part()
-    if all(variant.match(tuple(args), kwargs) is None for variant in graph.variants if not variant.state):
+    if all(
+        variant.matching.match(tuple(args), kwargs) is None for variant in graph.variants if not variant.state
+    ):
         target = graph._pipeline.target.target
         # Traced arrays have no values to record with.
         if not any(map(target.is_traced, call.arrays)):

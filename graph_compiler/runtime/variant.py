@@ -16,23 +16,12 @@ from ..ir.graph import Guard
 from ..ir.node import count_all, every
 from ..recording import EnvironmentGuards
 from ..recording.faults import is_fault
-from ..recording.patches.host_random import host_state, restore_host_state
 from ..recording.request import AbandonedWay
 from ..recording.state.places import ExternalState, StateLock
 from ..trees import leaves_at, unflatten
 from .boundary import lines_of, with_expression
-from .calling.compiler_state import CompilerState
-from .calling.matcher import (
-    NO_FIT,
-    Attempt,
-    CallMiss,
-    UndecidedValues,
-    UnknownMatch,
-    dispatcher,
-    match_code,
-    matcher,
-    unknown_matcher,
-)
+from .calling.compiler_state import CompilerState, attempt_traced
+from .calling.matcher import NO_FIT, Attempt, CallMiss, Matching, UndecidedValues, dispatcher
 from .effects import Effects, UserObjects, WrittenArrays
 from .executable import Compilation, Executable
 from .foreign_state import owners_of
@@ -79,7 +68,6 @@ class Variant:
     folds_loops: True if the recording has loops made of recorded iterations, which hold for other trip
         counts.
     gave_up: ways to record that were tried before and failed.
-    compiler_state: state that programs of the target's compiler read; None until they do.
     """
 
     graph: IRGraph
@@ -94,7 +82,6 @@ class Variant:
     objects: UserObjects = field(default_factory=UserObjects)
     folds_loops: bool = False
     gave_up: tuple[AbandonedWay, ...] = ()
-    compiler_state: CompilerState | None = None
 
     def __post_init__(self) -> None:
         self.program = self.compilation.with_rounding(self.target, self.program)
@@ -111,9 +98,15 @@ class Variant:
             is_derived=cast(Any, self.parameters) in self.environment.derived,
             same_framework=self.objects.is_own is None,
         )
+        held = None if self.objects.write_back is None else self.objects.write_back.convert
+        self.matching = Matching(self.graph, self.target, held, self.objects.is_own)
         self.state: ExternalState | None = self.graph.state.places
-        self._host_state: Any = None
         self._tracer = self.target.tracer
+        weights = self.recording.weights if self.recording else None
+        # State that programs of the target's compiler read.
+        self.compiler_state = CompilerState(
+            self.graph.name, self.target, self.parameters, self.environment, weights, self.matching
+        )
         self._numbers = [
             *self.graph.number_outputs,
             *([] if self.executable.compile_options is None else numbers_of(self.graph)),
@@ -139,9 +132,7 @@ class Variant:
                 self._numbers,
             )
         )
-        owners = owners_of(
-            self.graph, self.written.keys, self.recording.weights if self.recording else None, self.constants
-        )
+        owners = owners_of(self.graph, self.written.keys, weights, self.constants)
         # Calls of a graph without state wait for nobody.
         self.state_lock = StateLock(owners) if owners else None
 
@@ -150,7 +141,7 @@ class Variant:
 
         It checks the environment, matches the arguments, calls the flat function, and checks guards.
         """
-        found = match_code(self.graph, self.target, self.objects.is_own, misfit="no_fit")
+        found = self.matching.code(misfit="no_fit")
         call, bound = self.executable.call_code(found.names)
         bound.update(
             no_fit=NO_FIT,
@@ -169,37 +160,6 @@ class Variant:
 
     def _checked(self, outcome: Any) -> Any:
         return self._guarded(outcome[0], outcome[2])
-
-    @functools.cached_property
-    def match(self) -> Any:
-        """Matcher of the variant (:func:`matcher`), which reads the current state unless ``held`` is passed.
-
-        Ordinary calls of a graph that only computes match in the function of :meth:`_dispatcher` instead.
-        """
-        held = None if self.objects.write_back is None else self.objects.write_back.convert
-        match, state = matcher(self.graph, self.target, held, self.objects.is_own), self.state
-        if state is None:
-            return match
-        return (
-            self._drawing(match, state)
-            if state.draws
-            else lambda args, kwargs, held=None: match(args, kwargs, held or state.read())
-        )
-
-    def _drawing(self, match: Any, state: ExternalState) -> Any:
-        """Wrap ``match`` so that the host random numbers it draws are drawn again if the call does not fit.
-
-        The state of the generators before the draw is stored in ``self._host_state``.
-        """
-
-        def drawn(args: Any, kwargs: Any, held: Any = None) -> Any:
-            self._host_state = host_state()
-            leaves = match(args, kwargs, held or state.read())
-            if leaves is None:
-                restore_host_state(self._host_state)
-            return leaves
-
-        return drawn
 
     def __repr__(self) -> str:
         inputs = ", ".join(
@@ -239,7 +199,7 @@ class Variant:
         return self._dispatcher() if self._only_computes else self._attempt_in_steps
 
     def _attempt_in_steps(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        leaves = self.match(args, kwargs) if self.environment.holds() else None
+        leaves = self.matching.match(args, kwargs) if self.environment.holds() else None
         return NO_FIT if leaves is None else self.run(leaves, args, kwargs)
 
     def run(
@@ -257,8 +217,7 @@ class Variant:
         # The next attempt must draw the same random numbers.
         if isinstance(result, CallMiss):
             rewind()
-            if self._host_state is not None:
-                restore_host_state(self._host_state)
+            self.matching.rewind()
         return result
 
     def _run_pure(self, leaves: tuple[Any, ...]) -> Any:
@@ -312,24 +271,6 @@ class Variant:
         for place in self._numbers:
             leaves[place] = plain_number(self.target, leaves[place])
         return unflatten(self.objects.output_tree(self.graph), leaves)
-
-    @functools.cached_property
-    def match_unknown(self) -> UnknownMatch | None:
-        return unknown_matcher(self.graph, self.target) if self.target.size_of is not None else None
-
-    def begin_following(self, reads_weights: bool, mode: bool | None) -> int:
-        """Run :meth:`CompilerState.begin` while ``torch.compile`` compiles, without being traced by it."""
-        if self.compiler_state is None:
-            weights = None if self.recording is None else self.recording.weights
-            self.compiler_state = CompilerState(
-                self.graph.name, self.target, self.parameters, self.environment, weights
-            )
-            # The matcher is generated now, because it cannot be while the compiler traces.
-            _ = self.match
-        return self.compiler_state.begin(reads_weights, mode)
-
-    # torch.compile calls the method while it compiles, and takes the result for a constant.
-    begin_following._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     def _failed(self, problem: Exception, unwritten: Callable[[], bool] | None = None) -> Any:
         """Return ``CallMiss`` for an exception of the flat function, and store its text in ``last_failure``.
@@ -434,48 +375,3 @@ def _message_of(problem: GuardFailed, program: Program) -> Callable[[], str]:
         return problem.message
     text, lines = str(problem), lines_of(program, problem)
     return lambda: with_expression(program, text, lines)
-
-
-# --------------------------------------------------------------------------------------------- torch.compile
-# Calls inside of ``torch.compile``, in code that Dynamo can trace.
-
-
-def attempt_traced(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Run :meth:`Variant.attempt` in code that the compiler can trace.
-
-    Return the result, or ``NO_FIT`` if the call does not fit. Store new values of buffers in the
-    original.
-    """
-    found = run_traced(variant, args, kwargs, None, None)
-    if found is None:
-        return NO_FIT
-    result, state = found
-    for name, value in state.items():
-        variant.objects.store(name, value)
-    return result
-
-
-def run_traced(
-    variant: Variant,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    weights: Mapping[str, Any] | None,
-    mode: bool | None,
-) -> tuple[Any, dict[str, Any]] | None:
-    """Return ``(result, state)`` of a call with ``weights``, or with the original's weights if None.
-
-    Return None if the variant's environment does not hold in the training mode ``mode``, or if the call
-    does not fit. The compiled program repeats the check of the environment when it runs.
-    """
-    number = variant.begin_following(weights is None, mode)
-    state: Any = variant.compiler_state
-    # ``failures`` is never negative. The compiler guards on the number that it reads here, so it compiles
-    # again after a failed check.
-    if number < 0 or state.failures < 0 or (mode is None and not state.holds_simply()):
-        return None
-    leaves = variant.match(args, kwargs)
-    if leaves is None:
-        return None
-    tracer: Any = variant.target.tracer
-    tracer.require_when_run(number, leaves)
-    return variant.pure(state.weights() if weights is None else weights, leaves)

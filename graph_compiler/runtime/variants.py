@@ -151,7 +151,7 @@ class TracedStatementVariants:
         ):
             return False
         leaves = synthetic_leaves(old.recording, self._graph._pipeline.frontend.reference, {}, 0)
-        return new.match(*unflatten(old.graph.input_tree, leaves)) is not None
+        return new.matching.match(*unflatten(old.graph.input_tree, leaves)) is not None
 
     def _is_worth_tracing(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Return True if the original has loops, so that traced statements may hold for more calls.
@@ -397,7 +397,7 @@ class RecordingMethods(RecordedGraph):
             self._limit.raise_too_many_variants(self, why, args, kwargs)
 
     def _first_result(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        leaves = variant.match(args, kwargs)
+        leaves = variant.matching.match(args, kwargs)
         if leaves is None:
             from .calling.mismatch import why_missed
 

@@ -420,7 +420,9 @@ class Verification:
         return True
 
     def check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> bool:
-        return self.variant.match(args, kwargs) is not None and self.check(self.leaves(args, kwargs), seed)
+        return self.variant.matching.match(args, kwargs) is not None and self.check(
+            self.leaves(args, kwargs), seed
+        )
 
     def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         arrays = iter(self.reference.leaves(args, kwargs))
@@ -438,7 +440,7 @@ class Verification:
 
     def _match(self, leaves: list[Any]) -> Any:
         args, kwargs = unflatten(self.variant.graph.input_tree, leaves)
-        return self.variant.match(args, kwargs)
+        return self.variant.matching.match(args, kwargs)
 
     def original(self, leaves: list[Any], seed: int) -> Outcome:
         """Run the original on copies of ``leaves`` and return its outcome.
@@ -612,7 +614,7 @@ def verify_graph(
 ) -> VerificationSummary:
     if args is not None or kwargs is not None:
         args, kwargs = tuple(args or ()), dict(kwargs or {})
-        if not any(variant.match(args, kwargs) for variant in graph.variants):
+        if not any(variant.matching.match(args, kwargs) for variant in graph.variants):
             args, kwargs = graph._alternative_calls.with_recorded_form(graph.variants, args, kwargs)
         args, kwargs = with_recorded_types(graph.variants, args, kwargs)
     with host_state_kept():

@@ -282,7 +282,7 @@ def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     fits = [
         variant
         for variant in function.variants
-        if not variant.state and variant.match(args, kwargs) is not None
+        if not variant.state and variant.matching.match(args, kwargs) is not None
     ]
     if not fits:
         function.add_variant(args, kwargs, "a transform of this call")

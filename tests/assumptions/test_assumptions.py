@@ -61,7 +61,7 @@ def test_a_call_that_breaks_it_does_not_fit(sample: Sample) -> None:
     graph = made(sample)
     (variant,) = graph.variants
     args, kwargs = sample.breaks()
-    assert (variant.match(args, kwargs) is not None) == sample.is_after
+    assert (variant.matching.match(args, kwargs) is not None) == sample.is_after
     if sample.raises is not None:
         with pytest.raises(sample.raises):
             graph(*args, **kwargs)

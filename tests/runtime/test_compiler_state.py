@@ -17,7 +17,7 @@ def test_every_guard_that_breaks_is_a_failure(what: str) -> None:
     """Also one that has no description."""
     settings, unused = {"scale": 2}, Any
     environment = EnvironmentGuards([EnvironmentGuard("{}['scale'] == 2", (settings,), what)])
-    state = CompilerState("scaled", unused, unused, environment, None)  # type: ignore[arg-type]
+    state = CompilerState("scaled", unused, unused, environment, None, unused)  # type: ignore[arg-type]
     state.still_holds(False, None)
     settings["scale"] = 3
     with pytest.raises(GuardFailed, match=f"scaled: {what or 'an object outside the call'} changed"):

@@ -1,4 +1,4 @@
-"""State of a variant that programs of ``torch.compile`` read.
+"""Calls of a variant inside of ``torch.compile``, and the state of the variant that compiled programs read.
 
 The compiler guards on the call and on what traced code reads here. Everything else that a recording relies
 on is checked by the compiled program each time it runs (:meth:`CompilerState.still_holds`).
@@ -6,13 +6,18 @@ on is checked by the compiled program each time it runs (:meth:`CompilerState.st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...contracts import Live, Target
 from ...errors import GuardFailed
 from ...recording import EnvironmentGuards
+from .matcher import NO_FIT, Matching
+
+if TYPE_CHECKING:
+    from ..variant import Variant
 
 
 class CompilerState:
@@ -20,18 +25,27 @@ class CompilerState:
 
     failures: number of failed checks. Compiled programs read it, so a failed check makes the compiler compile
         again.
-    holds_simply(): returns True if those environment guards hold that the compiler can trace.
     """
 
     def __init__(
-        self, name: str, target: Target, parameters: Live, environment: EnvironmentGuards, weights: Any
+        self,
+        name: str,
+        target: Target,
+        parameters: Live,
+        environment: EnvironmentGuards,
+        weights: Any,
+        matching: Matching,
     ) -> None:
         self._name, self._target, self._parameters = name, target, parameters
-        self._environment, self._weights = environment, weights
+        self._environment, self._weights, self._matching = environment, weights, matching
         self._current: dict[str, Any] = {}
         self.failures = 0
         self._numbers: dict[tuple[bool, bool | None], int] = {}
-        self.holds_simply = environment.simple.function()
+
+    @functools.cached_property
+    def holds_simply(self) -> Callable[[], bool]:
+        """Function that returns True if those environment guards hold that the compiler can trace."""
+        return self._environment.simple.function()
 
     def begin(self, reads_weights: bool, mode: bool | None) -> int:
         """Return the number under which a compiled program runs :meth:`still_holds` with these arguments.
@@ -40,6 +54,8 @@ class CompilerState:
         -1 if it does not hold. If ``reads_weights``, also store the original's current weights for
         :meth:`weights`.
         """
+        # These functions are generated now, because they cannot be while the compiler traces.
+        _ = self.holds_simply, self._matching.match
         with self._in_mode(mode):
             if not self._environment.holds():
                 return -1
@@ -49,6 +65,9 @@ class CompilerState:
         if key not in self._numbers and tracer is not None:
             self._numbers[key] = tracer.register_check(lambda: self.still_holds(*key))
         return self._numbers[key]
+
+    # torch.compile calls the method while it compiles, and takes the result for a constant.
+    begin._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     def weights(self) -> Mapping[str, Any]:
         live = self._parameters
@@ -85,3 +104,48 @@ class CompilerState:
 
     def _in_mode(self, mode: bool | None) -> Any:
         return nullcontext() if mode is None or self._weights is None else self._weights.in_mode(mode)
+
+
+# --------------------------------------------------------------------------------------------- torch.compile
+# Calls of a variant inside of ``torch.compile``, in code that Dynamo can trace.
+
+
+def attempt_traced(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Run :meth:`Variant.attempt` in code that the compiler can trace.
+
+    Return the result, or ``NO_FIT`` if the call does not fit. Store new values of buffers in the
+    original.
+    """
+    found = run_traced(variant, args, kwargs, None, None)
+    if found is None:
+        return NO_FIT
+    result, state = found
+    for name, value in state.items():
+        variant.objects.store(name, value)
+    return result
+
+
+def run_traced(
+    variant: Variant,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    weights: Mapping[str, Any] | None,
+    mode: bool | None,
+) -> tuple[Any, dict[str, Any]] | None:
+    """Return ``(result, state)`` of a call with ``weights``, or with the original's weights if None.
+
+    Return None if the variant's environment does not hold in the training mode ``mode``, or if the call
+    does not fit. The compiled program repeats the check of the environment when it runs.
+    """
+    state = variant.compiler_state
+    number = state.begin(weights is None, mode)
+    # ``failures`` is never negative. The compiler guards on the number that it reads here, so it compiles
+    # again after a failed check.
+    if number < 0 or state.failures < 0 or (mode is None and not state.holds_simply()):
+        return None
+    leaves = variant.matching.match(args, kwargs)
+    if leaves is None:
+        return None
+    tracer: Any = variant.target.tracer
+    tracer.require_when_run(number, leaves)
+    return variant.pure(state.weights() if weights is None else weights, leaves)

@@ -20,6 +20,8 @@ from ...ir.graph import Graph
 from ...ir.node import Value
 from ...ops.dtypes import dtype_name
 from ...recording.environment_guards import GONE, Condition
+from ...recording.patches.host_random import host_state, restore_host_state
+from ...recording.state.places import ExternalState
 from ...registration import responds_to
 from ...sizes import Symbol
 from ...trees import (
@@ -399,6 +401,63 @@ class _UnknownSizeMatcher(_Matcher):
         ]
 
 
+class Matching:
+    """Generated matchers of a variant, which also read its state and draw its random numbers of the host.
+
+    held: converts the arrays of the state; as for :func:`matcher`.
+    is_own: as for :func:`matcher`.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        target: Target,
+        held: Callable[[Any], Any] | None,
+        is_own: Callable[[Any], bool] | None,
+    ) -> None:
+        self._graph, self._target, self._held, self._is_own = graph, target, held, is_own
+        # State of the host's generators before the last match.
+        self._host_state: Any = None
+
+    def code(self, misfit: str) -> MatchCode:
+        return match_code(self._graph, self._target, self._is_own, misfit)
+
+    @functools.cached_property
+    def match(self) -> Match:
+        """Matcher (:func:`matcher`), which reads the current state unless ``held`` is passed."""
+        match, state = matcher(self._graph, self._target, self._held, self._is_own), self._graph.state.places
+        if state is None:
+            return match
+        return (
+            self._drawing(match, state)
+            if state.draws
+            else lambda args, kwargs, held=None: match(args, kwargs, held or state.read())
+        )
+
+    def _drawing(self, match: Match, state: ExternalState) -> Match:
+        """Wrap ``match`` so that host random numbers that it draws are drawn again if a call does not fit."""
+
+        def drawn(args: Any, kwargs: Any, held: Any = None) -> Any:
+            self._host_state = host_state()
+            leaves = match(args, kwargs, held or state.read())
+            if leaves is None:
+                self.rewind()
+            return leaves
+
+        return drawn
+
+    def rewind(self) -> None:
+        """Restore the host's generators, so that the next match draws the same numbers as the last one."""
+        if self._host_state is not None:
+            restore_host_state(self._host_state)
+
+    @functools.cached_property
+    def match_unknown(self) -> UnknownMatch | None:
+        """Matcher for unknown sizes (:func:`unknown_matcher`); None if the target always knows them."""
+        return unknown_matcher(self._graph, self._target) if self._target.size_of is not None else None
+
+
+# ------------------------------------------------------------------------------------------------- dispatcher
 Attempt = Callable[[tuple[Any, ...], Mapping[str, Any]], Any]
 
 # One generated function does all of this. Separate functions cost a call of a small model 4 microseconds

@@ -267,7 +267,7 @@ def why_missed(
     """
     if not variant.environment.holds():
         return variant.environment.reason()
-    matched = variant.match(args, kwargs) if given is None else None
+    matched = variant.matching.match(args, kwargs) if given is None else None
     if matched is not None:
         for item in matched:
             if isinstance(item, variant.target.array_types):

@@ -18,7 +18,7 @@ from ...errors import CallMismatch, GuardFailed, TracingError
 from ...recording import active
 from ...recording.patches.patch import paused, sessions_here
 from ...trees import iterate_structure, map_structure
-from ..variant import run_traced
+from .compiler_state import run_traced
 
 if TYPE_CHECKING:
     from ...contracts import Tracer

@@ -164,7 +164,7 @@ def call_purely(
     open_ones: list[TracedAlternative] = []
     for variant, call in _candidate_calls(graph, variants, args, kwargs):
         held = _state_values(variant, given)
-        leaves = variant.match(*call, held) if variant.state else variant.match(*call)
+        leaves = variant.matching.match(*call, held) if variant.state else variant.matching.match(*call)
         # A variant may fit the call in several forms, which compute the same.
         if leaves is not None and all(one.variant is not variant for one in open_ones):
             run = functools.partial(variant.unchecked, parameters, leaves, rng, held, compiled, in_place)
@@ -187,7 +187,7 @@ def call_purely(
         raise problem
     # Tried last, because these variants check the sizes when the program runs.
     for variant, call in _candidate_calls(graph, variants, args, kwargs):
-        found = variant.match_unknown(*call) if variant.match_unknown else None
+        found = variant.matching.match_unknown(*call) if variant.matching.match_unknown else None
         if found is not None:
             outcome = variant.pure(parameters, found[0], rng)
             fitting: tuple[Any, dict[str, Any]] = variant.target.where_sizes_fit(outcome, found[1])
@@ -274,8 +274,8 @@ def _variant_like(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str,
     """
 
     def fits(variant: Variant) -> bool:
-        return variant.match(args, kwargs) is not None or bool(
-            variant.match_unknown and variant.match_unknown(args, kwargs)
+        return variant.matching.match(args, kwargs) is not None or bool(
+            variant.matching.match_unknown and variant.matching.match_unknown(args, kwargs)
         )
 
     return next(filter(fits, graph.variants), graph.variants[0])
