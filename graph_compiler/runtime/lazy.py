@@ -44,9 +44,6 @@ class DeferredPipeline:
     def with_passes(self, passes: Sequence[GraphPass]) -> DeferredPipeline:
         return replace(self, settle=lambda args, kwargs: self.settle(args, kwargs).with_passes(passes))
 
-    def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return self.settle(args, kwargs).call_within(args, kwargs)
-
 
 # ---------------------------------------------------------------------------------------------------- unified
 # ``UnifiedGraph``: one callable for several frameworks.

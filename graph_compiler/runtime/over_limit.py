@@ -12,6 +12,7 @@ from ..trees import iterate_structure
 from .boundary import level_of_user
 from .calling.binding import positional
 from .calling.mismatch import why_missed
+from .foreign_objects import CallConverter
 from .recorded_graph import RecordedGraph, recorded_types
 
 if TYPE_CHECKING:
@@ -48,8 +49,18 @@ class VariantLimit:
         self.calls += 1
         if self.calls == 1:
             _warn(graph, args, kwargs)
-        return graph._pipeline.converter.call(
-            graph._pipeline.call_original, args, kwargs, recorded_types(graph.variants)
+        pipeline: Pipeline = graph._pipeline
+        proxies = pipeline.proxies
+        converter = (
+            CallConverter(pipeline.frontend, pipeline.target.target, True)
+            if proxies is None
+            else proxies.converter
+        )
+        return converter.call(
+            lambda *args, **kwargs: pipeline.call_original(args, kwargs),
+            args,
+            kwargs,
+            recorded_types(graph.variants),
         )
 
     def raise_too_many_variants(

@@ -52,7 +52,7 @@ from ..passes import (
 )
 from ..passes.pipelines import canonical_passes, layers, loops
 from ..passes.repeats.find import SignatureCache
-from ..recording import EnvironmentGuards, Recording, Request, active
+from ..recording import EnvironmentGuards, Recording, Request
 from ..recording import recording as open_recording
 from ..recording.code.names import name_by_variables
 from ..recording.code.ownership import following_libraries
@@ -62,18 +62,17 @@ from ..recording.lock import stage
 from ..recording.patches.host_random import patterns, watching_names
 from ..recording.reachability.libraries import telling_framework
 from ..recording.reachability.outside import refuse_attributed
-from ..recording.reachability.snapshot import ObjectSnapshot
 from ..recording.request import AbandonedWay, log_abandoned_way
 from ..recording.state.auto_dynamic import AutoDynamic
 from ..recording.state.contents import refuse_iterators
-from ..recording.state.places import Stateful, StatePlace, reserved
+from ..recording.state.places import Stateful, StatePlace
 from ..registration import entry_method
 from ..trees import Branch, Tree, iterate_structure, unfixed
 from .boundary import level_of_user
 from .calling.matcher import narrows
 from .effects import UserObjects
 from .executable import Compilation
-from .foreign_objects import CallConverter, ProxyClasses
+from .foreign_objects import ProxyClasses
 from .foreign_state import ConversionCache, UncachedConversion, WriteBack, convert_array
 from .frameworks import backend_of
 from .missing_weights import require_loaded
@@ -412,67 +411,15 @@ class Pipeline:
     def _note_places(self, places: Sequence[StatePlace]) -> None:
         self._places = tuple({place.identity: place for place in (*self._places, *places)}.values())
 
-    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return forward(
             self.function, *map(unfixed, args), **{name: unfixed(item) for name, item in kwargs.items()}
         )
-
-    def call_original(self, *args: Any, **kwargs: Any) -> Any:
-        return self.call(args, kwargs)
 
     @functools.cached_property
     def proxies(self) -> ProxyClasses | None:
         has_original = self.has_original and not self.same_framework
         return ProxyClasses(self.frontend, self.target.target) if has_original else None
-
-    @property
-    def converter(self) -> CallConverter:
-        return (
-            CallConverter(self.frontend, self.target.target, True)
-            if self.proxies is None
-            else self.proxies.converter
-        )
-
-    def fail_as_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Run the original after its recording ended with its own exception and was undone.
-
-        The original then makes the changes that precede the exception, and raises it. Do nothing if there
-        is no original, if the arrays of its framework are immutable, or if arrays of the call are of
-        another framework.
-        """
-        reference = self.frontend.reference
-        # ``saved`` is None if no array of the framework can be written to.
-        if not self.has_original or reference.saved is None:
-            return
-        given = [item for item in iterate_structure((args, kwargs)) if reference.is_array(item)]
-        if all(item is one for item, one in zip(given, reference.leaves(args, kwargs))):
-            self.call(args, kwargs)
-
-    def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the original while another function is recorded.
-
-        Raise ``TracingError``, with the state restored, if the call changes state that the other recording
-        does not track.
-        """
-        owner = getattr(self.function, "__self__", self.function)
-        with reserved() as locks:
-            world = ObjectSnapshot([(type(owner).__name__, owner)], called=[self.function])
-            owners = world.owners()
-            locks.only(lambda owner: id(owner) in owners)
-            return self._call_without_state(world, args, kwargs)
-
-    def _call_without_state(
-        self, world: ObjectSnapshot, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        result = self.call(args, kwargs)
-        if changed := [change.where for change in world.changes() if not active.knows(change.held.item)]:
-            world.restore()
-            raise TracingError(
-                f"{self.name} keeps state ({', '.join(dict.fromkeys(changed))}) and is compiled by itself, "
-                "where the function that calls it cannot be seen to reach it, so this cannot be recorded; "
-                "call the original there, or hold the compiled one in an attribute, a closure or a global"
-            )
-        return result
 
     def write_variant(self, recorded: VariantRecording, environment: EnvironmentGuards, why: str) -> Variant:
         """Write a recording for the target framework and return it as a variant.

@@ -236,6 +236,21 @@ def _is_as_general(new: Tree, old: Tree) -> bool:
 log = logging.getLogger("graph_compiler")
 
 
+def _fail_as_original(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Run the original after its recording ended with its own exception and was undone.
+
+    The original then makes the changes that precede the exception, and raises it. Do nothing if there is no
+    original, if the arrays of its framework are immutable, or if arrays of the call are of another framework.
+    """
+    reference = pipeline.frontend.reference
+    # ``saved`` is None if no array of the framework can be written to.
+    if not pipeline.has_original or reference.saved is None:
+        return
+    given = [item for item in iterate_structure((args, kwargs)) if reference.is_array(item)]
+    if all(item is one for item, one in zip(given, reference.leaves(args, kwargs))):
+        pipeline.call_original(args, kwargs)
+
+
 class RecordingMethods(RecordedGraph):
     """Base class of :class:`Graph` with the methods that record.
 
@@ -346,7 +361,7 @@ class RecordingMethods(RecordedGraph):
             # of its changes before it raises, so it is run once more to make them.
             except Exception as problem:
                 if not is_fault(problem):
-                    self._pipeline.fail_as_original(args, kwargs)
+                    _fail_as_original(self._pipeline, args, kwargs)
                 raise
             # The variant is added before the error is raised, because ``load_weights`` finds the model
             # through it.

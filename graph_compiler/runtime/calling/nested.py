@@ -17,6 +17,8 @@ import numpy as np
 from ...errors import CallMismatch, GuardFailed, TracingError
 from ...recording import active
 from ...recording.patches.patch import paused, sessions_here
+from ...recording.reachability.snapshot import ObjectSnapshot
+from ...recording.state.places import reserved
 from ...trees import iterate_structure, map_structure
 from .compiler_state import run_traced
 
@@ -35,7 +37,7 @@ def call_nested(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, A
     pipeline = graph._pipeline.settled(args, kwargs)
     framework = active.framework
     if framework is None or not _runs_as_written(pipeline, framework, args, kwargs):
-        return pipeline.call_within(args, kwargs)
+        return _call_original(pipeline, args, kwargs)
     result, state = _run(_graph_for(graph, pipeline, framework, args, kwargs), args, kwargs)
     if state:
         raise TracingError(
@@ -44,6 +46,29 @@ def call_nested(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, A
             "there, which returns what it changes beside the result"
         )
     return result
+
+
+def _call_original(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call the original while another function is recorded.
+
+    Raise ``TracingError``, with the state restored, if the call changes state that the other recording does
+    not track.
+    """
+    owner = getattr(pipeline.function, "__self__", pipeline.function)
+    with reserved() as locks:
+        world = ObjectSnapshot([(type(owner).__name__, owner)], called=[pipeline.function])
+        owners = world.owners()
+        locks.only(lambda owner: id(owner) in owners)
+        result = pipeline.call_original(args, kwargs)
+        if changed := [change.where for change in world.changes() if not active.knows(change.held.item)]:
+            world.restore()
+            raise TracingError(
+                f"{pipeline.name} keeps state ({', '.join(dict.fromkeys(changed))}) and is compiled by "
+                "itself, where the function that calls it cannot be seen to reach it, so this cannot be "
+                "recorded; call the original there, or hold the compiled one in an attribute, a closure or a "
+                "global"
+            )
+        return result
 
 
 def _runs_as_written(
