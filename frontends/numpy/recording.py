@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -185,17 +186,10 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     leaves, tree = flatten_arguments(args, kwargs, numbers)
     with recording_lock, reserved() as locks:
-        code = Reached(
-            (function, *static_objects(tree)), WalkPolicy(lambda item: isinstance(item, np.ndarray))
-        )
-        refuse_outside(code.found())
+        code = _reached(function, tree)
         library = library_code((function, *code.found()), frontends.own["numpy"].parts)
         capture = BlockCapture(Recorder(request.name, "numpy"), reading)
-        # What libraries change is state of the function, while `code` assumes their settings constant.
-        with following_libraries(True):
-            weights = NumpyWeights(
-                function, code.functions, (*stateful.objects, *slotted(statics(tree))), views
-            )
+        weights = _weights(request, code, tree, views)
         locks.only(weights.may_change)
         if hypotheses.steps is not None:
             capture.loops.run_rest = partial(hypotheses.steps.run, capture.recorder)
@@ -238,6 +232,21 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
     code.extend(asked.globals.functions())
     environment = _environment(code, asked, graph, weights, containers)
     return Recording(graph, weights, environment, kept.places, bool(numbers) or reading.any), found
+
+
+def _reached(function: Callable[..., Any], tree: Tree) -> Reached:
+    """Return what the function reaches. Raise ``TracingError`` if that includes state that cannot be kept."""
+    code = Reached((function, *static_objects(tree)), WalkPolicy(lambda item: isinstance(item, np.ndarray)))
+    refuse_outside(code.found())
+    return code
+
+
+def _weights(request: Request, code: Reached, tree: Tree, views: StoredArrayViews) -> NumpyWeights:
+    """Return the objects that the function can reach and change, those in static arguments among them."""
+    owners = (*request.stateful.objects, *slotted(statics(tree)))
+    # What libraries change is state of the function, while ``code`` assumes their settings constant.
+    with following_libraries(True):
+        return NumpyWeights(request.function, code.functions, owners, views)
 
 
 def _before(code: Reached) -> EnvironmentGuards:
