@@ -8,24 +8,25 @@ keep their outer names, since Python functions close over names.
 from __future__ import annotations
 
 import itertools
-import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, dropwhile
+from itertools import accumulate
 from itertools import count as counted
 from typing import Any
 
 from ..ir.graph import GUARD
-from ..ir.node import Node, Origin, Region, Value, values_in
+from ..ir.node import Node, Origin, Region, Value
 from ..naming import Namespace, legal
 from ..ops.dtypes import ITEMSIZE
 from ..ops.text import ExternalName, Text, factor, literal
 from ..sizes import Size, Symbol, product
-from ..trees import iterate_structure, map_structure
+from ..trees import map_structure
+from .block_lines import INDENT, BlockLines, Folding, names_in
 from .layers import NO_WEIGHTS, LayerWeights, Stack
-from .lines import LONGEST, break_line, inline_expression, remove_parentheses
+from .lines import break_line, remove_parentheses
+from .liveness import Liveness
 
 # Placeholder for the name of a definition in its text, until the name is chosen.
 OWN_NAME = "_the_name_of_this_definition_"
@@ -84,42 +85,6 @@ class Definitions:
         return found
 
 
-def arrays_in(structure: Any) -> set[Value]:
-    """Return the values in nested arguments, with the sources of numbers and strides, but not of sizes."""
-    found = set()
-    for item in iterate_structure(structure):
-        if isinstance(item, Value):
-            found.add(item)
-        elif isinstance(item, Size):
-            found.update(symbol.source for symbol in item.symbols() if symbol.kind != "size")
-    return found
-
-
-def last_uses(
-    nodes: Iterable[Node], needed: Container[Value], measured: Set[Value] = frozenset()
-) -> dict[Node, list[Value]]:
-    """Return, for each node, the values that it is the last to use or compute and that are not ``needed``.
-
-    Reading the size of a value in ``measured`` is no use. Nodes without such values have no entry.
-    """
-    last: dict[Value, Node] = {}
-    for node in nodes:
-        last.update(dict.fromkeys(node.outputs, node))
-        for value in node.uses:
-            # Most values are operands themselves.
-            if (
-                value not in measured
-                or id(value) in map(id, node.inputs)
-                or value in arrays_in((node.inputs, node.params))
-            ):
-                last[value] = node
-    found: dict[Node, list[Value]] = {}
-    for value, node in last.items():
-        if value not in needed:
-            found.setdefault(node, []).append(value)
-    return found
-
-
 def _symbols_of_shape(value: Value) -> Iterator[Symbol]:
     for dim in value.shape:
         yield from dim.symbols() if isinstance(dim, Size) else ()
@@ -133,7 +98,6 @@ _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
 # Large memory that is freed early is reused while it is still in the processor's caches.
 _DELETED_FROM_BYTES = 1 << 16
-_INDENT = "    "
 
 
 @dataclass
@@ -161,8 +125,27 @@ class SharedState:
     functions: dict[int, str] = field(default_factory=dict)
     stacks: Mapping[Node, Stack] = field(default_factory=dict)
 
+    def bound(self, item: Any, names: Namespace) -> str:
+        """Return the name of a global for an object that no text can express, and bind it if it is new.
 
-_NAME = re.compile(r"\w+")
+        The name is new in ``names``, too. Objects of a class with ``is_bound_by_value`` share a name if they
+        are equal.
+        """
+        by_value = getattr(type(item), "is_bound_by_value", False)
+        for name, known in self.globals.items():
+            if known is item or by_value and type(known) is type(item) and known == item:
+                return name
+        # All functions of the module see the name, also those that are being written or are written later.
+        spaces = (names, self.names, *self.definitions.open)
+        base = legal(f"{type(item).__name__.lower()}_object")
+        free = (f"{base}_{count}" if count else base for count in counted())
+        name = next(
+            name for name in free if name not in self.globals and not any(name in space for space in spaces)
+        )
+        for space in spaces:
+            space.reserve(name)
+        self.globals[name] = item
+        return name
 
 
 # Replacements of characters of a text in an f-string in double quotes.
@@ -174,14 +157,37 @@ def _for_f_string(text: str) -> str:
     return " ".join(text.split()).translate(_IN_F_STRING)
 
 
+def _targets(node: Node, names: list[str], text: Mapping[Value, str]) -> str:
+    """Return the assignment targets for the result of a node, nested as in the returned structure.
+
+    Items of the result that are not outputs get the target ``_``. Return an empty string if there are no
+    outputs.
+    """
+    if not names or node.result is None:
+        return ", ".join(names)
+    made = set(node.outputs)
+
+    def name(part: Any) -> str:
+        if isinstance(part, (tuple, list)):
+            return f"({', '.join(map(name, part))}{',' if len(part) == 1 else ''})"
+        return text[part] if isinstance(part, Value) and part in made else "_"
+
+    found = name(node.result)
+    return found[1:-1] if found.startswith("(") else found
+
+
 class BlockWriter:
     """Writer of one block: its lines, and the names of its values and sizes.
 
     text: expression for each value, usually its name.
     symbols: names of the sizes that were read.
     lines: the lines written so far.
-    needed: values that are read after the last node.
-    assignable: inputs whose names the block may assign again after their last use.
+    liveness: uses of the values of the block.
+    folding: expressions that may be inlined.
+    preferred_names: names for values, instead of their own.
+    module: path of the module to which the last node belongs.
+    context: context manager of the open ``with`` block, or an empty string.
+    held: names in use that this block has taken.
     """
 
     def __init__(
@@ -198,34 +204,18 @@ class BlockWriter:
         self.nodes, self.outer, self.region = nodes, outer, region
         self.text: dict[Value, str] = {}
         self.symbols: dict[Symbol, str] = {}
-        self.lines: list[str] = []
-        # For each node, the index of its line in ``lines``, and its origin.
-        self.origins: list[tuple[int, Origin]] = []
-        # The same for nodes of regions.
-        self.inner_origins: list[tuple[int, Origin]] = []
-        self.made = {value for node in nodes for value in node.outputs}
-        self.assignable = frozenset(assignable)
+        # The sizes of inputs of the graph are read before the first line.
+        assigned = frozenset(assignable)
+        self.liveness = Liveness(nodes, roots, assigned, assigned if outer is None else frozenset())
+        self.lines = BlockLines()
+        self.folding = Folding(self.lines, self.text, self.liveness)
         # For names of several values, how many there are beside the first one. Only the last one frees it.
         self.shared_names: Counter[str] = Counter()
-        # Inputs of the graph, whose sizes are read before the first line.
-        self.measured = self.assignable if outer is None else frozenset()
-        self.needed = set(values_in(roots))
-        if not self.measured.isdisjoint(self.needed):
-            self.needed -= self.measured - arrays_in(roots)
-        self.last_use = last_uses(nodes, self.needed, self.measured)
-        self.uses = Counter(chain.from_iterable(map(Node.reads, nodes)))
-        # Values that were inlined and have no line.
-        self.folded: set[Value] = set()
-        # Lines that may be inlined into the next one: number of lines with them, node, and expression.
-        self.foldable: list[tuple[int, Node, str]] = []
-        # The same for lines that compute an output of the block.
-        self.ends: list[tuple[int, Node, str]] = []
         # Values that are not needed after a node that is being written.
         self.released: dict[Node, list[Value]] = {}
         self.preferred_names: dict[Value, str] = {}
         self.module: str = outer.module if outer else ""
-        self.context, self.depth = "", 0
-        # Names in use that this block has taken.
+        self.context = ""
         self.held: dict[str, None] = {}
 
     # ------------------------------------------------------------------------------ text of arguments
@@ -246,61 +236,33 @@ class BlockWriter:
         if symbol in self.symbols:
             return self.symbols[symbol]
         array = self.text[symbol.source]
-        if symbol.source in self.measured and symbol.kind == "size":
+        if symbol.source in self.liveness.measured and symbol.kind == "size":
             # A name that was never in use, because the line that reads the size precedes all others.
             self.symbols[symbol] = self.names.lasting(f"{array}_dim{symbol.axis}")
         else:
-            is_given = self.outer is None and symbol.source not in self.made
+            is_given = self.outer is None and symbol.source not in self.liveness.made
             name = symbol.source.name if is_given or not array.isidentifier() else array
             self.symbols[symbol] = self.new(f"{name}_{_SYMBOL_NAMES[symbol.kind]}{symbol.axis}")
-            self.line(f"{self.symbols[symbol]} = {self.dialect.size(array, symbol)}")
+            self.lines.add(f"{self.symbols[symbol]} = {self.dialect.size(array, symbol)}")
         return self.symbols[symbol]
 
     def _spelled(self, item: Any) -> Any:
         if isinstance(item, Value):
-            return (Text if item in self.made else ExternalName)(self.text[item])
+            return (Text if item in self.liveness.made else ExternalName)(self.text[item])
         if item is None or isinstance(item, (*_SPELLED, Size)):
             return literal(item, self.symbol)
         text = self.dialect.spell(item)
-        return Text(text if text is not None else self._bound(item))
-
-    def _bound(self, item: Any) -> str:
-        """Return the name of a global for an object that no text can express, and bind it if it is new.
-
-        Objects of a class with ``is_bound_by_value`` share a name if they are equal.
-        """
-        by_value = getattr(type(item), "is_bound_by_value", False)
-        for name, known in self.shared.globals.items():
-            if known is item or by_value and type(known) is type(item) and known == item:
-                return name
-        # All functions of the module see the name, also those that are being written or are written later.
-        spaces = (self.names, self.shared.names, *self.shared.definitions.open)
-        base = legal(f"{type(item).__name__.lower()}_object")
-        free = (f"{base}_{count}" if count else base for count in counted())
-        name = next(
-            name
-            for name in free
-            if name not in self.shared.globals and not any(name in space for space in spaces)
-        )
-        for space in spaces:
-            space.reserve(name)
-        self.shared.globals[name] = item
-        return name
+        return Text(text if text is not None else self.shared.bound(item, self.names))
 
     # ------------------------------------------------------------------------------ lines
     def line(self, text: str) -> None:
-        self.lines.append(_INDENT * self.depth + text if text else "")
+        self.lines.add(text)
 
     def blank(self) -> None:
-        if self.lines and self.lines[-1]:
-            self.line("")
+        self.lines.blank()
 
-    @contextmanager
-    def indented(self, head: str) -> Iterator[None]:
-        self.line(head)
-        self.depth += 1
-        yield
-        self.depth -= 1
+    def indented(self, head: str) -> AbstractContextManager[None]:
+        return self.lines.indented(head)
 
     def write(self, after: Callable[[Sequence[Value]], None] | None = None) -> None:
         for node in self.nodes:
@@ -309,84 +271,47 @@ class BlockWriter:
     def _node(self, node: Node, after: Callable[[Sequence[Value]], None] | None) -> None:
         if node.origin.module != self.module:
             self.module = node.origin.module
-            self.line("")
+            self.lines.add("")
             if self.module:
-                self.line(f"# {self.module}")
+                self.lines.add(f"# {self.module}")
         if node.op == GUARD:
             self.context = ""
             self.guard(node.inputs[0], node.origin)
             self._release_after(node)
             return
         (self._structured if node.regions else self._plain)(node)
-        before = len(self.lines)
+        before = len(self.lines.texts)
         if after is not None:
             after(node.outputs)
         # Lines that ``after`` wrote are outside of the ``with`` block, and end it.
-        self.context = self.context if len(self.lines) == before else ""
+        self.context = self.context if len(self.lines.texts) == before else ""
 
     def _plain(self, node: Node) -> None:
-        before = len(self.lines)
+        before = len(self.lines.texts)
         stack = self.shared.stacks.get(node)
         expression = self.dialect.expression(node, self.literal) if stack is None else stack.text()
         # The expression may have needed a line that reads a size, which ends an open ``with`` block.
-        self._open(self.dialect.context(node), continues=len(self.lines) == before)
+        context = self.dialect.context(node)
+        if context and (context != self.context or len(self.lines.texts) != before):
+            self.lines.add(f"with {context}:")
+        self.context = context
         # Names are freed before the outputs get theirs, so that a result can take the name of an operand. The
         # assignment then frees the operand's memory.
         gone = self._release_after(node)
-        targets = self._targets(node, self.name(node))
-        expression = remove_parentheses(self._inline_preceding(node, expression))
-        self.origins.append((len(self.lines), node.origin))
-        self.line(
-            (_INDENT if self.context else "") + (f"{targets} = {expression}" if targets else expression)
+        targets = _targets(node, self.name(node), self.text)
+        # An expression that is computed in a ``with`` block must not move into or out of it.
+        if not self.context:
+            expression = self.folding.into_node(node, expression)
+        expression = remove_parentheses(expression)
+        self.lines.origins.append((len(self.lines.texts), node.origin))
+        self.lines.add(
+            (INDENT if self.context else "") + (f"{targets} = {expression}" if targets else expression)
         )
         # The result is an array and no sequence of one array.
         gives_array = len(node.outputs) == 1 and targets == self.text[node.outputs[0]]
-        if gives_array and self._is_inlinable(node):
-            self.foldable.append((len(self.lines), node, expression))
-        elif gives_array and not self.context and not self.uses[node.outputs[0]]:
-            self.ends.append((len(self.lines), node, expression))
+        if gives_array and not self.context:
+            self.folding.note(node, expression)
         self._delete(node, gone)
-
-    def _is_inlinable(self, node: Node) -> bool:
-        """Return True if the result of ``node`` is used once and the user's code stores it in no variable.
-
-        Return False for an output of the block, inside a ``with`` block, and for calls that write or draw
-        random numbers.
-        """
-        if self.context or node.writes or node.is_random:
-            return False
-        (value,) = node.outputs
-        return value not in self.needed and self.uses[value] == 1 and value.name not in node.origin.stored
-
-    def _inline_preceding(self, node: Node, expression: str) -> str:
-        """Return ``expression`` with the preceding expressions inlined that only ``node`` uses.
-
-        They must come from the same line of the user's code as ``node``. Their lines are removed.
-        """
-        while self.foldable and self.foldable[-1][0] == len(self.lines) and not self.context:
-            _, before, inner = self.foldable[-1]
-            (value,) = before.outputs
-            same_line = (before.origin.file, before.origin.line) == (node.origin.file, node.origin.line)
-            found = (
-                inline_expression(expression, self.text[value], inner)
-                if same_line and value in node.uses
-                else None
-            )
-            if found is None:
-                break
-            expression = found
-            self.folded.add(value)
-            self.foldable.pop()
-            self._drop_line()
-        return expression
-
-    def _drop_line(self) -> None:
-        """Remove the last line, which the next one will contain, and move its origins there."""
-        self.lines.pop()
-        origins, place, last = self.origins, len(self.lines), len(self.origins)
-        while last and origins[last - 1][0] >= place:
-            last -= 1
-            origins[last] = place, origins[last][1]
 
     def _structured(self, node: Node) -> None:
         """Write a node with regions through the target's writer, which names the outputs.
@@ -395,18 +320,19 @@ class BlockWriter:
         :meth:`release` earlier.
         """
         self.context = ""
-        before = len(self.lines)
+        texts = self.lines.texts
+        before = len(texts)
         self.shared.structured[node.op](self, node)
-        written = [place for place in range(before, len(self.lines)) if self.lines[place]] or [before]
-        self.origins.append((written[0], node.origin))
+        written = [place for place in range(before, len(texts)) if texts[place]] or [before]
+        self.lines.origins.append((written[0], node.origin))
         # Most targets call the functions of the regions in the last line.
-        self.inner_origins.append((written[-1], node.origin))
+        self.lines.inner_origins.append((written[-1], node.origin))
         gone = self.released.pop(node, None)
         self._delete(node, self._release_after(node) if gone is None else gone)
-        name, _, expression = self.lines[-1].partition(" = ")
+        name, _, expression = texts[-1].partition(" = ")
         # The last line may be in a statement, or the result unused.
-        if len(node.outputs) == 1 and name == self.text[node.outputs[0]] and not self.uses[node.outputs[0]]:
-            self.ends.append((len(self.lines), node, expression))
+        if len(node.outputs) == 1 and name == self.text[node.outputs[0]]:
+            self.folding.note(node, expression)
 
     def release(self, node: Node) -> None:
         self.released[node] = self._release_after(node)
@@ -416,11 +342,7 @@ class BlockWriter:
 
         If there are several outputs, those that are never used are named ``_``.
         """
-        unused = (
-            self.made.intersection(self.last_use.get(node, ())).intersection(node.outputs)
-            if len(node.outputs) > 1
-            else ()
-        )
+        unused = self.liveness.unused_outputs(node) if len(node.outputs) > 1 else ()
         names = []
         for value in node.outputs:
             self.text[value] = (
@@ -444,7 +366,7 @@ class BlockWriter:
                 and item.name == given.name
                 and self.text[item].isidentifier()
                 and self.text[item] not in names
-                and (is_unchanged or self._is_only_read_by(node, item))
+                and (is_unchanged or self.liveness.is_only_read_by(node, item))
             ):
                 self.shared_names[self.text[item]] += 1
                 names.append(self.text[item])
@@ -452,41 +374,10 @@ class BlockWriter:
                 names.append(self.new(given.name))
         return names
 
-    def _is_only_read_by(self, node: Node, item: Value) -> bool:
-        """Return True if only ``node`` still reads ``item``, once, and its name may be assigned again."""
-        return (
-            (item in self.made or item in self.assignable)
-            and item in self.last_use.get(node, ())
-            and sum(each is item for each in iterate_structure(node.inputs)) == 1
-        )
-
     def new(self, wanted: str) -> str:
         name = self.names.unique(wanted)
         self.held[name] = None
         return name
-
-    def _open(self, context: str, continues: bool) -> None:
-        if context and not (continues and context == self.context):
-            self.line(f"with {context}:")
-        self.context = context
-
-    def _targets(self, node: Node, names: list[str]) -> str:
-        """Return the assignment targets for the result of a node, nested as in the returned structure.
-
-        Items of the result that are not outputs get the target ``_``. Return an empty string if there are no
-        outputs.
-        """
-        if not names or node.result is None:
-            return ", ".join(names)
-        made = set(node.outputs)
-
-        def name(part: Any) -> str:
-            if isinstance(part, (tuple, list)):
-                return f"({', '.join(map(name, part))}{',' if len(part) == 1 else ''})"
-            return self.text[part] if isinstance(part, Value) and part in made else "_"
-
-        text = name(node.result)
-        return text[1:-1] if text.startswith("(") else text
 
     def _release_after(self, node: Node) -> list[Value]:
         """Return the values of this block that are not needed after ``node``, and free their names.
@@ -495,8 +386,8 @@ class BlockWriter:
         Assigning to a reused name frees the memory.
         """
         gone = []
-        for value in self.last_use.get(node, ()):
-            if (value in self.made or value in self.assignable) and value not in node.outputs:
+        for value in self.liveness.last_use.get(node, ()):
+            if value in self.liveness.own and value not in node.outputs:
                 name = self.text[value]
                 if name in self.shared_names:
                     self.shared_names -= Counter([name])
@@ -510,13 +401,15 @@ class BlockWriter:
         large = [
             self.text[value]
             for value in gone
-            if value in self.made and value not in self.folded and bytes_of(value) >= _DELETED_FROM_BYTES
+            if value in self.liveness.made
+            and value not in self.folding.folded
+            and bytes_of(value) >= _DELETED_FROM_BYTES
         ]
         if not large:
             return
         taken = {self.text[value] for value in node.outputs}
         if names := [name for name in large if name not in taken]:
-            self.line(f"del {', '.join(names)}")
+            self.lines.add(f"del {', '.join(names)}")
             self.context = ""
 
     def guard(self, condition: Any, origin: Origin) -> None:
@@ -525,9 +418,9 @@ class BlockWriter:
         # Two sizes may have the same text, because names of values need not be unique.
         sizes = dict.fromkeys((symbol, repr(self.literal(Size.of(symbol)))) for symbol in condition.symbols())
         shown = " and ".join(f"{_for_f_string(repr(symbol))} is {{{name}}}" for symbol, name in sizes)
-        self.inner_origins.append((len(self.lines), origin))
-        with self.indented(f"if not ({text}):"):
-            self.line(f'raise GuardFailed(f"{words}, and {shown} for this call")')
+        self.lines.inner_origins.append((len(self.lines.texts), origin))
+        with self.lines.indented(f"if not ({text}):"):
+            self.lines.add(f'raise GuardFailed(f"{words}, and {shown} for this call")')
 
     # ------------------------------------------------------------------------------ inner blocks
     def write_inner(
@@ -558,27 +451,8 @@ class BlockWriter:
         return RegionText(scope, outputs)
 
     def results(self, outputs: Sequence[Any]) -> list[str]:
-        """Return the texts of the outputs of a block.
-
-        Expressions at the end that only produce one output are inlined and their lines removed, as long as
-        the result is short and calls that write or draw random numbers keep their order.
-        """
-        text = [repr(self.literal(item)) for item in outputs]
-        first, has_effect = len(text), False
-        while self.ends and self.ends[-1][0] == len(self.lines):
-            _, node, expression = self.ends.pop()
-            places = [place for place, item in enumerate(outputs) if item is node.outputs[0]]
-            has_effect |= bool(node.writes or node.is_random or node.regions)
-            if (
-                len(places) != 1
-                or sum(map(len, text)) + len(expression) > LONGEST
-                or (has_effect and places[0] > first)
-            ):
-                break
-            text[places[0]] = expression
-            first = min(first, places[0])
-            self._drop_line()
-        return text
+        """Return the texts of the outputs. Expressions at the end that produce one of them are inlined."""
+        return self.folding.into_results([repr(self.literal(item)) for item in outputs], outputs)
 
     def write_separately(self, region: Region, inputs: Sequence[str]) -> RegionText:
         """Write a region in an inner scope, for a separate function, and return it.
@@ -591,7 +465,7 @@ class BlockWriter:
         scope.write()
         outputs = scope.results(block.outputs)
         for name in scope.symbols.values():
-            scope._drop_unread(name, outputs)
+            scope.lines.drop_unread(name, outputs)
         return RegionText(scope, outputs)
 
     def drop(self, value: Value) -> None:
@@ -599,20 +473,8 @@ class BlockWriter:
 
         The text of that node must not contain the value.
         """
-        if self.uses[value] == 1 and value not in self.needed:
-            self._drop_unread(self.text[value], [])
-
-    def _drop_unread(self, name: str, outputs: Sequence[str]) -> None:
-        """Remove the first line that assigns ``name`` unless another line or an output contains it."""
-        place = next(
-            (place for place, text in enumerate(self.lines) if text.lstrip().startswith(f"{name} = ")), None
-        )
-        if place is not None and not any(
-            name in _NAME.findall(text) for text in (*self.lines[:place], *self.lines[place + 1 :], *outputs)
-        ):
-            del self.lines[place]
-            for origins in (self.origins, self.inner_origins):
-                origins[:] = [(line - (line > place), origin) for line, origin in origins]
+        if self.liveness.uses[value] == 1 and value not in self.liveness.needed:
+            self.lines.drop_unread(self.text[value], [])
 
     def define(
         self, wanted: str, write: Callable[[BlockWriter, str], None], suffixes: Sequence[str] = ()
@@ -630,13 +492,13 @@ class BlockWriter:
         write(scope, OWN_NAME)
         lines = [
             "\n".join(break_line(line.lstrip(), len(line) - len(line.lstrip()))) if line else ""
-            for line in scope.lines
+            for line in scope.lines.texts
         ]
         text = "\n".join(lines)
         name = definitions.add(wanted, text, suffixes, self.shared.names)
         begins = [0, *accumulate(line.count("\n") + 1 for line in lines)]
         definitions.origins[text] = [
-            (begins[place], origin) for place, origin in (*scope.origins, *scope.inner_origins)
+            (begins[place], origin) for place, origin in (*scope.lines.origins, *scope.lines.inner_origins)
         ]
         definitions.open.pop()
         return name
@@ -651,14 +513,7 @@ class BlockWriter:
         return self.shared.indexed_weights.get(id(region.block), NO_WEIGHTS)
 
     def take(self, inside: RegionText) -> None:
-        """Append the lines of an inner scope at the current indentation, without its leading blank lines."""
-        lines = list(dropwhile(lambda text: not text, inside.scope.lines))
-        first = len(self.lines) - (len(inside.scope.lines) - len(lines))
-        self.inner_origins += [
-            (first + place, origin) for place, origin in (*inside.scope.origins, *inside.scope.inner_origins)
-        ]
-        for text in lines:
-            self.line(text)
+        self.lines.take(inside.scope.lines)
 
     def free(self, names: Iterable[str]) -> None:
         for name in names:
@@ -679,10 +534,10 @@ class RegionText:
 
     @property
     def is_empty(self) -> bool:
-        return not any(self.scope.lines)
+        return not any(self.scope.lines.texts)
 
     def reads(self, name: str) -> bool:
-        return any(name in _NAME.findall(text) for text in (*self.scope.lines, *self.outputs))
+        return any(name in names_in(text) for text in (*self.scope.lines.texts, *self.outputs))
 
     def expression(self) -> str | None:
         return self.outputs[0] if self.is_empty and len(self.outputs) == 1 else None

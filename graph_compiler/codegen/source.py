@@ -144,7 +144,7 @@ class _Writer:
         inputs = tuple(map(scope.text.__getitem__, graph.inputs))
         # Which sizes are read is known only now, because inlining and the writers of regions drop lines.
         reads = self._lines_of_sizes()
-        own_lines = scope.lines if reads or scope.lines[0] else scope.lines[1:]
+        own_lines = scope.lines.texts if reads or scope.lines.texts[0] else scope.lines.texts[1:]
         lines = list(map(_break_line, [*reads, *own_lines]))
         body = "\n".join(lines)
         definitions = self.shared.definitions.texts()
@@ -159,10 +159,10 @@ class _Writer:
         ]
         source = self._module(header, [*definitions, "\n".join([*head, body, ""])], helpers, result)
         bound = {**scope.shared.globals, **result.globals}
-        own = self._origins(source, lines, scope.origins)
+        own = self._origins(source, lines, scope.lines.origins)
         inner = (
             *self.shared.definitions.origins_in(source),
-            *self._origins(source, lines, scope.inner_origins),
+            *self._origins(source, lines, scope.lines.inner_origins),
         )
         stacks = tuple(dict.fromkeys(self.shared.stacks.values()))
         return Program(source, name, leading, inputs, bound, checks, own, inner, stacks)
@@ -172,7 +172,7 @@ class _Writer:
     ) -> tuple[tuple[int, Origin], ...]:
         # Lines are counted from the end of the source, because imports and helpers precede the function.
         after = [0, *itertools.accumulate(line.count("\n") + 1 for line in reversed(lines))]
-        end, last = source.count("\n") + 1, len(self.scope.lines)
+        end, last = source.count("\n") + 1, len(self.scope.lines.texts)
         return tuple((end - after[min(last - place, len(lines))], origin) for place, origin in origins)
 
     # ------------------------------------------------------------------------------ names
@@ -183,7 +183,7 @@ class _Writer:
     def _lines_of_sizes(self) -> list[str]:
         """Return the lines that read the sizes of inputs, without those that no line uses any more."""
         lines, scope = [], self.scope
-        used = set(_identifiers("\n".join(scope.lines)))
+        used = set(_identifiers("\n".join(scope.lines.texts)))
         for value in self.graph.inputs:
             read = {}
             for axis in range(value.ndim):
@@ -208,19 +208,19 @@ class _Writer:
     def _return(self, result: ResultText, checks: tuple[Guard, ...]) -> None:
         scope, effects = self.scope, self.graph.effects
         # A comment right before says what the folded result computes.
-        if scope.module and not scope.lines[-1].lstrip().startswith("# "):
-            scope.line("")
+        if scope.module and not scope.lines.texts[-1].lstrip().startswith("# "):
+            scope.lines.add("")
         if not (effects or checks):
-            scope.line(f"return {result.text}")
+            scope.lines.add(f"return {result.text}")
             return
         for told in _return_comments(self.graph, checks):
-            scope.line(f"# {told}")
+            scope.lines.add(f"# {told}")
         parts = [result.text]
         checked = [guard.condition for guard in checks if isinstance(guard.condition, Value)]
         for values in ([effect.value for effect in effects], checked):
             extra = [scope.text[value] for value in values]
             parts.append(f"({', '.join(extra)}{',' if len(extra) == 1 else ''})")
-        scope.line(f"return {', '.join(parts)}")
+        scope.lines.add(f"return {', '.join(parts)}")
 
     # ------------------------------------------------------------------------------ module text
     def _module(

@@ -1,0 +1,165 @@
+"""Lines of one block while they are written, and the expressions among them that may be inlined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import dropwhile
+from typing import Any
+
+from ..ir.node import Node, Origin, Value
+from .lines import LONGEST, inline_expression
+from .liveness import Liveness
+
+INDENT = "    "
+_NAME = re.compile(r"\w+")
+
+
+def names_in(text: str) -> list[str]:
+    return _NAME.findall(text)
+
+
+@dataclass
+class BlockLines:
+    """Lines of one block, with the origins of their nodes.
+
+    texts: the lines written so far.
+    origins: for each node, the index of its line in ``texts``, and its origin.
+    inner_origins: the same for nodes of regions, and for guards.
+    depth: number of indents of the next line.
+    """
+
+    texts: list[str] = field(default_factory=list)
+    origins: list[tuple[int, Origin]] = field(default_factory=list)
+    inner_origins: list[tuple[int, Origin]] = field(default_factory=list)
+    depth: int = 0
+
+    def add(self, text: str) -> None:
+        self.texts.append(INDENT * self.depth + text if text else "")
+
+    def blank(self) -> None:
+        if self.texts and self.texts[-1]:
+            self.add("")
+
+    @contextmanager
+    def indented(self, head: str) -> Iterator[None]:
+        self.add(head)
+        self.depth += 1
+        yield
+        self.depth -= 1
+
+    def drop_last(self) -> None:
+        """Remove the last line, which the next one will contain, and move its origins there."""
+        self.texts.pop()
+        origins, place, last = self.origins, len(self.texts), len(self.origins)
+        while last and origins[last - 1][0] >= place:
+            last -= 1
+            origins[last] = place, origins[last][1]
+
+    def drop_unread(self, name: str, outputs: Sequence[str]) -> None:
+        """Remove the first line that assigns ``name`` unless another line or an output contains it."""
+        place = next(
+            (place for place, text in enumerate(self.texts) if text.lstrip().startswith(f"{name} = ")), None
+        )
+        if place is not None and not any(
+            name in names_in(text) for text in (*self.texts[:place], *self.texts[place + 1 :], *outputs)
+        ):
+            del self.texts[place]
+            for origins in (self.origins, self.inner_origins):
+                origins[:] = [(line - (line > place), origin) for line, origin in origins]
+
+    def take(self, inner: BlockLines) -> None:
+        """Append the lines of an inner block at the current indentation, without its leading blank lines."""
+        texts = list(dropwhile(lambda text: not text, inner.texts))
+        first = len(self.texts) - (len(inner.texts) - len(texts))
+        self.inner_origins += [
+            (first + place, origin) for place, origin in (*inner.origins, *inner.inner_origins)
+        ]
+        for text in texts:
+            self.add(text)
+
+
+@dataclass
+class Folding:
+    """Expressions of the last lines that may be inlined, into the next line or into the result of the block.
+
+    lines: the lines of the block.
+    text: expression for each value.
+    liveness: uses of the values of the block.
+    folded: values that were inlined and have no line.
+    operands: expressions that may be inlined into the next line: number of lines with them, node, and
+        expression.
+    ends: the same for expressions that compute an output of the block.
+    """
+
+    lines: BlockLines
+    text: dict[Value, str]
+    liveness: Liveness
+    folded: set[Value] = field(default_factory=set)
+    operands: list[tuple[int, Node, str]] = field(default_factory=list)
+    ends: list[tuple[int, Node, str]] = field(default_factory=list)
+
+    def note(self, node: Node, expression: str) -> None:
+        """Note that the last line assigns ``expression`` to the only output of ``node``.
+
+        It may be inlined into the next line if the result is used once, is no output of the block, and is
+        stored in no variable by the user's code. A node with regions, and a call that writes or draws random
+        numbers, may only be inlined into the result of the block, as may one that no other node uses.
+        """
+        (value,) = node.outputs
+        uses, last = self.liveness.uses[value], (len(self.lines.texts), node, expression)
+        if not uses:
+            self.ends.append(last)
+        elif (
+            uses == 1
+            and value not in self.liveness.needed
+            and value.name not in node.origin.stored
+            and not (node.writes or node.is_random or node.regions)
+        ):
+            self.operands.append(last)
+
+    def into_node(self, node: Node, expression: str) -> str:
+        """Return ``expression`` with the preceding expressions inlined that only ``node`` uses.
+
+        They must come from the same line of the user's code as ``node``. Their lines are removed.
+        """
+        while self.operands and self.operands[-1][0] == len(self.lines.texts):
+            _, before, inner = self.operands[-1]
+            (value,) = before.outputs
+            same_line = (before.origin.file, before.origin.line) == (node.origin.file, node.origin.line)
+            found = (
+                inline_expression(expression, self.text[value], inner)
+                if same_line and value in node.uses
+                else None
+            )
+            if found is None:
+                break
+            expression = found
+            self.folded.add(value)
+            self.operands.pop()
+            self.lines.drop_last()
+        return expression
+
+    def into_results(self, text: Sequence[str], outputs: Sequence[Any]) -> list[str]:
+        """Return the texts of ``outputs`` with preceding expressions inlined that only produce one of them.
+
+        Their lines are removed, as long as the result is short and calls that write or draw random numbers
+        keep their order.
+        """
+        found, first, has_effect = list(text), len(text), False
+        while self.ends and self.ends[-1][0] == len(self.lines.texts):
+            _, node, expression = self.ends.pop()
+            places = [place for place, item in enumerate(outputs) if item is node.outputs[0]]
+            has_effect |= bool(node.writes or node.is_random or node.regions)
+            if (
+                len(places) != 1
+                or sum(map(len, found)) + len(expression) > LONGEST
+                or (has_effect and places[0] > first)
+            ):
+                break
+            found[places[0]] = expression
+            first = min(first, places[0])
+            self.lines.drop_last()
+        return found
