@@ -388,7 +388,7 @@ def _refutes_shims(
     request: Request, hypotheses: Hypotheses, weights: TorchWeights, spaces: list[ModuleNamespace]
 ) -> bool:
     has_shims = not weights.are_none and (request.numbers or bool(hypotheses.grown))
-    return has_shims and asks_for_types_unseen(spaces, (request.function, *weights.modules()))
+    return has_shims and asks_for_types_unseen(spaces, (request.function, *weights.modules))
 
 
 def _begin(request: Request, hypotheses: Hypotheses, weights: TorchWeights, session: Session) -> Capture:
@@ -511,7 +511,7 @@ def _entries(weights: TorchWeights) -> list[Entry]:
     own = [] if isinstance(weights.function, torch.nn.Module) else [entry_of(weights.function)]
     return [
         *own,
-        *((getattr(cls, "forward", None), cls) for cls in {type(module) for module in weights.modules()}),
+        *((getattr(cls, "forward", None), cls) for cls in {type(module) for module in weights.modules}),
     ]
 
 

@@ -54,8 +54,6 @@ class ModelWeights(Protocol):
     def is_trained(self, name: str) -> bool:
         """Return True if ``name`` is a parameter, and False if it is a buffer."""
 
-    def modules(self) -> list[torch.nn.Module]: ...
-
 
 class HostDraws(Protocol):
     """Random numbers that the function drew from Python or NumPy.

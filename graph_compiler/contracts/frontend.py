@@ -120,6 +120,9 @@ class Fillable(Protocol):
     def is_persistent(self, name: str) -> bool:
         """Return True if files of weights contain ``name``, and False for a non-persistent buffer."""
 
+    def without_elements(self, names: Iterable[str] | None = None) -> list[str]:
+        """Return those of ``names`` whose arrays have no elements yet. None stands for all names."""
+
     def recomputed(self, names: Iterable[str]) -> Mapping[str, Any]:
         """Return arrays for those of ``names`` that their module computes when it is built.
 

@@ -144,7 +144,7 @@ class Capture(TorchFunctionMode):
         self.spaces: frozenset[int] = frozenset()
         self.host_draws, self.generators = HostDrawRecorder(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
-        self.locator = Locator(torch.nn.Module._call_impl.__code__, weights.path_of)
+        self.locator = Locator(torch.nn.Module._call_impl.__code__, weights.modules.path_of)
         self.kernels, self.has_started_threads = KernelMode(self), False
         self.memory, self.exported, self.initial_settings, self.gradients = (
             StorageTable(),
@@ -237,8 +237,8 @@ class Capture(TorchFunctionMode):
             name_by_module(
                 graph,
                 {
-                    self.weights.path_of(module) or ""
-                    for module in self.weights.modules()
+                    self.weights.modules.path_of(module) or ""
+                    for module in self.weights.modules
                     if not module._modules
                 },
             )

@@ -90,7 +90,7 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
         capture.exported.share(tensor, capture.here(), is_weight=name is not None)
     capture.memory.comes_from_outside(tensor)
     capture.gradients.add(tensor)
-    if name is None or not capture.weights.is_persistent(name):
+    if name is None or not capture.weights.places.is_persistent(name):
         return capture.recorder.add_constant(
             name or capture.locator.name_of(tensor) or "constant", tensor, spec_of(tensor)
         )

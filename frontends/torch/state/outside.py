@@ -56,7 +56,7 @@ def environment_guards_of(
 
 
 def _of_tensors(weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module]) -> list[EnvironmentGuard]:
-    flags = [*asked, *(module for module in weights.modules() if reads_unseen(module))]
+    flags = [*asked, *(module for module in weights.modules if reads_unseen(module))]
     # These are inputs of other calls of the graph, which reads them each time.
     touched = Aliases(graph).touched
     captured = [(name, tensor) for name, (value, tensor) in graph.constants.items() if value not in touched]
@@ -70,7 +70,7 @@ def _of_tensors(weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module
     ]
     return guards + [
         EnvironmentGuard("{}[{}] is {}[{}]", (*one, *other), f"the weight {name}, which was tied to another,")
-        for name, one, other in weights.ties
+        for name, one, other in weights.places.ties
     ]
 
 
@@ -192,7 +192,7 @@ def _parts(weights: TorchWeights, item: Any) -> list[Any]:
     if not isinstance(item, torch.nn.Module) or "_modules" not in vars(item):
         return []
     # Tensors of weights are read at each call.
-    tensors = [item._parameters, item._buffers] if weights.path_of(item) is None else []
+    tensors = [item._parameters, item._buffers] if weights.modules.path_of(item) is None else []
     return [
         type(item).forward,
         *item._modules.values(),

@@ -11,6 +11,7 @@ import random
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -321,116 +322,102 @@ class LiveTensors(contracts.Live):
         return TensorWatch(watched.values())
 
 
-class TorchWeights(contracts.Weights):
-    """Parameters and buffers reachable from a callable, by name, and the modules by path.
+@dataclass(eq=False)
+class ModulePaths:
+    """Modules that a callable can reach, by their paths from it."""
 
-    The names of a module are those in ``state_dict``, and in the same form those of buffers that are not
-    persistent. Tied weights have only the first of their names; ``other_names`` maps the others to it. For
-    another callable, modules are found in what it refers to (bound object, closure, globals it names,
-    defaults, partial arguments) and in ``given``, also inside of functions, containers and objects. The
-    name of the variable, key or attribute that holds a module is the prefix of its names.
+    _paths: dict[int, tuple[torch.nn.Module, str]] = field(default_factory=dict)
+    _inner: set[int] = field(default_factory=set)
 
-    function: the callable.
-    given: further objects that are searched.
-    are_none: True if nothing is given and the callable refers to nothing that may be a module.
-    ties: for each further position of a tied weight, the name of the weight, its first position (a dict and
-        a key), and the further one.
-    """
+    def __contains__(self, module: Any) -> bool:
+        return id(module) in self._paths
 
-    has_modes = True
+    def __iter__(self) -> Iterator[torch.nn.Module]:
+        for module, _ in self._paths.values():
+            yield module
 
-    def __init__(self, function: Any, given: Iterable[tuple[str, Any]] = ()) -> None:
-        self._names: dict[int, tuple[torch.Tensor, str]] = {}
-        self._holders: dict[str, tuple[dict[str, Any], str]] = {}
-        self._owners: dict[str, torch.nn.Module] = {}
-        self._other_names: dict[str, str] = {}
-        self.ties: list[tuple[str, tuple[dict[str, Any], str], tuple[dict[str, Any], str]]] = []
-        self._paths: dict[int, tuple[torch.nn.Module, str]] = {}
-        self._inner: set[int] = set()
-        self.function = function
-        self._held: set[int] = set()
-        self.given = [item for _, item in given]
-        self._roots: list[tuple[str, Any]] = []
-        self.are_none = not self.given and is_self_contained(function)
-        if not self.are_none:
-            self._find(function, list(given))
+    def add(self, module: torch.nn.Module, path: str, is_inner: bool) -> None:
+        """Add a module, which another one contains if it ``is_inner``. It keeps its first path."""
+        self._paths.setdefault(id(module), (module, path))
+        if is_inner:
+            self._inner.add(id(module))
 
-    def _find(self, function: Any, given: list[tuple[str, Any]]) -> None:
-        self._roots = [*_roots(function), *given]
-        for prefix, module in (
-            *_modules_of(function),
-            *((name, item) for name, item in given if isinstance(item, torch.nn.Module)),
-        ):
-            self._add(prefix if id(module) in self._paths else self._fresh(prefix), module)
-        if not isinstance(function, torch.nn.Module):
-            self._add_reached()
-
-    def _add(self, prefix: str, root: torch.nn.Module) -> None:
-        for path, module in root.named_modules(remove_duplicate=False):
-            whole = ".".join(filter(None, (prefix, path)))
-            self._paths.setdefault(id(module), (module, whole))
-            if module is not root:
-                self._inner.add(id(module))
-            for held in (module._parameters, module._buffers):
-                self._held.add(id(held))
-                for key, tensor in held.items():
-                    if tensor is not None and id(tensor) in self._names:
-                        self._note_tie(self._names[id(tensor)][1], held, key)
-                        self._other_names[f"{whole}.{key}" if whole else key] = self._names[id(tensor)][1]
-                    elif tensor is not None:
-                        name = f"{whole}.{key}" if whole else key
-                        self._names[id(tensor)] = (tensor, name)
-                        self._holders[name] = (held, key)
-                        self._owners[name] = module
-
-    def add(self, name: str, module: torch.nn.Module) -> None:
-        if id(module) not in self._paths:
-            self._add(self._fresh(name), module)
-
-    def _add_reached(self) -> None:
-        """Add the modules that the callable and the given objects refer to at any depth."""
-        others = [
-            (name, module)
-            for name, module in reached_modules((self.function, *self.given))
-            if id(module) not in self._paths
-        ]
-        inside = {id(part) for _, module in others for part in module.modules() if part is not module}
-        # The outer modules come first, so that weights have names like those in their ``state_dict``.
-        for name, module in sorted(others, key=lambda pair: id(pair[1]) in inside):
-            if id(module) not in self._paths:
-                self._add(self._fresh(name), module)
-
-    def _fresh(self, prefix: str) -> str:
+    def unused(self, prefix: str) -> str:
         known = {path for _, path in self._paths.values()}
         numbered = (f"{prefix}_{number}" for number in itertools.count(1))
         return prefix if prefix not in known else next(name for name in numbered if name not in known)
 
-    def _note_tie(self, name: str, held: Any, key: str) -> None:
-        # A second path to the same dict is not a tie.
-        first = self._holders[name]
-        # A scripted module has another object each time.
-        if isinstance(held, dict) and not (held is first[0] and key == first[1]):
-            self.ties.append((name, first, (held, key)))
+    def path_of(self, module: Any) -> str | None:
+        entry = self._paths.get(id(module))
+        return entry[1] if entry is not None and entry[0] is module else None
 
-    @property
-    def fillable(self) -> contracts.Fillable:
-        return self
+    def by_path(self) -> dict[str, torch.nn.Module]:
+        return {path: module for module, path in self._paths.values()}
 
-    def name_of(self, tensor: torch.Tensor) -> str | None:
-        entry = self._names.get(id(tensor))
-        return entry[1] if entry is not None and entry[0] is tensor else None
+    @functools.cached_property
+    def outermost(self) -> list[torch.nn.Module]:
+        return [module for key, (module, _) in self._paths.items() if key not in self._inner]
 
-    def holds(self, container: Any) -> bool:
-        return id(container) in self._held
+    @functools.cached_property
+    def modes(self) -> TrainingModes:
+        return TrainingModes(self.outermost, [one for one in self if not is_internal(type(one).train)])
 
-    def knows(self, name: str) -> bool:
-        return name in self._holders
+
+Place = tuple[dict[str, Any], str]
+
+
+@dataclass(eq=False)
+class WeightPlaces(contracts.Fillable):
+    """Places where modules hold parameters and buffers, by the names of these: each a dict and a key.
+
+    modules: the modules.
+    holders: the first place of each weight.
+    owners: the module that has this place.
+    ties: for each further place of a tied weight, the name of the weight, its first place, and the further
+        one.
+    """
+
+    modules: ModulePaths
+    holders: dict[str, Place] = field(default_factory=dict)
+    owners: dict[str, torch.nn.Module] = field(default_factory=dict)
+    ties: list[tuple[str, Place, Place]] = field(default_factory=list)
+    _other_names: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, holder: Any, key: str, owner: torch.nn.Module) -> None:
+        self.holders[name] = (holder, key)
+        self.owners[name] = owner
+
+    def add_tied(self, name: str, other: str, holder: Any, key: str) -> None:
+        """Note that ``other`` is another name of the weight ``name``, which is at this place, too."""
+        self._other_names[other] = name
+        first = self.holders[name]
+        # A second path to the same dict is not a tie, and a scripted module has another object each time.
+        if isinstance(holder, dict) and not (holder is first[0] and key == first[1]):
+            self.ties.append((name, first, (holder, key)))
+
+    def names(self) -> list[str]:
+        return list(self.holders)
+
+    def other_names(self) -> dict[str, str]:
+        return self._other_names
+
+    def array_of(self, name: str) -> Any:
+        return _entry(*self.holders[name])
+
+    def places_of(self, name: str) -> list[Place]:
+        return [self.holders[name], *(other for tied, _, other in self.ties if tied == name)]
 
     def is_persistent(self, name: str) -> bool:
-        return self._holders[name][1] not in getattr(self._owners[name], "_non_persistent_buffers_set", ())
+        return self.holders[name][1] not in getattr(self.owners[name], "_non_persistent_buffers_set", ())
+
+    def without_elements(self, names: Iterable[str] | None = None) -> list[str]:
+        wanted = self.holders if names is None else names
+        return [
+            name for name in wanted if isinstance(held := self.array_of(name), torch.Tensor) and held.is_meta
+        ]
 
     def recomputed(self, names: Iterable[str]) -> dict[str, Any]:
-        modules = {path: module for module, path in self._paths.values()}
+        modules = self.modules.by_path()
         keys: dict[str, dict[str, str]] = {}
         for name in names:
             if not self.is_persistent(name):
@@ -439,84 +426,9 @@ class TorchWeights(contracts.Weights):
         found: dict[str, Any] = {}
         for path, wanted in keys.items():
             above = [modules[outer] for outer in _outer_paths(path) if outer in modules]
-            made = recomputed(self._owners[next(iter(wanted.values()))], wanted, above)
+            made = recomputed(self.owners[next(iter(wanted.values()))], wanted, above)
             found.update({wanted[key]: tensor for key, tensor in made.items()})
         return found
-
-    def live(self, names: Iterable[str]) -> LiveTensors:
-        return LiveTensors({name: self._holders[name] for name in names})
-
-    def holder_of(self, name: str) -> tuple[dict[str, Any], str]:
-        return self._holders[name]
-
-    def rebind(self, name: str, tensor: torch.Tensor) -> None:
-        holder, key = self._holders[name]
-        holder[key] = tensor
-
-    def owner_of(self, name: str) -> Any:
-        return self._holders[name][0]
-
-    def set_elements(self, name: str, elements: Any, rebound: bool) -> torch.Tensor:
-        holder, key = self._holders[name]
-        held: torch.Tensor = _entry(holder, key)
-        if not rebound:
-            write(held, elements)
-            return held
-        holder[key] = made = own(elements, dtype_name(held.dtype))
-        return made
-
-    def roots(self) -> list[tuple[str, Any]]:
-        return self._roots
-
-    def buffers(self) -> list[torch.Tensor]:
-        held = map(self.array_of, self._holders)
-        return [
-            tensor for tensor in held if tensor is not None and not isinstance(tensor, torch.nn.Parameter)
-        ]
-
-    def trained(self) -> list[torch.Tensor]:
-        return [
-            tensor for tensor in map(self.array_of, self._holders) if isinstance(tensor, torch.nn.Parameter)
-        ]
-
-    def is_trained(self, name: str) -> bool:
-        holder, key = self._holders[name]
-        return isinstance(_entry(holder, key), torch.nn.Parameter)
-
-    def is_frozen(self, name: str) -> bool:
-        tensor = _entry(*self._holders[name])
-        is_real = isinstance(tensor, torch.nn.Parameter) and (
-            tensor.is_floating_point() or tensor.is_complex()
-        )
-        return bool(is_real and not tensor.requires_grad)
-
-    def is_training(self) -> bool:
-        return bool(getattr(self.function, "training", True))
-
-    def set_training(self, mode: bool) -> None:
-        for module in self._outermost:
-            module.train(mode)
-
-    def in_mode(self, mode: bool) -> AbstractContextManager[None]:
-        return self._modes.inside(mode)
-
-    def without_elements(self, names: Iterable[str] | None = None) -> list[str]:
-        wanted = self._holders if names is None else names
-        return [
-            name for name in wanted if isinstance(held := self.array_of(name), torch.Tensor) and held.is_meta
-        ]
-
-    def array_of(self, name: str) -> Any:
-        return _entry(*self._holders[name])
-
-    def places_of(self, name: str) -> list[tuple[dict[str, Any], str]]:
-        return [self._holders[name], *(other for tied, _, other in self.ties if tied == name)]
-
-    def names(self) -> list[str]:
-        return list(self._holders)
-
-    def other_names(self) -> dict[str, str]:
-        return self._other_names
 
     def put(self, name: str, tensor: torch.Tensor) -> None:
         """Replace the weight ``name`` by ``tensor`` in all modules that hold it.
@@ -545,29 +457,160 @@ class TorchWeights(contracts.Weights):
         with torch.no_grad():
             old.copy_(given)
 
+
+class TorchWeights(contracts.Weights):
+    """Parameters and buffers reachable from a callable, by name, and the modules by path.
+
+    The names of a module are those in ``state_dict``, and in the same form those of buffers that are not
+    persistent. Tied weights have only the first of their names; ``other_names`` of ``places`` maps the others
+    to it. For another callable, modules are found in what it refers to (bound object, closure, globals it
+    names, defaults, partial arguments) and in ``given``, also inside of functions, containers and objects.
+    The name of the variable, key or attribute that holds a module is the prefix of its names.
+
+    function: the callable.
+    given: further objects that are searched.
+    are_none: True if nothing is given and the callable refers to nothing that may be a module.
+    modules: the modules.
+    places: where the modules hold the weights.
+    """
+
+    has_modes = True
+
+    def __init__(self, function: Any, given: Iterable[tuple[str, Any]] = ()) -> None:
+        self.modules = ModulePaths()
+        self.places = WeightPlaces(self.modules)
+        self._names: dict[int, tuple[torch.Tensor, str]] = {}
+        self.function = function
+        self._held: set[int] = set()
+        self.given = [item for _, item in given]
+        self._roots: list[tuple[str, Any]] = []
+        self.are_none = not self.given and is_self_contained(function)
+        if not self.are_none:
+            self._find(function, list(given))
+
+    def _find(self, function: Any, given: list[tuple[str, Any]]) -> None:
+        self._roots = [*_roots(function), *given]
+        for prefix, module in (
+            *_modules_of(function),
+            *((name, item) for name, item in given if isinstance(item, torch.nn.Module)),
+        ):
+            self._add(prefix if module in self.modules else self.modules.unused(prefix), module)
+        if not isinstance(function, torch.nn.Module):
+            self._add_reached()
+
+    def _add(self, prefix: str, root: torch.nn.Module) -> None:
+        for path, module in root.named_modules(remove_duplicate=False):
+            whole = ".".join(filter(None, (prefix, path)))
+            self.modules.add(module, whole, is_inner=module is not root)
+            for held in (module._parameters, module._buffers):
+                self._held.add(id(held))
+                for key, tensor in held.items():
+                    if tensor is None:
+                        continue
+                    name = f"{whole}.{key}" if whole else key
+                    if id(tensor) in self._names:
+                        self.places.add_tied(self._names[id(tensor)][1], name, held, key)
+                    else:
+                        self._names[id(tensor)] = (tensor, name)
+                        self.places.add(name, held, key, module)
+
+    def add(self, name: str, module: torch.nn.Module) -> None:
+        if module not in self.modules:
+            self._add(self.modules.unused(name), module)
+
+    def _add_reached(self) -> None:
+        """Add the modules that the callable and the given objects refer to at any depth."""
+        others = [
+            (name, module)
+            for name, module in reached_modules((self.function, *self.given))
+            if module not in self.modules
+        ]
+        inside = {id(part) for _, module in others for part in module.modules() if part is not module}
+        # The outer modules come first, so that weights have names like those in their ``state_dict``.
+        for name, module in sorted(others, key=lambda pair: id(pair[1]) in inside):
+            self.add(name, module)
+
     def named_again(self) -> None:
         self._names = {
             id(tensor): (tensor, name)
-            for name in self._holders
-            if (tensor := self.array_of(name)) is not None
+            for name in self.places.holders
+            if (tensor := self.places.array_of(name)) is not None
         }
 
-    def path_of(self, module: Any) -> str | None:
-        entry = self._paths.get(id(module))
-        return entry[1] if entry is not None and entry[0] is module else None
+    # ------------------------------------------------------------------------------ names
+    def name_of(self, tensor: torch.Tensor) -> str | None:
+        entry = self._names.get(id(tensor))
+        return entry[1] if entry is not None and entry[0] is tensor else None
 
-    def modules(self) -> list[torch.nn.Module]:
-        return [module for module, _ in self._paths.values()]
+    def holds(self, container: Any) -> bool:
+        return id(container) in self._held
 
-    @functools.cached_property
-    def _outermost(self) -> list[torch.nn.Module]:
-        return [module for key, (module, _) in self._paths.items() if key not in self._inner]
+    def knows(self, name: str) -> bool:
+        return name in self.places.holders
 
-    @functools.cached_property
-    def _modes(self) -> TrainingModes:
-        return TrainingModes(
-            self._outermost, [module for module in self.modules() if not is_internal(type(module).train)]
+    def holder_of(self, name: str) -> Place:
+        return self.places.holders[name]
+
+    def owner_of(self, name: str) -> Any:
+        return self.places.holders[name][0]
+
+    def roots(self) -> list[tuple[str, Any]]:
+        return self._roots
+
+    # ------------------------------------------------------------------------------ arrays
+    @property
+    def fillable(self) -> contracts.Fillable:
+        return self.places
+
+    def live(self, names: Iterable[str]) -> LiveTensors:
+        return LiveTensors({name: self.places.holders[name] for name in names})
+
+    def rebind(self, name: str, tensor: torch.Tensor) -> None:
+        holder, key = self.places.holders[name]
+        holder[key] = tensor
+
+    def set_elements(self, name: str, elements: Any, rebound: bool) -> torch.Tensor:
+        holder, key = self.places.holders[name]
+        held: torch.Tensor = _entry(holder, key)
+        if not rebound:
+            write(held, elements)
+            return held
+        holder[key] = made = own(elements, dtype_name(held.dtype))
+        return made
+
+    def buffers(self) -> list[torch.Tensor]:
+        held = map(self.places.array_of, self.places.holders)
+        return [
+            tensor for tensor in held if tensor is not None and not isinstance(tensor, torch.nn.Parameter)
+        ]
+
+    def trained(self) -> list[torch.Tensor]:
+        held = map(self.places.array_of, self.places.holders)
+        return [tensor for tensor in held if isinstance(tensor, torch.nn.Parameter)]
+
+    def is_trained(self, name: str) -> bool:
+        return isinstance(self.places.array_of(name), torch.nn.Parameter)
+
+    def is_frozen(self, name: str) -> bool:
+        tensor = self.places.array_of(name)
+        is_real = isinstance(tensor, torch.nn.Parameter) and (
+            tensor.is_floating_point() or tensor.is_complex()
         )
+        return bool(is_real and not tensor.requires_grad)
+
+    def without_elements(self, names: Iterable[str] | None = None) -> list[str]:
+        return self.places.without_elements(names)
+
+    # ------------------------------------------------------------------------------ training mode
+    def is_training(self) -> bool:
+        return bool(getattr(self.function, "training", True))
+
+    def set_training(self, mode: bool) -> None:
+        for module in self.modules.outermost:
+            module.train(mode)
+
+    def in_mode(self, mode: bool) -> AbstractContextManager[None]:
+        return self.modules.modes.inside(mode)
 
 
 def _outer_paths(path: str) -> Iterator[str]:

@@ -107,13 +107,13 @@ def substitute_zeros(weights: TorchWeights) -> Iterator[None]:
     become constants.
     """
     names = weights.without_elements()
-    places = [place for name in names for place in weights.places_of(name)]
+    places = [place for name in names for place in weights.places.places_of(name)]
     before = [holder[key] for holder, key in places]
     # A list, because the sets change inside of the block.
     fleeting = list(_fleeting(weights))
     try:
         for name in names:
-            weights.put(name, zeros_like(weights.array_of(name)))
+            weights.places.put(name, zeros_like(weights.places.array_of(name)))
         for keys, key in fleeting:
             keys.discard(key)
         yield
@@ -125,7 +125,7 @@ def substitute_zeros(weights: TorchWeights) -> Iterator[None]:
 
 
 def _fleeting(weights: TorchWeights) -> Iterator[tuple[set[str], str]]:
-    for module in weights.modules():
+    for module in weights.modules:
         keys: set[str] = getattr(module, "_non_persistent_buffers_set", set())
         yield from (
             (keys, key)
@@ -333,7 +333,7 @@ class ReachableState:
         same = tuple(was.shape) == tuple(now.shape) and was.dtype == now.dtype
         return (
             name is not None
-            and self.weights.is_persistent(name)
+            and self.weights.places.is_persistent(name)
             and same
             and not isinstance(was, torch.nn.Parameter)
         )
@@ -361,8 +361,8 @@ class ReachableState:
 
 
 def _world_of(weights: TorchWeights, stateful: Sequence[Any]) -> ObjectSnapshot:
-    modules = weights.modules()
-    paths = [(weights.path_of(module) or "", module) for module in modules]
+    modules = list(weights.modules)
+    paths = [(weights.modules.path_of(module) or "", module) for module in modules]
     named = [(type(item).__name__, item) for item in stateful]
     objects = [(name, root) for name, root in weights.roots() if not isinstance(root, torch.nn.Module)]
     called = (
