@@ -21,6 +21,7 @@ import numpy.linalg
 from ...errors import TracingError
 from ...ir.node import Node
 from ...ops.dtypes import DTYPES
+from ...ops.registry import ArraySpec
 from ...ops.text import factor
 from ...recording.recorder import is_subclassed
 from ...sizes import Size, Symbol
@@ -31,7 +32,17 @@ from ..common.read_numbers import DTYPES as NUMBER_DTYPES
 from ..common.read_numbers import with_numbers
 from .draws import GENERATORS
 from .draws import METHOD as GENERATOR
-from .traced import BINARY, COMPARISONS, UNARY, Flags, TracedArray, TracedScalar, is_traced, symbolic
+from .traced import (
+    BINARY,
+    COMPARISONS,
+    UNARY,
+    Flags,
+    TracedArray,
+    TracedScalar,
+    is_traced,
+    seen_of,
+    symbolic,
+)
 
 METHOD = "numpy.ndarray."
 _HOST = (math.__name__, cmath.__name__, builtins.__name__)
@@ -127,14 +138,36 @@ def resolve(op: str) -> Any:
     return item
 
 
+def _strides(array: Any) -> tuple[Any, ...]:
+    symbols = [
+        Symbol(array._value, axis, step // array.itemsize, "stride")
+        for axis, step in enumerate(array._seen.strides)
+    ]
+    return tuple(symbolic(array._capture, Size.of(symbol) * array.itemsize) for symbol in symbols)
+
+
+def _flat(array: Any) -> Any:
+    """Return ``array`` reshaped to one axis, for ``array.flat``.
+
+    Raise :class:`TracingError` if ``array`` is not C-contiguous.
+    """
+    # Writes to such a reshaped array would go to a copy.
+    if not array._seen.flags.c_contiguous:
+        raise TracingError(
+            f"{array._capture.here()}: flat of an array that is not contiguous cannot be recorded; use "
+            "ravel, or np.copyto"
+        )
+    return array.reshape(-1)
+
+
 # Attributes that follow from the shape and dtype, or are computed from the traced array.
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "size": lambda x: functools.reduce(operator.mul, x.shape, 1),
     "itemsize": lambda x: int(x.dtype.itemsize),
     "nbytes": lambda x: x.size * int(x.dtype.itemsize),
-    "strides": lambda x: x._capture.strides_of(x),
+    "strides": _strides,
     "flags": Flags,
-    "flat": lambda x: x._capture.flat(x),
+    "flat": _flat,
     # NumPy has no other device.
     "device": lambda x: "cpu",
 }
@@ -294,6 +327,33 @@ def dtype_name(dtype: Any) -> str | None:
     return dtype.name if dtype.name in DTYPES and dtype.isnative else None
 
 
+def spec_of(capture: Any, array: Any) -> ArraySpec:
+    """Return the spec of an array or scalar.
+
+    Raise :class:`TracingError` if its dtype cannot be recorded, or if its class is a subclass of ``ndarray``
+    other than ``memmap``.
+    """
+    name = dtype_name(array.dtype)
+    if name is None:
+        raise TracingError(
+            f"{capture.here()}: arrays of {array.dtype!r} cannot be recorded: no other framework has this "
+            "data type"
+        )
+    if isinstance(array, np.ndarray) and type(array) not in (np.ndarray, np.memmap):
+        raise TracingError(
+            f"{capture.here()}: {type(array).__name__} is a class of arrays of its own; pass np.asarray of it"
+        )
+    return ArraySpec(tuple(map(int, array.shape)), name)
+
+
+def is_strided(capture: Any, x: Any, *args: Any, **kwargs: Any) -> bool:
+    """Return True unless ``x`` is in row-major order. Other calls must have the same layout."""
+    capture.reads_layout = True
+    seen = np.asarray(seen_of(x))
+    # At other sizes the strides of axes of size 1 matter, too, which NumPy's flags ignore.
+    return seen.strides != np.empty_like(seen, order="C").strides
+
+
 def as_scalar(capture: Any, number: Any) -> Any:
     """Convert a Python number to a NumPy scalar.
 
@@ -396,7 +456,7 @@ class Inputs:
         """
         if type(item) in NUMBER_DTYPES:
             self.made.append(None)
-            value = self._capture.add_number(name, NUMBER_DTYPES[type(item)])
+            value = self._capture.recorder.add_number(name, NUMBER_DTYPES[type(item)])
             return symbolic(self._capture, Size.of(Symbol(value, 0, item, "item")))
         array = as_array(item)
         made = (

@@ -10,7 +10,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,7 +18,6 @@ import numpy as np
 from ...errors import TracingError
 from ...forwarding import forward, forwards
 from ...ir.node import CallRecord, Origin, Value
-from ...ops.dtypes import is_floating, is_inexact
 from ...ops.registry import ArraySpec
 from ...recording import Locator, Recorder
 from ...recording.loop_marks import LoopCallbacks, LoopMarker
@@ -27,11 +25,12 @@ from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...trees import iterate_structure, map_structure
 from ..common.read_numbers import Reading
 from . import calls as kinds
-from .calls import HOST_MATH, METHOD, PYTHON_MODULES, name_of, row_key
+from .call_nodes import CompletedCall, add_node, guard_failed_call
+from .calls import METHOD, PYTHON_MODULES, name_of, row_key
 from .draws import FUNCTION, SPEC, GeneratorStates, TracedGenerator
 from .patches import recorded
-from .reading import ANSWERS, METHODS, decide_operands, expect_as_read, rounded_number
-from .traced import Traced, TracedArray, TracedScalar, hint, is_traced, owner_of, seen_of, symbolic
+from .reading import ANSWERS, METHODS, ElementGuards, decide_operands, expect_as_read, rounded_number
+from .traced import Traced, TracedScalar, hint, is_traced, owner_of, proxy_of, seen_of, symbolic
 
 # -------------------------------------------------------------------------------------------------- constants
 # Constants of a recording: arrays and scalars that it meets and did not create.
@@ -73,6 +72,78 @@ class Constants:
         return made
 
 
+# --------------------------------------------------------------------------------------------- written arrays
+class WrittenArrays:
+    """Arrays of the user that the recording may write to, with their elements before the first write.
+
+    memory: the array behind each input and parameter.
+    """
+
+    def __init__(self) -> None:
+        self.memory: dict[Value, Any] = {}
+        self._saved: dict[Value, tuple[Any, Any]] = {}
+
+    def clear(self) -> None:
+        self.memory.clear()
+        self._saved.clear()
+
+    def save(self, value: Value) -> None:
+        """Copy the elements of the array behind ``value``, unless it has none or was copied before."""
+        # NumPy raises for writes to read-only arrays.
+        if value in self.memory and value not in self._saved and self.memory[value].flags.writeable:
+            self._saved[value] = (self.memory[value], self.memory[value].copy())
+
+    def restore(self) -> None:
+        # Two arrays may share memory, so the first copy is restored last.
+        for array, before in reversed(self._saved.values()):
+            np.copyto(array, before)
+
+
+# ----------------------------------------------------------------------------------------------- current call
+class CurrentCall:
+    """Call that the function makes now: its name, its place in the user's code, and whether it is recorded.
+
+    name: name of the call, for error messages.
+    locator: finds the user's line and variable names.
+    is_open: True while calls are recorded.
+    is_running: True while NumPy computes the call. Calls that it makes are not recorded, and raise for
+        proxies.
+    """
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.locator = Locator()
+        self.is_open = self.is_running = False
+
+    def begin(self, name: str) -> None:
+        """Make ``name`` the current call.
+
+        Raise :class:`TracingError` if the recording is over, or if another call is running.
+        """
+        self.name = name
+        if not self.is_open:
+            raise TracingError(
+                f"{name}: an array of a recording is used after it; a function must not keep what it was "
+                "given where graph_compiler "
+                "cannot see it"
+            )
+        if self.is_running:
+            raise TracingError(
+                f"{self.here()}: code inside of a call of numpy uses arrays of the recording, which cannot "
+                "be followed"
+            )
+
+    def run(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        self.is_running = True
+        try:
+            return forward(function, *args, **kwargs)
+        finally:
+            self.is_running = False
+
+    def here(self) -> Origin:
+        return self.locator.locate(self.name, 2)
+
+
 # ---------------------------------------------------------------------------------------------------- capture
 def plain_index(index: Any) -> Any:
     return tuple(map(_item, index)) if type(index) is tuple else _item(index)
@@ -98,6 +169,21 @@ def _bound(part: Any) -> Any:
     return part if part is None or is_symbolic(part) else operator.index(part)
 
 
+def _is_in_place_result(array: Traced, index: Any, item: Any) -> bool:
+    """Return True if ``item`` is the view ``array[index]`` itself, as after ``array[index] += ...``."""
+    if not is_traced(item) or owner_of(item._seen) is not owner_of(array._seen):
+        return False
+    capture = array._capture
+    made = capture.recorder.maker(item._value)
+    if made is None or made.op != f"{METHOD}__getitem__" or made.inputs[0] is not array._value:
+        return False
+    return bool(made.inputs[1] == map_structure(capture.recorded_argument, index))
+
+
+def _loop_state(capture: NumpyCapture, item: Any) -> tuple[Value, Any] | None:
+    return (item._value, (type(item), item._value in capture.weak)) if is_traced(item) else None
+
+
 _ARRAYS = (np.ndarray, np.generic)
 _NUMBERS = (bool, int, float, complex)
 
@@ -107,11 +193,9 @@ class NumpyCapture:
 
     recorder: the graph under construction.
     reading: whether numbers that Python reads from arrays become symbols.
-    locator: finds the user's line and variable names.
-    call: name of the current call, for error messages.
-    inside: True while NumPy computes a recorded call. Calls that it makes are not recorded, and raise for
-        proxies.
-    is_open: True while calls are recorded.
+    call: the current call.
+    elements: guards on elements that Python code reads.
+    written: arrays of inputs and parameters, which are restored at the end.
     states: states of the random generators after the last recorded call.
     loops: marks of the loops that run.
     weak: values of Python numbers, which take the dtype of the arrays they are combined with.
@@ -122,43 +206,41 @@ class NumpyCapture:
 
     def __init__(self, recorder: Recorder, reading: Reading) -> None:
         self.recorder, self.reading = recorder, reading
-        self.locator = Locator()
-        self.call = ""
-        self.inside = False
-        self.is_open = False
+        self.call = CurrentCall()
+        self.elements, self.written = ElementGuards(recorder, self.call.here), WrittenArrays()
         self.states = GeneratorStates()
-        is_open, position = lambda: not self.inside, lambda: len(recorder.graph.nodes)
+        is_open, position = lambda: not self.call.is_running, lambda: len(recorder.graph.nodes)
         self.loops = LoopMarker(
             recorder,
             LoopCallbacks(
-                "numpy", self._state_of, expression_of, partial(symbolic, self), self.here, is_open, position
+                "numpy",
+                partial(_loop_state, self),
+                expression_of,
+                partial(symbolic, self),
+                self.here,
+                is_open,
+                position,
             ),
         )
         self.weak: set[Value] = set()
         self.read: set[Value] = set()
         self.reads_layout = False
         self.by_strides: set[Value] = set()
-        self._constants = Constants(recorder, self.locator)
-        self._saved: dict[Value, tuple[Any, Any]] = {}
-        self._sources: dict[Value, Any] = {}
+        self._constants = Constants(recorder, self.call.locator)
 
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
     def isolated(self) -> Iterator[None]:
         """Record calls inside the block, and afterwards restore the elements of inputs and parameters."""
-        self.is_open = True
+        self.call.is_open = True
         try:
             yield
         finally:
-            self.is_open = False
-            # Two arrays may share memory, so the first copy is restored last.
-            for array, before in reversed(self._saved.values()):
-                np.copyto(array, before)
+            self.call.is_open = False
+            self.written.restore()
 
     def add_input(self, name: str, array: Any) -> Any:
-        made = self.wrapped(array, Value(name, self.spec_of(array)))
-        value = self.recorder.add_input(name, made, made._value.spec)
-        return self._source(made, value)
+        return self._entered(name, array, self.recorder.add_input)
 
     def add_generator(self, name: str, generator: Any) -> TracedGenerator:
         return TracedGenerator(self, generator, self.recorder.add_input(name, generator, SPEC))
@@ -166,24 +248,20 @@ class NumpyCapture:
     def kept_generator(self, generator: Any) -> TracedGenerator:
         return TracedGenerator(self, generator, self.recorder.add_constant("generator", generator, SPEC))
 
-    def add_number(self, name: str, dtype: str) -> Value:
-        return self.recorder.add_number(name, dtype)
-
     def add_parameter(self, name: str, array: Any) -> Any:
-        made = self.wrapped(array, Value(name, self.spec_of(array)))
-        return self._source(made, self.recorder.add_parameter(name, made, made._value.spec))
+        return self._entered(name, array, self.recorder.add_parameter)
 
-    def _source(self, made: Any, value: Value) -> Any:
+    def _entered(self, name: str, array: Any, add: Callable[[str, Any, ArraySpec], Value]) -> Any:
+        made = proxy_of(self, array, Value(name, kinds.spec_of(self, array)))
         # The recorder makes the value for the proxy, so the proxy gets it only now.
-        made._value = value
-        self._sources[value] = made._seen
+        made._value = add(name, made, made._value.spec)
+        self.written.memory[made._value] = array
         return made
 
     def forget_arrays(self) -> None:
         self.recorder.forget_arrays()
         self._constants.clear()
-        self._saved.clear()
-        self._sources.clear()
+        self.written.clear()
 
     # ------------------------------------------------------------------------------ entry points
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -268,20 +346,8 @@ class NumpyCapture:
 
     def setitem(self, array: Traced, index: Any, item: Any) -> None:
         index = plain_index(index)
-        if not self._stands_at(array, index, item):
+        if not _is_in_place_result(array, index, item):
             self.record(f"{METHOD}__setitem__", operator.setitem, (array, index, item), {})
-
-    def _stands_at(self, array: Traced, index: Any, item: Any) -> bool:
-        # After ``array[index] += ...``, ``item`` is the view ``array[index]`` itself, and the assignment
-        # changes nothing.
-        made = (
-            self.recorder.maker(item._value)
-            if is_traced(item) and owner_of(item._seen) is owner_of(array._seen)
-            else None
-        )
-        if made is None or made.op != f"{METHOD}__getitem__" or made.inputs[0] is not array._value:
-            return False
-        return bool(made.inputs[1] == map_structure(self._recorded, index))
 
     def rounded(self, array: Any, digits: int | None) -> Any:
         return rounded_number(self, array) if digits is None else self.method(array, "round", (digits,), {})
@@ -306,12 +372,15 @@ class NumpyCapture:
             code.
         reads: True if that number is read from an array.
         """
-        self.call, key = name, row_key(name)
-        self._check_state()
+        self.call.begin(name)
+        key = row_key(name)
         args, kwargs = kinds.normalize_arguments(self, name, args, kwargs)
         operands = [item for item in iterate_structure((args, kwargs)) if is_traced(item)]
         written = kinds.written_arrays(self, name, args, kwargs)
-        inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
+        inputs, params = (
+            map_structure(self.recorded_argument, args),
+            map_structure(self.recorded_argument, kwargs),
+        )
         # The copies must be made before the call writes.
         for item in written:
             self._save(item)
@@ -329,10 +398,10 @@ class NumpyCapture:
             weak=is_number,
             is_host_number=is_read,
             random=name.startswith(FUNCTION),
-            strided=key in kinds.BY_MEMORY and self._is_strided(*args, **kwargs),
+            strided=key in kinds.BY_MEMORY and kinds.is_strided(self, *args, **kwargs),
             errstate=kinds.errstate(),
         )
-        found = self._noted(name, inputs, params, operands, written, result, noted)
+        found = add_node(self, CompletedCall(name, inputs, params, operands, written, result), noted)
         if is_number:
             self.weak.add(found._value)
         if is_read:
@@ -341,177 +410,23 @@ class NumpyCapture:
             expect_as_read(self, key, args, found)
         return found
 
-    def _is_strided(self, x: Any, *args: Any, **kwargs: Any) -> bool:
-        """Return True unless ``x`` is in row-major order. Other calls must have the same layout."""
-        self.reads_layout = True
-        seen = np.asarray(seen_of(x))
-        # At other sizes the strides of axes of size 1 matter, too, which NumPy's flags ignore.
-        return seen.strides != np.empty_like(seen, order="C").strides
-
-    def _check_state(self) -> None:
-        if not self.is_open:
-            raise TracingError(
-                f"{self.call}: an array of a recording is used after it; a function must not keep what it "
-                "was given where graph_compiler "
-                "cannot see it"
-            )
-        if self.inside:
-            raise TracingError(
-                f"{self.here()}: code inside of a call of numpy uses arrays of the recording, which cannot "
-                "be followed"
-            )
-
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
         """Call ``function`` on the arrays behind its proxies.
 
         If it raises, guard all input sizes and elements that may have caused the exception, and raise again.
         """
-        self.inside = True
+        args, kwargs = map_structure(_real_operand, args), map_structure(_real_operand, kwargs)
         try:
-            return forward(
-                function, *map_structure(_real_operand, args), **map_structure(_real_operand, kwargs)
-            )
-        # The user's code may catch the exception. The graph then is valid only for sizes and elements for
-        # which NumPy raises, too.
+            return self.call.run(function, args, kwargs)
         except Exception as problem:
-            self.inside = False
-            self._fix_all_sizes()
-            for array in operands:
-                is_of_elements = isinstance(
-                    problem, (np.linalg.LinAlgError, ArithmeticError)
-                ) or self.call.startswith(HOST_MATH)
-                if is_of_elements or not is_floating(array.dtype.name):
-                    self.elements(array)
+            guard_failed_call(self, problem, operands)
             raise
-        finally:
-            self.inside = False
-
-    def _fix_all_sizes(self) -> None:
-        for value in self.recorder.graph.inputs:
-            for axis, seen in enumerate(value.spec.shape):
-                self.decide(Size.of(Symbol(value, axis, seen)))
-
-    def _noted(
-        self,
-        name: str,
-        inputs: Any,
-        params: Any,
-        operands: list[Any],
-        written: list[Any],
-        result: Any,
-        noted: CallRecord,
-    ) -> Any:
-        made: dict[int, Any] = {}
-        # Only arrays are recognized by identity: np.True_ is always the same object.
-        given = {id(item._seen): item for item in reversed(operands) if isinstance(item._seen, np.ndarray)}
-        if self._may_return_another(noted.key, inputs, params, operands):
-            # With a view the call is a node, whose row guards what the call depends on.
-            kept = {id(item._seen) for item in written}
-            result = map_structure(
-                lambda item: item.view() if id(item) in given and id(item) not in kept else item, result
-            )
-        leaves = [item for item in iterate_structure((result,)) if isinstance(item, _ARRAYS)]
-        self._check_result(result, operands)
-        for leaf in leaves:
-            if id(leaf) not in given:
-                made.setdefault(
-                    id(leaf), self.wrapped(leaf, Value(kinds.proposed_name(noted.key), self.spec_of(leaf)))
-                )
-        known = {**given, **made}
-        if made or written or noted.random:
-            outputs = self.recorder.new_values(
-                [(item._value.name, item, item._value.spec) for item in made.values()]
-            )
-            for item, value in zip(made.values(), outputs):
-                item._value = value
-            record = self._record(noted, known, operands, written, list(made.values()), result)
-            self.recorder.add_call(name, inputs, params, self.locator.locate(name, 3), outputs, record)
-        # ``np.array`` copies unless it is told not to.
-        if noted.key in kinds.BY_STRIDES and not (noted.key == "array" and params.get("copy", True) is True):
-            self.by_strides.update(item._value for item in (*operands, *made.values()))
-        return map_structure(lambda item: known[id(item)] if isinstance(item, _ARRAYS) else item, result)
-
-    def _may_return_another(self, key: str, inputs: Any, params: Any, operands: list[Any]) -> bool:
-        """Return True if a call that returns its argument may return another array in other calls."""
-        # ``numpy.squeeze`` does at other sizes, and ``numpy.diff`` does for another ``n``.
-        return (
-            key in kinds.BY_SIZES
-            or any(item._value in self.weak for item in operands)
-            or any(isinstance(item, Size) for item in iterate_structure((inputs, params)))
-        )
-
-    def _record(
-        self,
-        noted: CallRecord,
-        known: dict[int, Any],
-        operands: list[Any],
-        written: list[Any],
-        made: list[Any],
-        result: Any,
-    ) -> CallRecord:
-        # In reversed order, so that the first of several operands with the same memory is the owner.
-        memory = {
-            id(owner_of(item._seen)): item._value
-            for item in reversed(operands)
-            if isinstance(item._seen, np.ndarray)
-        }
-        owners = {
-            index: id(owner_of(item._seen))
-            for index, item in enumerate(made)
-            if isinstance(item._seen, np.ndarray)
-        }
-        return replace(
-            noted,
-            result=map_structure(
-                lambda item: known[id(item)]._value if isinstance(item, _ARRAYS) else item, result
-            ),
-            writes=tuple(dict.fromkeys(item._value for item in written)),
-            views={index: memory[owner] for index, owner in owners.items() if owner in memory},
-        )
-
-    def _check_result(self, result: Any, operands: list[Any]) -> None:
-        others = [
-            item
-            for item in iterate_structure((result,))
-            if not isinstance(item, _ARRAYS) and item is not None
-        ]
-        if others and any(self.recorder.varies(item._value) for item in operands):
-            raise TracingError(
-                f"{self.here()}: {self.call} gives Python {others[0]!r:.80} of an array that depends on the "
-                "inputs, and nothing is known "
-                "of when this changes. Compute it from the array's shape or elements"
-            )
 
     def _save(self, item: Any) -> None:
-        base = self.recorder.base_of(item._value)
-        # NumPy raises for writes to read-only arrays.
-        if base in self._sources and base not in self._saved and self._sources[base].flags.writeable:
-            self._saved[base] = (self._sources[base], self._sources[base].copy())
+        self.written.save(self.recorder.base_of(item._value))
 
     # ------------------------------------------------------------------------------ arrays
-    def wrapped(self, array: Any, value: Value) -> Any:
-        return (TracedArray if isinstance(array, np.ndarray) else TracedScalar)(self, array, value)
-
-    def spec_of(self, array: Any) -> ArraySpec:
-        """Return the spec of an array or scalar.
-
-        Raise :class:`TracingError` if its dtype cannot be recorded, or if its class is a subclass of
-        ``ndarray`` other than ``memmap``.
-        """
-        name = kinds.dtype_name(array.dtype)
-        if name is None:
-            raise TracingError(
-                f"{self.here()}: arrays of {array.dtype!r} cannot be recorded: no other framework has this "
-                "data type"
-            )
-        if isinstance(array, np.ndarray) and type(array) not in (np.ndarray, np.memmap):
-            raise TracingError(
-                f"{self.here()}: {type(array).__name__} is a class of arrays of its own; pass np.asarray of "
-                "it"
-            )
-        return ArraySpec(tuple(map(int, array.shape)), name)
-
-    def _recorded(self, item: Any) -> Any:
+    def recorded_argument(self, item: Any) -> Any:
         if is_traced(item):
             if item._capture is not self:
                 raise TracingError(f"{self.here()}: an array of another recording is used")
@@ -523,15 +438,9 @@ class NumpyCapture:
         return self.met(item) if isinstance(item, _ARRAYS) else item
 
     def met(self, array: Any) -> Value:
-        return self._constants.met(array, self.spec_of(array))
+        return self._constants.met(array, kinds.spec_of(self, array))
 
-    def _state_of(self, item: Any) -> tuple[Value, Any] | None:
-        return (item._value, (type(item), item._value in self.weak)) if is_traced(item) else None
-
-    # ------------------------------------------------------------------------------ sizes and elements
-    def sizes_of(self, array: Traced) -> tuple[Any, ...]:
-        return tuple(symbolic(self, self.size(array._value, axis)) for axis in range(array.ndim))
-
+    # ------------------------------------------------------------------------------ sizes
     def size(self, value: Value, axis: int) -> Any:
         """Return the size of an axis: a symbol if it may differ between calls, otherwise an int."""
         seen = value.spec.shape[axis]
@@ -542,78 +451,13 @@ class NumpyCapture:
         )
         return seen if fixed else Size.of(Symbol(value, axis, seen))
 
-    def strides_of(self, array: Any) -> tuple[Any, ...]:
-        steps = zip(array.shape, array._seen.strides)
-        symbols = [
-            Symbol(array._value, axis, step // array.itemsize, "stride")
-            for axis, (_, step) in enumerate(steps)
-        ]
-        return tuple(symbolic(self, Size.of(symbol) * array.itemsize) for symbol in symbols)
-
-    def flat(self, array: Any) -> Any:
-        """Return ``array`` reshaped to one axis, for ``array.flat``.
-
-        Raise :class:`TracingError` if ``array`` is not C-contiguous.
-        """
-        # Writes to such a reshaped array would go to a copy.
-        if not array._seen.flags.c_contiguous:
-            raise TracingError(
-                f"{self.here()}: flat of an array that is not contiguous cannot be recorded; use ravel, or "
-                "np.copyto"
-            )
-        return self.method(array, "reshape", (-1,), {})
-
     def decide(self, expression: Any) -> Any:
         return (
             self.recorder.decide_size(expression, self.here()) if isinstance(expression, Size) else expression
         )
 
-    def element(self, array: Traced, convert: Callable[[Any], Any], answer: Any) -> Any:
-        """Guard the only element of ``array``, and return ``answer``, which ``convert`` returned for it."""
-        # Python gets a constant, so the array that is guarded has no derivative.
-        array = self.snapshot_of(array, as_constants=convert in (float, complex))
-        if convert is bool and array.dtype != bool:
-            # Only the truth of the element must stay the same, not the element.
-            array = self.operator("__ne__", operator.ne, array, 0)
-        elif convert in (int, operator.index) and is_floating(array.dtype.name):
-            # ``int`` truncates, so only the integer part of the element must stay the same.
-            array = self.method(array, "astype", (np.int64,), {})
-        self.recorder.decide_value(array._value, array._seen.tolist(), self.here())
-        return answer
-
-    def elements(self, array: Any, as_constants: bool = False) -> Any:
-        seen = array._seen.tolist()
-        self.recorder.decide_value(self.snapshot_of(array, as_constants)._value, seen, self.here())
-        return seen
-
-    def snapshot_of(self, array: Any, as_constants: bool = False) -> Any:
-        """Return a copy of the current elements of ``array``, or ``array`` itself if it needs none.
-
-        ``as_constants`` marks the copy of a float or complex array as a constant, without a derivative.
-        """
-        # Guards are evaluated after later writes. An immutable array, or one that is the same in all calls,
-        # needs no copy.
-        as_constants = as_constants and is_inexact(array.dtype.name)
-        if type(array) is TracedScalar and not as_constants or not self.recorder.varies(array._value):
-            return array
-        copied = self.wrapped(array._seen.copy(), Value("seen", array._value.spec))
-        made = ("seen", copied, array._value.spec)
-        record = CallRecord("clone", is_host_number=as_constants)
-        copied._value = self.recorder.add_value("numpy.copy", (array._value,), self.here(), made, record)
-        return copied
-
-    def refuse_elements(self) -> Any:
-        """Raise :class:`TracingError`, because elements are asked for by code that cannot be recorded."""
-        raise TracingError(
-            f"{self.here()}: the elements of an array are handed to code that cannot be seen (compiled code, "
-            "a constructor such as "
-            "np.float32, an array that was made outside of the recording and is indexed or written to). Use "
-            "functions "
-            "of numpy on what the function is given and makes itself, or pass the other array as an argument"
-        )
-
     def here(self) -> Origin:
-        return self.locator.locate(self.call, 2)
+        return self.call.here()
 
 
 def _real_operand(item: Any) -> Any:

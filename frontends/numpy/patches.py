@@ -132,7 +132,9 @@ _here = threading.local()
 def current() -> Any:
     capture = getattr(_here, "capture", None)
     # While a recorded call runs, NumPy's own code must get NumPy's functions.
-    return capture if capture is not None and capture.is_open and not capture.inside else None
+    if capture is None or capture.call.is_running or not capture.call.is_open:
+        return None
+    return capture
 
 
 def _recording_function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:

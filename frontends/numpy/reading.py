@@ -14,16 +14,74 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...errors import TracingError
 from ...ir.graph import Graph
-from ...ir.node import Value
+from ...ir.node import CallRecord, Origin, Value
 from ...ir.recorded_loop import RecordedLoop
+from ...ops.dtypes import is_floating, is_inexact
 from ...passes.loops.reconstruction import rest_of_loop
 from ...recording import Recorder
 from ...recording.faults import is_fault
 from ...sizes import is_symbolic
 from ..common.read_numbers import LARGE, Reading
 from .calls import METHOD
-from .traced import Traced, hint, is_traced, seen_of, share_memory
+from .traced import Traced, TracedScalar, hint, is_traced, proxy_of, seen_of, share_memory
+
+
+class ElementGuards:
+    """Guards on elements of arrays, which Python code reads.
+
+    recorder: the graph under construction.
+    here: returns the place in the user's code that reads them.
+    """
+
+    def __init__(self, recorder: Recorder, here: Callable[[], Origin]) -> None:
+        self._recorder, self._here = recorder, here
+
+    def guard_only(self, array: Any, convert: Callable[[Any], Any], answer: Any) -> Any:
+        """Guard the only element of ``array``, and return ``answer``, which ``convert`` returned for it."""
+        # Python gets a constant, so the array that is guarded has no derivative.
+        array = self.snapshot_of(array, as_constants=convert in (float, complex))
+        if convert is bool and array.dtype != bool:
+            # Only the truth of the element must stay the same, not the element.
+            array = array != 0
+        elif convert in (int, operator.index) and is_floating(array.dtype.name):
+            # ``int`` truncates, so only the integer part of the element must stay the same.
+            array = array.astype(np.int64)
+        self._recorder.decide_value(array._value, array._seen.tolist(), self._here())
+        return answer
+
+    def guard(self, array: Any, as_constants: bool = False) -> Any:
+        """Guard all elements of ``array``, and return them as Python numbers in nested lists."""
+        seen = array._seen.tolist()
+        self._recorder.decide_value(self.snapshot_of(array, as_constants)._value, seen, self._here())
+        return seen
+
+    def snapshot_of(self, array: Any, as_constants: bool = False) -> Any:
+        """Return a copy of the current elements of ``array``, or ``array`` itself if it needs none.
+
+        ``as_constants`` marks the copy of a float or complex array as a constant, without a derivative.
+        """
+        # Guards are evaluated after later writes. An immutable array, or one that is the same in all calls,
+        # needs no copy.
+        as_constants = as_constants and is_inexact(array.dtype.name)
+        if type(array) is TracedScalar and not as_constants or not self._recorder.varies(array._value):
+            return array
+        copied = proxy_of(array._capture, array._seen.copy(), Value("seen", array._value.spec))
+        made = ("seen", copied, array._value.spec)
+        record = CallRecord("clone", is_host_number=as_constants)
+        copied._value = self._recorder.add_value("numpy.copy", (array._value,), self._here(), made, record)
+        return copied
+
+    def refuse(self) -> Any:
+        """Raise :class:`TracingError`, because elements are asked for by code that cannot be recorded."""
+        raise TracingError(
+            f"{self._here()}: the elements of an array are handed to code that cannot be seen (compiled "
+            "code, a constructor such as "
+            "np.float32, an array that was made outside of the recording and is indexed or written to). Use "
+            "functions "
+            "of numpy on what the function is given and makes itself, or pass the other array as an argument"
+        )
 
 
 class CallCapture(Protocol):
@@ -31,6 +89,7 @@ class CallCapture(Protocol):
 
     recorder: Recorder
     reading: Reading
+    elements: ElementGuards
     weak: set[Value]
     read: set[Value]
 
@@ -47,10 +106,6 @@ class CallCapture(Protocol):
         gives_number: Callable[[], bool] = lambda: False,
         reads: bool = False,
     ) -> Any: ...
-
-    def element(self, array: Traced, convert: Callable[[Any], Any], answer: Any) -> Any: ...
-
-    def elements(self, array: Any, as_constants: bool = False) -> Any: ...
 
 
 class UnrecordedIterations:
@@ -168,7 +223,7 @@ def rounded_number(capture: CallCapture, array: Any) -> Any:
         number = number_in(capture, capture.ufunc(np.rint, "__call__", (number,), {}))
     if isinstance(number, float) and fits_everywhere(number):
         number = capture.record("math.trunc", math.trunc, (number,), {}, lambda: True, reads=True)
-    return number if isinstance(number, int) else round(capture.elements(array))
+    return number if isinstance(number, int) else round(capture.elements.guard(array))
 
 
 def decide_operands(capture: CallCapture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -180,7 +235,9 @@ def decide_operands(capture: CallCapture, key: str, operands: tuple[Any, ...]) -
     if key == "power" and _has_float_power(capture, *operands):
         return operands
     return tuple(
-        capture.elements(item, as_constants=True) if is_traced(item) and item._value in capture.read else item
+        capture.elements.guard(item, as_constants=True)
+        if is_traced(item) and item._value in capture.read
+        else item
         for item in operands
     )
 
@@ -219,14 +276,14 @@ def _expect_inside(capture: CallCapture, operands: Sequence[Any]) -> None:
         if is_traced(item) and item._value in capture.read and not _is_place_in(item, array):
             # Next to an array, None or Ellipsis, the number does not belong to the axis of its position.
             if not (is_plain and is_traced(array)):
-                capture.elements(item)
+                capture.elements.guard(item)
                 continue
             _expect(capture, "__lt__", item, array.shape[axis])
             _expect(capture, "__ge__", item, -array.shape[axis])
 
 
 def _expect(capture: CallCapture, name: str, item: Any, other: Any) -> None:
-    capture.element(capture.operator(name, getattr(operator, name), item, other), bool, True)
+    capture.elements.guard_only(capture.operator(name, getattr(operator, name), item, other), bool, True)
 
 
 def _is_place_in(item: Any, array: Any) -> bool:
@@ -279,7 +336,7 @@ def _array_equiv(capture: Any, a1: Any, a2: Any) -> bool:
 def _text(function: Callable[..., Any]) -> Callable[..., Any]:
     def answer(capture: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
         # The text shows all elements, so all are guarded.
-        capture.elements(a)
+        capture.elements.guard(a)
         return function(a._seen, *args, **kwargs)
 
     return answer
@@ -324,7 +381,7 @@ def _item(capture: Any, array: Any, *place: Any) -> Any:
     array._seen.item()
     if (number := number_in(capture, array)) is not None:
         return number
-    found = capture.elements(array, as_constants=True)
+    found = capture.elements.guard(array, as_constants=True)
     while isinstance(found, list):
         found = found[0]
     return found
@@ -333,7 +390,7 @@ def _item(capture: Any, array: Any, *place: Any) -> Any:
 # Methods that are answered in the same way; they get the capture and the array first.
 METHODS: dict[str, Callable[..., Any]] = {
     "item": _item,
-    "tolist": lambda capture, array: capture.elements(array, as_constants=True),
+    "tolist": lambda capture, array: capture.elements.guard(array, as_constants=True),
     "__array_namespace__": lambda capture, array, **kwargs: array._seen.__array_namespace__(**kwargs),
 }
 

@@ -30,9 +30,9 @@ from ...recording.control_flow.recorded_regions import PossibleAliases, Recorded
 from ...recording.control_flow.regions import ArrayKind, Arrays, Block, Inputs
 from ...sizes import hint_of
 from ..common.lifter import CALLS
-from .calls import METHOD
+from .calls import METHOD, spec_of
 from .capture import NumpyCapture
-from .traced import TracedArray, TracedScalar, clamp_index, hint, is_traced, seen_of, symbolic
+from .traced import TracedArray, TracedScalar, clamp_index, hint, is_traced, proxy_of, seen_of, symbolic
 
 _ARRAYS = (np.ndarray, np.generic)
 
@@ -162,7 +162,9 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
     def expect(self, truth: Any) -> None:
         if not truth._seen and not self.is_inside:
             raise AssertionError
-        self.capture.recorder.decide_value(self.capture.snapshot_of(truth)._value, True, self.capture.here())
+        self.capture.recorder.decide_value(
+            self.capture.elements.snapshot_of(truth)._value, True, self.capture.here()
+        )
 
     # ------------------------------------------------------------------------------ blocks
     def trial(self, function: Block, given: Inputs) -> None:
@@ -291,7 +293,8 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
         whole = {name: params.get(name, default) for name, default in get(op).params.items()}
         arrays = [*seen[:count], *(array._seen.copy() for array in written.values()), *seen[count:]]
         made = [
-            capture.wrapped(array, Value(name, capture.spec_of(array))) for array, name in zip(arrays, names)
+            proxy_of(capture, array, Value(name, spec_of(capture, array)))
+            for array, name in zip(arrays, names)
         ]
         outputs = recorder.new_values([(item._value.name, item, item._value.spec) for item in made])
         recorder.add_call(

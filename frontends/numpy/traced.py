@@ -86,7 +86,7 @@ class Traced:
         return self._capture.function(function, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        self._capture.refuse_elements()
+        self._capture.elements.refuse()
 
     # ------------------------------------------------------------------------------ attributes
     def __getattr__(self, name: str) -> Any:
@@ -102,7 +102,9 @@ class Traced:
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        return self._capture.sizes_of(self)
+        return tuple(
+            symbolic(self._capture, self._capture.size(self._value, axis)) for axis in range(self.ndim)
+        )
 
     # ------------------------------------------------------------------------------ conversions to Python
     def __bool__(self) -> bool:
@@ -127,18 +129,18 @@ class Traced:
 
     def _python(self, convert: Callable[[Any], Any]) -> Any:
         answer = forward(convert, self._seen)
-        return self._capture.element(self, convert, answer)
+        return self._capture.elements.guard_only(self, convert, answer)
 
     def __repr__(self) -> str:
-        self._capture.elements(self)
+        self._capture.elements.guard(self)
         return repr(self._seen)
 
     def __str__(self) -> str:
-        self._capture.elements(self)
+        self._capture.elements.guard(self)
         return str(self._seen)
 
     def __format__(self, spec: str) -> str:
-        self._capture.elements(self)
+        self._capture.elements.guard(self)
         return format(self._seen, spec)
 
     def __len__(self) -> int:
@@ -208,7 +210,7 @@ class TracedScalar(Traced):
 
     def __hash__(self) -> int:  # type: ignore[override]
         # The hash depends on the element, so the element is guarded.
-        self._capture.elements(self)
+        self._capture.elements.guard(self)
         return hash(self._seen)
 
 
@@ -259,6 +261,10 @@ for _name, _negate in UNARY.items():
 
 def is_traced(item: Any) -> bool:
     return type(item) in (TracedArray, TracedScalar)
+
+
+def proxy_of(capture: Any, seen: Any, value: Value) -> Any:
+    return (TracedArray if isinstance(seen, np.ndarray) else TracedScalar)(capture, seen, value)
 
 
 def seen_of(item: Any) -> Any:
@@ -332,7 +338,9 @@ class Flags:
             raise AttributeError(f"an array has no flag {name!r}")
         # Memory that the caller passed in, or that the function stores, may be writeable or owned in other
         # calls.
-        given = {id(owner_of(array)): array for array in capture._sources.values()}.get(id(owner_of(seen)))
+        given = {id(owner_of(array)): array for array in capture.written.memory.values()}.get(
+            id(owner_of(seen))
+        )
         # A read-only view of a writeable array was made read-only by the function.
         is_known = given is None or name == "aligned" or given.flags.writeable and not seen.flags.writeable
         if not is_known:

@@ -100,7 +100,9 @@ def reader_of(framework: str) -> tuple[Any, str]:
     if framework == "torch":
         return importlib.import_module("graph_compiler.frontends.torch.capture.capture").Capture, "value"
     if framework == "numpy":
-        return importlib.import_module("graph_compiler.frontends.numpy.capture").NumpyCapture, "_noted"
+        return importlib.import_module(
+            "graph_compiler.frontends.numpy.capture"
+        ).NumpyCapture, "recorded_argument"
     if framework == "jax":
         return importlib.import_module("graph_compiler.frontends.jax.equations").Reader, "read_whole"
     return importlib.import_module("graph_compiler.frontends.tensorflow.reader").GraphReader, "value"

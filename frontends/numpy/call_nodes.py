@@ -1,0 +1,137 @@
+"""Nodes for calls that make arrays, write to them or sample, and guards for calls that failed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import TracingError
+from ...ir.node import CallRecord, Value
+from ...ops.dtypes import is_floating
+from ...sizes import Size, Symbol
+from ...trees import iterate_structure, map_structure
+from .calls import BY_SIZES, BY_STRIDES, HOST_MATH, proposed_name, spec_of
+from .traced import owner_of, proxy_of
+
+_ARRAYS = (np.ndarray, np.generic)
+
+
+class CompletedCall(NamedTuple):
+    """Call that has run on the arrays behind its proxies.
+
+    name: name of the call.
+    inputs, params: its recorded arguments.
+    operands: the traced arrays and scalars among its arguments.
+    written: those that it writes to.
+    result: what it returned, without proxies.
+    """
+
+    name: str
+    inputs: Any
+    params: Any
+    operands: list[Any]
+    written: list[Any]
+    result: Any
+
+
+def guard_failed_call(capture: Any, problem: Exception, operands: list[Any]) -> None:
+    """Guard all input sizes, and the elements of ``operands`` that may have caused ``problem``.
+
+    The user's code may catch the exception. The graph then is valid only for sizes and elements for which
+    NumPy raises, too.
+    """
+    for value in capture.recorder.graph.inputs:
+        for axis, seen in enumerate(value.spec.shape):
+            capture.decide(Size.of(Symbol(value, axis, seen)))
+    is_of_elements = isinstance(
+        problem, (np.linalg.LinAlgError, ArithmeticError)
+    ) or capture.call.name.startswith(HOST_MATH)
+    for array in operands:
+        if is_of_elements or not is_floating(array.dtype.name):
+            capture.elements.guard(array)
+
+
+def add_node(capture: Any, call: CompletedCall, noted: CallRecord) -> Any:
+    """Add a node for a call that made arrays, wrote to some or sampled, and return the result with proxies.
+
+    ``noted`` is the call record without the result, writes and views, which are added. Raise
+    :class:`TracingError` if the call returned a Python object that may depend on elements of inputs.
+    """
+    operands, written, result = call.operands, call.written, call.result
+    made: dict[int, Any] = {}
+    # Only arrays are recognized by identity: np.True_ is always the same object.
+    given = {id(item._seen): item for item in reversed(operands) if isinstance(item._seen, np.ndarray)}
+    if _may_return_another(capture, call, noted.key):
+        # With a view the call is a node, whose row guards what the call depends on.
+        kept = {id(item._seen) for item in written}
+        result = map_structure(
+            lambda item: item.view() if id(item) in given and id(item) not in kept else item, result
+        )
+    leaves = [item for item in iterate_structure((result,)) if isinstance(item, _ARRAYS)]
+    _check_result(capture, result, operands)
+    for leaf in leaves:
+        if id(leaf) not in given:
+            made.setdefault(
+                id(leaf), proxy_of(capture, leaf, Value(proposed_name(noted.key), spec_of(capture, leaf)))
+            )
+    known = {**given, **made}
+    if made or written or noted.random:
+        outputs = capture.recorder.new_values(
+            [(item._value.name, item, item._value.spec) for item in made.values()]
+        )
+        for item, value in zip(made.values(), outputs):
+            item._value = value
+        record = replace(
+            noted,
+            result=map_structure(
+                lambda item: known[id(item)]._value if isinstance(item, _ARRAYS) else item, result
+            ),
+            writes=tuple(dict.fromkeys(item._value for item in written)),
+            views=_views(operands, list(made.values())),
+        )
+        origin = capture.call.locator.locate(call.name, 3)
+        capture.recorder.add_call(call.name, call.inputs, call.params, origin, outputs, record)
+    # ``np.array`` copies unless it is told not to.
+    if noted.key in BY_STRIDES and not (noted.key == "array" and call.params.get("copy", True) is True):
+        capture.by_strides.update(item._value for item in (*operands, *made.values()))
+    return map_structure(lambda item: known[id(item)] if isinstance(item, _ARRAYS) else item, result)
+
+
+def _may_return_another(capture: Any, call: CompletedCall, key: str) -> bool:
+    """Return True if a call that returns its argument may return another array in other calls."""
+    # ``numpy.squeeze`` does at other sizes, and ``numpy.diff`` does for another ``n``.
+    return (
+        key in BY_SIZES
+        or any(item._value in capture.weak for item in call.operands)
+        or any(isinstance(item, Size) for item in iterate_structure((call.inputs, call.params)))
+    )
+
+
+def _check_result(capture: Any, result: Any, operands: list[Any]) -> None:
+    others = [
+        item for item in iterate_structure((result,)) if not isinstance(item, _ARRAYS) and item is not None
+    ]
+    if others and any(capture.recorder.varies(item._value) for item in operands):
+        raise TracingError(
+            f"{capture.here()}: {capture.call.name} gives Python {others[0]!r:.80} of an array that depends "
+            "on the inputs, and nothing is known "
+            "of when this changes. Compute it from the array's shape or elements"
+        )
+
+
+def _views(operands: list[Any], made: list[Any]) -> dict[int, Value]:
+    """Return, by position in ``made``, the operands with whose memory the results are views."""
+    # In reversed order, so that the first of several operands with the same memory is the owner.
+    memory = {
+        id(owner_of(item._seen)): item._value
+        for item in reversed(operands)
+        if isinstance(item._seen, np.ndarray)
+    }
+    owners = {
+        index: id(owner_of(item._seen))
+        for index, item in enumerate(made)
+        if isinstance(item._seen, np.ndarray)
+    }
+    return {index: memory[owner] for index, owner in owners.items() if owner in memory}
