@@ -27,20 +27,18 @@ def sizes(x: tf.Tensor) -> list[Any]:
 
 
 def item(x: tf.Tensor) -> Any:
-    """Return the only element of ``x`` as a Python number. A symbolic tensor is returned unchanged."""
+    """Return the only element of ``x`` as a Python number, or ``x`` itself if it is symbolic."""
     return x.numpy().item() if hasattr(x, "numpy") else x
 
 
 def scalar(number: Any, dtype: tf.DType) -> tf.Tensor:
-    """Return ``number``, a Python number or a scalar tensor, as a scalar tensor of ``dtype``."""
+    """Convert a Python number or a scalar tensor to a scalar tensor of ``dtype``."""
     return tf.cast(number, dtype) if tf.is_tensor(number) else tf.constant(number, dtype)
 
 
 def uint64_of_floats(x: tf.Tensor) -> tf.Tensor:
-    """Cast floats to uint64. Negative ones wrap around.
-
-    TensorFlow's own cast of a negative float is undefined, and its int64 saturates from 2**63 on.
-    """
+    """Cast floats to uint64."""
+    # TensorFlow's own cast of a negative float to uint64 is undefined, and its cast to int64 saturates.
     # float16 has no number as large as 2**63.
     x = tf.cast(x, tf.float64)
     half = tf.constant(2.0**63, x.dtype)
@@ -50,7 +48,7 @@ def uint64_of_floats(x: tf.Tensor) -> tf.Tensor:
 
 
 def numbers_as(data: Any, dtype: tf.DType) -> tf.Tensor:
-    """Convert nested tuples of numbers and scalar tensors to one tensor of ``dtype``."""
+    """Convert a number, a scalar tensor, or non-empty nested tuples of these to a tensor of ``dtype``."""
     if isinstance(data, tuple):
         return tf.stack([numbers_as(part, dtype) for part in data])
     # A Python float would become float32 first.
@@ -70,11 +68,8 @@ def spaced(start: Any, stop: Any, step: Any, dtype: tf.DType) -> tf.Tensor:
 
 
 def linspace(start: Any, stop: Any, num: Any, dtype: tf.DType) -> tf.Tensor:
-    """Compute ``num`` evenly spaced numbers from ``start`` to ``stop``.
-
-    The first half is computed from ``start`` and the second from ``stop``, so both ends are exact. A
-    single number is ``start``. Integer results are truncated.
-    """
+    """Compute ``num`` evenly spaced numbers from ``start`` to ``stop``."""
+    # The second half is computed from `stop`, so that the last number is `stop` itself.
     wide = tf.complex128 if dtype.is_complex else tf.float64
     start, stop = (
         tf.cast(end, wide) if tf.is_tensor(end) else tf.constant(end, wide) for end in (start, stop)
@@ -132,7 +127,7 @@ def nonnegative(indices: tf.Tensor, count: Any) -> tf.Tensor:
 
 
 def as_index(indices: tf.Tensor) -> tf.Tensor:
-    """Cast ``indices`` to int64 unless they are int32 or int64, the index dtypes of TensorFlow."""
+    """Cast ``indices`` to int64 unless they are int32 or int64."""
     return indices if indices.dtype in (tf.int32, tf.int64) else tf.cast(indices, tf.int64)
 
 
@@ -171,20 +166,12 @@ def take_along_axis(x: tf.Tensor, indices: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def axes_first(x: tf.Tensor, axes: Sequence[int]) -> tuple[tf.Tensor, list[int]]:
-    """Transpose ``x`` so that ``axes`` come first and the others keep their order.
-
-    Return the result and the permutation.
-    """
     order = [*axes, *(axis for axis in range(len(x.shape)) if axis not in axes)]
     return (x if order == list(range(len(order))) else tf.transpose(x, order)), order
 
 
 def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[int]) -> tf.Tensor:
-    """Broadcast index arrays against each other and stack them along a new last axis.
-
-    Each index array belongs to the axis of ``x`` at the same position in ``axes``; negative indices count
-    from the end.
-    """
+    """Broadcast index arrays against each other and stack them along a new last axis."""
     indices = [
         tf.cast(nonnegative(as_index(index), size(x, axis)), tf.int64) for index, axis in zip(indices, axes)
     ]
@@ -197,11 +184,7 @@ def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[i
 
 
 def gather_at(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: tuple[int, ...]) -> tf.Tensor:
-    """Compute ``x[.., indices[0], .., indices[1], ..]`` with index arrays at ``axes``.
-
-    The axes of the index arrays replace ``axes`` if these are adjacent, and come first otherwise, as in
-    NumPy.
-    """
+    """Compute ``x[.., indices[0], .., indices[1], ..]`` with index arrays at ``axes``."""
     places = meeting_indices(x, indices, axes)
     found = tf.gather_nd(axes_first(x, axes)[0], places)
     common, first = len(places.shape) - 1, axes[0]
@@ -220,11 +203,11 @@ def scatter_at(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> tf.Tensor:
-    """Return ``x`` with ``values``, broadcast, written to ``x[.., indices[0], .., indices[1], ..]``.
+    """Return ``x`` with ``values`` written to ``x[.., indices[0], .., indices[1], ..]``.
 
-    The index arrays broadcast and are at ``axes``, as in NumPy. ``reduce`` is "sum", "mean", "prod",
-    "max" or "min" and combines several values for one element. With ``include_self``, the old element
-    takes part. If ``reduce`` is None, values overwrite. Elements without a value stay unchanged.
+    The index arrays are at ``axes``. ``reduce`` is None to overwrite elements, or "sum", "mean", "prod",
+    "max" or "min" to combine several values for one element. With ``include_self``, the old element takes
+    part.
     """
     places = meeting_indices(x, indices, axes)
     turned, order = axes_first(x, axes)
@@ -254,11 +237,10 @@ def scatter_along(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> tf.Tensor:
-    """Return ``x`` with ``values`` written along ``axis`` at ``indices``, to which they broadcast.
+    """Return ``x`` with ``values`` written along ``axis`` at ``indices``.
 
-    On the other axes, element ``i`` of ``indices`` belongs to element ``i`` of ``x``. ``reduce`` is "sum",
-    "mean", "prod", "max" or "min" and combines several values for one element. With ``include_self``, the
-    old element takes part. If ``reduce`` is None, values overwrite.
+    ``reduce`` is None to overwrite elements, or "sum", "mean", "prod", "max" or "min" to combine several
+    values for one element. With ``include_self``, the old element takes part.
     """
     if len(x.shape) == 0:
         return scatter_along(
@@ -280,12 +262,7 @@ def scatter_along(
 def scatter_reduced(
     x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: str | None, include_self: bool
 ) -> tf.Tensor:
-    """Return ``x`` with ``values`` written at the index tuples ``places`` into its first axes.
-
-    ``reduce`` is "sum", "mean", "prod", "max" or "min" and combines several values for one element. A
-    mean of integers is rounded down. With ``include_self``, the old element takes part. If ``reduce`` is
-    None, values overwrite. An empty ``x`` is returned unchanged.
-    """
+    """Return ``x`` with ``values`` written at the index tuples ``places`` into its first axes."""
     # TensorFlow raises an error for a scatter into an empty tensor.
     if 0 in x.shape:
         return x
@@ -330,12 +307,7 @@ def scatter_reduced(
 def scatter_extreme(
     segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool
 ) -> tf.Tensor:
-    """Reduce ``values`` into the flattened first axes of ``x`` by maximum or minimum.
-
-    Equal extremes share the gradient evenly. ``segments`` is ``tf.math.unsorted_segment_max`` or
-    ``tf.math.unsorted_segment_min``. ``rows`` holds the flat index of each value, and ``seen`` is True for
-    the elements that a value is written to.
-    """
+    """Reduce ``values`` into the flattened first axes of ``x`` by maximum or minimum."""
     function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
     count = tf.size(seen)
     by_row = tf.concat([[count], tf.shape(values)[1:]], 0)
@@ -391,7 +363,7 @@ def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
 
 
 def masked_scatter(x: tf.Tensor, mask: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
-    """Replace the elements of ``x`` where ``mask`` is True by the first elements of ``source``, in order."""
+    """Replace the elements of ``x`` where ``mask`` is True by successive elements of ``source``."""
     flat = tf.reshape(source, [-1])
     # The zero allows gathering index 0 from an empty source; its value is not used.
     flat = tf.concat([flat, tf.zeros([1], flat.dtype)], 0)
@@ -428,13 +400,12 @@ def diagonal(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) ->
 
 
 def index_pairs(x: tf.Tensor, rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
-    """Stack ``rows`` and ``columns`` to index pairs, repeated for each matrix of ``x``."""
     pairs = tf.stack([rows, columns], axis=-1)
     return tf.broadcast_to(pairs, tf.concat([tf.shape(x)[:-2], tf.shape(pairs)], 0))
 
 
 def sliding_window(x: tf.Tensor, axis: int, size: Any, step: Any = 1) -> tf.Tensor:
-    """Return all windows of ``size`` elements along ``axis``, ``step`` apart.
+    """Return the windows of ``size`` elements along the non-negative ``axis``, ``step`` apart.
 
     The elements of a window are in a new last axis. A scalar ``x`` is repeated ``size`` times.
     """
@@ -481,8 +452,7 @@ def resized(x: tf.Tensor, padding: Sequence[Sequence[Any]], value: Any = None) -
 def pad_with_elements(x: tf.Tensor, padding: Sequence[Sequence[Any]], *, mode: str) -> tf.Tensor:
     """Pad ``x`` with its own elements; negative amounts remove elements.
 
-    ``mode`` is "reflect" (mirrored at the outermost element), "edge" (the outermost element) or "wrap"
-    (periodic).
+    ``mode`` is "reflect", "edge" or "wrap".
     """
     for axis, (before, after) in enumerate(padding):
         if isinstance(before, int) and isinstance(after, int) and before == after == 0:
@@ -502,10 +472,7 @@ def pad_with_elements(x: tf.Tensor, padding: Sequence[Sequence[Any]], *, mode: s
 
 
 def order_key(x: tf.Tensor) -> tf.Tensor:
-    """Return integers that compare like ``x``, with NaN as the largest and -0.0 equal to 0.0.
-
-    Bools become int32, and integers are returned unchanged.
-    """
+    """Return integers in the order of real ``x``, with NaN as the largest."""
     if not x.dtype.is_floating:
         return tf.cast(x, tf.int32) if x.dtype.is_bool else x
     kind = tf.int64 if x.dtype.size == 8 else tf.int32
@@ -613,9 +580,8 @@ def searchsorted(
 ) -> tf.Tensor:
     """Return the indices at which to insert ``x2`` into the sorted last axis of ``x1``.
 
-    If ``x1`` has several rows, each row of ``x2`` is searched for in the row at the same position.
-    ``side`` "left" inserts before equal elements, and "right" after them. ``sorter`` has indices that
-    sort ``x1``. NaN is the largest.
+    ``side`` "left" inserts before equal elements, and "right" after them. ``sorter`` has indices that sort
+    ``x1``, or is None.
     """
     if sorter is not None:
         x1 = take_along_axis(x1, sorter, -1)
@@ -636,11 +602,10 @@ def row_order(rows: tf.Tensor) -> tf.Tensor:
 
 
 def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Return the sorted unique elements, or slices along ``axis``, with three index arrays.
+    """Return the unique elements of ``x``, or its unique slices along ``axis``, with three index arrays.
 
-    These are the index of the first occurrence of each, the inverse that rebuilds ``x``, and the counts.
-    If ``axis`` is None, ``x`` is flattened, and the inverse has its original shape. NaN equals no element, so
-    each NaN is returned, after all numbers, and so is each slice with a NaN. 0.0 and -0.0 are equal.
+    These are the indices of first occurrences, the inverse that rebuilds ``x``, and the counts. NaN is not
+    equal to itself, so each NaN is returned.
     """
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
     # `tf.unique` does not sort its results.
@@ -657,8 +622,7 @@ def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.
 def unique_consecutive(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Return the first of each run of equal elements, or slices along ``axis``, with two index arrays.
 
-    These are the index of the run that each element belongs to, and the lengths of the runs. If ``axis``
-    is None, ``x`` is flattened, and the run indices have its original shape.
+    These are the index of the run that each element belongs to, and the lengths of the runs.
     """
     slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
     changed = tf.reduce_any(

@@ -13,7 +13,7 @@ from ...common.prefixes import prefixes, section
 
 
 def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``function`` in ``tf.custom_gradient``, such that it also works inside loops and branches."""
+    """Wrap ``function`` in ``tf.custom_gradient``, so that it also works inside loops and branches."""
     # The rule may read only arrays of the graph that it is called in: inside a branch, arrays of an enclosing
     # loop are out of its reach, so they are passed through an identity.
     ruled: Callable[..., Any] = tf.custom_gradient(function)
@@ -42,8 +42,8 @@ def with_slopes(
 ) -> tf.Tensor:
     """Compute the element-wise ``function(*arrays)`` with custom derivatives.
 
-    ``slopes`` has one function for each array. It takes all arrays and returns the derivative with respect
-    to that array.
+    Each function in ``slopes`` takes all arrays and returns the derivative with respect to the array at its
+    position.
     """
 
     @custom_gradient
@@ -66,7 +66,7 @@ def summed_to(gradient: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
 
 
 def refuse_gradient(*arrays: tf.Tensor, message: str) -> tf.Tensor:
-    """Return the first array; raise ``GradientRefused`` with ``message`` if a gradient of it is computed."""
+    """Return the first array, whose gradient raises ``GradientRefused`` with ``message``."""
 
     @custom_gradient
     def refused(*arrays: tf.Tensor) -> Any:
@@ -79,10 +79,7 @@ def refuse_gradient(*arrays: tf.Tensor, message: str) -> tf.Tensor:
 
 
 def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Tensor:
-    """Compute the element-wise ``function(*arrays)`` such that the gradient of a zero cotangent is zero.
-
-    This also holds where the derivative of the function is infinite or NaN, and for zero tangents.
-    """
+    """Compute the element-wise ``function(*arrays)`` with zero gradients for zero cotangents."""
 
     @custom_gradient
     def ruled(*arrays: tf.Tensor) -> Any:
@@ -100,10 +97,7 @@ def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Te
 
 
 def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf.Tensor]) -> tf.Tensor:
-    """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``.
-
-    Derivatives of the result have strong zeros. The computation is cached on ``function``.
-    """
+    """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``."""
     # Forward mode does not see through a tape and would take its result for a constant, so the computation is
     # a ``tf.function``.
     slopes = vars(function).setdefault("slopes", {})
@@ -128,10 +122,7 @@ def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf
 
 
 def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    """Compute ``x * y``, which is 0 where one of them is 0, even if the other is infinite or NaN.
-
-    The derivatives follow the same rule.
-    """
+    """Compute ``x * y``, which is 0 where one of them is 0, even if the other is infinite or NaN."""
 
     @custom_gradient
     def product(x: tf.Tensor, y: tf.Tensor) -> Any:
@@ -146,10 +137,7 @@ def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
 
 
 def unwatched(*arrays: tf.Tensor) -> list[tf.Tensor]:
-    """Return ``arrays`` as inputs of the computation inside a function with a custom gradient.
-
-    Eagerly, their gradients are stopped.
-    """
+    """Stop the gradients of ``arrays`` if TensorFlow executes eagerly."""
     # Otherwise forward mode would differentiate the computation, and tapes would store it. While a graph is
     # traced, forward mode does not see custom gradients and has to differentiate the computation.
     return [tf.stop_gradient(array) for array in arrays] if tf.executing_eagerly() else list(arrays)
@@ -164,7 +152,6 @@ def while_loop(
 
 
 def keep_shapes(new: tuple[tf.Tensor, ...], old: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
-    """Return ``new`` with the static shapes of ``old``. Raise an error if an array has another shape."""
     return tuple(
         array if array.shape == known.shape else tf.ensure_shape(array, known.shape)
         for array, known in zip(new, old)
@@ -180,14 +167,12 @@ def scan(
     reverse: bool = False,
     checkpoint: tuple[Any, ...] | None = None,
 ) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
-    """Run ``state, outputs = body(*state, *rows)`` over all rows of ``sequences``.
+    """Run ``state, outputs = body(*state, *rows)`` for ``length`` rows of ``sequences``.
 
-    Return the last state and the stacked outputs. ``reverse`` begins with the last row, but does not
-    reverse the outputs.
+    Return the last state and the stacked outputs. ``reverse`` begins with the last row, but does not reverse
+    the outputs.
 
-    length: number of rows.
-    specs: the shape and dtype of each output; a shape of None is the same, but unknown, in all
-        iterations.
+    specs: the shape and dtype of each output; a shape of None is the same, but unknown, in all iterations.
     checkpoint: further arguments of ``body``; if given, each iteration is recomputed for a gradient.
     """
     run = body if checkpoint is None else run_again(body)
@@ -225,17 +210,14 @@ def scan(
 
 
 def shapes_of(body: Callable[..., Any], *arrays: tf.Tensor) -> list[list[int]]:
-    """Return the output shapes of ``body``, which is traced but not run. Unknown sizes are 0."""
+    """Trace ``body`` and return the shapes of its outputs, with 0 for unknown sizes."""
     specs = (tf.TensorSpec(array.shape, array.dtype) for array in arrays)
     traced = tf.function(lambda *arrays: body(*arrays)[1], autograph=False).get_concrete_function(*specs)
     return [[size or 0 for size in output.shape] for output in traced.structured_outputs]
 
 
 def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` such that a tape stores only the arguments and recomputes the rest for a gradient.
-
-    Eager forward mode raises ``NotImplementedError``.
-    """
+    """Wrap ``function`` so that gradients recompute it instead of storing its intermediate results."""
 
     def again(*arrays: tf.Tensor) -> Any:
         # While the function runs, only forward mode evaluates the gradient.
@@ -265,11 +247,8 @@ def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def made_dependent(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
-    """Return ``arrays``, of which the floating ones depend on ``earlier`` in a traced graph.
-
-    Their values stay the same. A function that is computed again for a gradient takes them as arguments,
-    because XLA would merge a second computation from the same arrays with the first.
-    """
+    """Make the floating ``arrays`` depend on ``earlier`` in a traced graph."""
+    # XLA would merge a second computation from the same arrays with the first.
     if tf.executing_eagerly():
         return arrays
     element = tf.cast(tf.reduce_max(tf.reshape(earlier, [-1])[:1]), tf.bool)
@@ -281,15 +260,11 @@ def made_dependent(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[t
 
 
 def element_shape(shape: tuple[Any, ...] | None) -> tf.TensorShape:
-    """Return ``shape`` as a ``tf.TensorShape``, with None for sizes that are tensors."""
     return tf.TensorShape(None if shape is None else [static(dim) for dim in shape])
 
 
 def stacked(array: tf.TensorArray, length: Any, shape: tuple[Any, ...] | None) -> tf.Tensor:
-    """Stack the elements of ``array`` along a new first axis.
-
-    If ``shape`` is given, ``array`` may be empty, even if some of these sizes are dynamic.
-    """
+    """Stack the elements of ``array`` along a new first axis."""
     if shape is None:
         return array.stack()
     if tf.executing_eagerly():
@@ -300,7 +275,7 @@ def stacked(array: tf.TensorArray, length: Any, shape: tuple[Any, ...] | None) -
 
 
 def static(dim: Any) -> int | None:
-    """Return ``dim`` if it is static, else None."""
+    """Return ``dim`` if it is a Python int, else None."""
     return dim if isinstance(dim, int) else None
 
 
@@ -325,10 +300,7 @@ def associative_scan(
 def doubled(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int
 ) -> tuple[tf.Tensor, ...]:
-    """Combine each element with all elements before it, along an axis of unknown length.
-
-    Each iteration doubles the number of elements that an element combines.
-    """
+    """Combine each element with all elements before it, along an axis of unknown length."""
     length = tf.shape(arrays[0])[axis]
 
     def step(reach: tf.Tensor, old: tuple[tf.Tensor, ...]) -> tuple[Any, ...]:
@@ -341,7 +313,7 @@ def doubled(
 
 
 def interleaved(even: tf.Tensor, odd: tf.Tensor, axis: int) -> tf.Tensor:
-    """Alternate the elements of ``even`` and ``odd`` along ``axis``.
+    """Alternate the elements of ``even`` and ``odd`` along the non-negative ``axis``.
 
     ``even`` may have one element more.
     """

@@ -120,11 +120,9 @@ def conv_unpadded(
 def grouped_conv2d(
     x: tf.Tensor, kernel: tf.Tensor, *, groups: int, dilations: Sequence[int], **options: Any
 ) -> tf.Tensor:
-    """Call ``tf.raw_ops.Conv2D`` with several groups, with the gradient of ``conv_by_groups``.
+    """Call ``tf.raw_ops.Conv2D`` with the gradient of ``conv_by_groups``."""
 
-    TensorFlow has no CPU kernel for the gradient of the operation.
-    """
-
+    # TensorFlow has no CPU kernel for the gradient of a convolution with several groups.
     @custom_gradient
     def convolved(x: tf.Tensor, kernel: tf.Tensor) -> tuple[tf.Tensor, Any]:
         def slopes(upstream: tf.Tensor) -> list[tf.Tensor]:
@@ -139,10 +137,7 @@ def grouped_conv2d(
 
 
 def by_xla(operation: Any) -> Any:
-    """Return ``operation`` compiled by XLA, for devices on which TensorFlow has no kernel for it.
-
-    The compiled function takes keywords only, and is cached by the operation's name.
-    """
+    """Return ``operation`` compiled by XLA. The compiled function takes keyword arguments only."""
 
     def called(**given: Any) -> Any:
         return operation(**given)
@@ -163,11 +158,7 @@ def conv_by_groups(
     data_format: str,
     **options: Any,
 ) -> tf.Tensor:
-    """Compute a grouped 2-D convolution without the grouped kernels of ``tf.raw_ops.Conv2D``.
-
-    Compute it as one depthwise convolution if each group has one input channel, channels come last, and
-    the strides are equal. Otherwise convolve the groups one by one, and concatenate the results.
-    """
+    """Compute a grouped 2-D convolution without the grouped kernels of ``tf.raw_ops.Conv2D``."""
     channels = data_format.index("C")
     down, across = (step for place, step in enumerate(strides) if place not in (0, channels))
     kernel = dilated(kernel, [step for place, step in enumerate(dilations) if place not in (0, channels)])
@@ -187,12 +178,9 @@ def conv_by_groups(
 def dilated_conv(
     x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int]
 ) -> tf.Tensor:
-    """Convolve one or two spatial axes with a dilated kernel.
+    """Convolve one or two spatial axes with a dilated kernel."""
 
-    The gradient is computed with a zero-filled kernel, because TensorFlow lacks the dilated gradient on
-    CPU.
-    """
-
+    # TensorFlow lacks the dilated gradient on CPU, so the gradient is computed with a zero-filled kernel.
     @custom_gradient
     def convolved(x: tf.Tensor, kernel: tf.Tensor) -> tuple[tf.Tensor, Any]:
         def slopes(upstream: tf.Tensor) -> list[tf.Tensor]:
@@ -237,9 +225,7 @@ def conv_transpose(
 ) -> tf.Tensor:
     """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``.
 
-    This is the gradient of a convolution with respect to its input. ``padding`` is cut off the result,
-    and ``output_padding`` is appended at the end of each axis. ``bias[out]`` is added unless it is None.
-    ``layout`` is that of ``x`` and of the result.
+    ``bias[out]`` is added unless it is None. ``layout`` is that of ``x`` and of the result.
     """
     rank = len(x.shape) - 2
     strides, padding, more = (
@@ -263,10 +249,7 @@ def conv_transpose(
 
 
 def conv_spread(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int]) -> tf.Tensor:
-    """Compute the unpadded transposed convolution of ``x[batch, *space, in]``.
-
-    ``kernel`` has the axes ``[*kernel, out, in]``.
-    """
+    """Compute the unpadded transposed convolution of ``x`` with ``kernel[*kernel, out, in]``."""
     # TensorFlow has no kernels for complex numbers.
     if x.dtype.is_complex:
         (a, b), (c, d) = ((tf.math.real(z), tf.math.imag(z)) for z in (x, kernel))

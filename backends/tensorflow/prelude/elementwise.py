@@ -32,11 +32,7 @@ def atan2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
-    """Clip ``x`` to the bounds ``low`` and ``high``; None means no bound. A bound of NaN gives NaN.
-
-    Where ``x`` equals a bound, the gradient goes to ``x``. If ``low`` exceeds ``high``, the result is
-    ``high``.
-    """
+    """Clip ``x`` to the bounds ``low`` and ``high``; None means no bound."""
     if low is not None:
         low = tf.convert_to_tensor(low, x.dtype)
         x = tf.where((x < low) | (low != low), low, x)
@@ -57,7 +53,6 @@ def signbit(x: tf.Tensor) -> tf.Tensor:
 
 
 def in_one_type(x: Any, y: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Convert both arguments to tensors; a Python number takes the dtype of the other argument."""
     dtype = x.dtype if tf.is_tensor(x) else y.dtype
     return tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(y, dtype)
 
@@ -75,8 +70,7 @@ def minimum(x1: Any, x2: Any) -> tf.Tensor:
 def share_above(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
     """Return the derivative of ``maximum(x1, x2)`` with respect to ``x1``.
 
-    It is 0 where ``x1 < x2``, 1/2 where they are equal, and 1 otherwise, also for NaN. This is also the
-    derivative of ``minimum(x1, x2)`` with respect to ``x2``.
+    It is also the derivative of ``minimum(x1, x2)`` with respect to ``x2``.
     """
     return tf.where(
         x1 < x2, tf.zeros_like(x1), tf.where(tf.equal(x1, x2), tf.ones_like(x1) / 2, tf.ones_like(x1))
@@ -86,17 +80,13 @@ def share_above(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 def share_below(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
     """Return the derivative of ``minimum(x1, x2)`` with respect to ``x1``.
 
-    It is 0 where ``x2 < x1``, 1/2 where they are equal, and 1 otherwise, also for NaN. This is also the
-    derivative of ``maximum(x1, x2)`` with respect to ``x2``.
+    It is also the derivative of ``maximum(x1, x2)`` with respect to ``x2``.
     """
     return share_above(x2, x1)
 
 
 def copysign(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """Return the magnitude of ``x1`` with the sign of ``x2``.
-
-    The gradient with respect to ``x1`` is 0 where ``x1`` is 0. No gradient flows to ``x2``.
-    """
+    """Return ``x1`` with the sign of ``x2``."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     result = tf.where(tf.equal(signbit(x1), signbit(x2)), x1, -x1)
@@ -104,10 +94,7 @@ def copysign(x1: tf.Tensor, x2: Any) -> tf.Tensor:
 
 
 def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
-    """Compute ``x1 // x2`` of floats from the exact remainder, without a gradient.
-
-    If ``x2`` is 0, the result is ``x1 / x2``.
-    """
+    """Compute ``x1 // x2`` of floats, without a gradient."""
     rest = tf.math.floormod(x1, x2)
     # The remainder by an infinity of the other sign is that infinity; the quotient is -1.
     infinite = tf.math.is_inf(rest)
@@ -117,11 +104,7 @@ def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def fmod(x1: Any, x2: Any) -> tf.Tensor:
-    """Compute the remainder of the division of ``x1`` by ``x2`` with the quotient rounded towards 0.
-
-    It has the sign of ``x1``. Floats have the gradient of ``x1 - x2 * trunc(x1 / x2)`` where that is finite,
-    and 0 elsewhere; ``tf.truncatemod`` has none.
-    """
+    """Compute the remainder of the division of ``x1`` by ``x2`` with the quotient rounded towards 0."""
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
     if dtype.is_unsigned:
@@ -137,20 +120,13 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow of the squares.
-
-    The derivatives are ``x1 / hypot(x1, x2)`` and ``x2 / hypot(x1, x2)``, which are NaN at the origin.
-    """
+    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow of the squares."""
     return with_slopes(
         length_of, [lambda x, y: x / hypot(x, y), lambda x, y: y / hypot(x, y)], *in_one_type(x1, x2)
     )
 
 
 def length_of(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute ``sqrt(x1 ** 2 + x2 ** 2)``, scaled by the larger argument to avoid overflow of the squares.
-
-    The result is inf if an argument is infinite, even if the other one is NaN.
-    """
     x1, x2 = tf.abs(x1), tf.abs(x2)
     large, small = tf.maximum(x1, x2), tf.minimum(x1, x2)
     safe = tf.where((large == 0) | tf.math.is_inf(large), tf.ones_like(large), large)
@@ -184,10 +160,9 @@ def left_shift(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def right_shift(x1: Any, x2: Any) -> tf.Tensor:
-    """Shift the bits of ``x1`` right. The sign is copied into the free bits.
+    """Shift the bits of ``x1`` right, arithmetically for signed integers.
 
-    A count outside the width of the dtype gives 0 for unsigned integers, otherwise only copies of the
-    sign.
+    A count outside the width of the dtype gives 0 for unsigned integers, otherwise only copies of the sign.
     """
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
@@ -197,7 +172,8 @@ def right_shift(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
-    """Compute the logarithm to ``base``. For real ``x`` it is exact at integer powers of ``base``."""
+    """Compute the logarithm to ``base``."""
+    # At integer powers of `base`, the rounded quotient is the exact logarithm.
     quotient = tf.math.log(x) / math.log(base)
     if x.dtype.is_complex:
         return quotient
@@ -207,10 +183,7 @@ def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
 
 
 def logaddexp(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """Compute ``log(exp(x1) + exp(x2))`` without overflow.
-
-    The derivatives are sigmoids of the difference, which are NaN if both arguments are the same infinity.
-    """
+    """Compute ``log(exp(x1) + exp(x2))`` without overflow."""
 
     def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(y))
@@ -222,10 +195,7 @@ def logaddexp(x1: tf.Tensor, x2: Any) -> tf.Tensor:
 
 
 def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Return the next representable number after ``x1`` towards ``x2``.
-
-    If they are equal, this is ``x2``. If one of them is NaN, it is NaN.
-    """
+    """Return the next representable number after ``x1`` towards ``x2``."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     # TensorFlow has kernels for float32 and float64 only.
@@ -239,11 +209,7 @@ def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def power(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute ``x1 ** x2`` of floats.
-
-    The gradient with respect to ``x1`` is 0 where ``x2`` is 0. That with respect to ``x2`` is 0 where
-    ``x1`` is 0 and ``x2 >= 0``.
-    """
+    """Compute ``x1 ** x2`` of floats."""
 
     def by_base(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return tf.where(y == 0, tf.zeros_like(y), y * power(x, y - 1))
@@ -264,10 +230,7 @@ def trunc(x: tf.Tensor) -> tf.Tensor:
 
 
 def airy_ai(x: tf.Tensor) -> tf.Tensor:
-    """Compute the Airy function Ai.
-
-    It is a Chebyshev series between -3 and 3, ``airy_waves`` below and ``airy_decay`` above.
-    """
+    """Compute the Airy function Ai."""
     series = airy_between(tf.clip_by_value(x, -3, 3) / 3)
     return tf.where(
         x < -3, airy_waves(tf.maximum(-x, 3)), tf.where(x > 3, airy_decay(tf.maximum(x, 3)), series)
@@ -293,11 +256,7 @@ def like(number: float, x: tf.Tensor) -> tf.Tensor:
 
 
 def betainc(*arguments: Any) -> tf.Tensor:
-    """Compute the regularized incomplete beta function of ``a, b, x``, broadcast.
-
-    Parameters of 0 or infinity give the limits, or NaN if both are 0 or both are infinite. Arguments
-    outside the domain give NaN.
-    """
+    """Compute the regularized incomplete beta function of ``a, b, x``, broadcast."""
     dtype = next(item.dtype for item in arguments if isinstance(item, tf.Tensor))
     a, b, x = (tf.convert_to_tensor(item, dtype) for item in arguments)
     shape = tf.broadcast_dynamic_shape(tf.broadcast_dynamic_shape(tf.shape(a), tf.shape(b)), tf.shape(x))
@@ -321,10 +280,7 @@ def digamma(x: tf.Tensor) -> tf.Tensor:
 
 
 def entr(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``-x * log(x)``, which is 0 at 0 and -inf for negative ``x``.
-
-    The derivative at 0 is infinite.
-    """
+    """Compute ``-x * log(x)``, which is 0 at 0 and -inf for negative ``x``."""
 
     def value(x: tf.Tensor) -> tf.Tensor:
         return tf.where(x < 0, like(-math.inf, x), -xlogy(x, x))
@@ -333,7 +289,7 @@ def entr(x: tf.Tensor) -> tf.Tensor:
 
 
 def erfcx(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``exp(x ** 2) * erfc(x)``: directly for ``x < 2``, otherwise by a continued fraction."""
+    """Compute ``exp(x ** 2) * erfc(x)``."""
     near = tf.minimum(x, like(2, x))
     far = tf.maximum(x, like(2, x))
     rest = far
@@ -343,27 +299,17 @@ def erfcx(x: tf.Tensor) -> tf.Tensor:
 
 
 def fmax(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute the maximum. If one argument is NaN, return the other one.
-
-    A tie returns ``x1``, which then gets the whole gradient.
-    """
+    """Compute the maximum. If one argument is NaN, return the other one."""
     return tf.where((x1 >= x2) | (x2 != x2), x1, x2)
 
 
 def fmin(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute the minimum. If one argument is NaN, return the other one.
-
-    A tie returns ``x1``, which then gets the whole gradient.
-    """
+    """Compute the minimum. If one argument is NaN, return the other one."""
     return tf.where((x1 <= x2) | (x2 != x2), x1, x2)
 
 
 def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the mantissa, with magnitude in [0.5, 1), and the int32 exponent.
-
-    For 0, infinities and NaN, these are ``x`` and 0. The mantissa of a subnormal float64 is smaller than
-    0.5.
-    """
+    """Decompose ``x`` into mantissas and the int32 exponents of 2."""
     plain = (x == 0) | ~tf.math.is_finite(x)
     wide = tf.cast(tf.where(plain, tf.ones_like(x), x), tf.float64)
     # The exponent is in front of the 52 bits of the mantissa, and that of 0.5 is 1022.
@@ -373,10 +319,7 @@ def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def gammainc(a: Any, x: Any) -> tf.Tensor:
-    """Compute the regularized lower incomplete gamma function ``P(a, x)``.
-
-    An ``a`` of 0 or infinity gives the limit, or NaN if there is none.
-    """
+    """Compute the regularized lower incomplete gamma function ``P(a, x)``."""
     a, x = in_one_type(a, x)
     of_zero = tf.where(x > 0, like(1, x), like(math.nan, x))
     limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(0, x)))
@@ -386,10 +329,7 @@ def gammainc(a: Any, x: Any) -> tf.Tensor:
 
 
 def gammaincc(a: Any, x: Any) -> tf.Tensor:
-    """Compute the regularized upper incomplete gamma function ``Q(a, x)``.
-
-    An ``a`` of 0 or infinity gives the limit, or NaN if there is none.
-    """
+    """Compute the regularized upper incomplete gamma function ``Q(a, x)``."""
     a, x = in_one_type(a, x)
     of_zero = tf.where(x > 0, like(0, x), like(math.nan, x))
     limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(1, x)))
@@ -420,7 +360,7 @@ def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tens
 
 
 def magnitudes(x1: tf.Tensor, x2: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the absolute values of integers as unsigned integers, which hold that of the smallest one."""
+    """Return the absolute values of two arrays of integers as unsigned integers."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     if x1.dtype.is_unsigned:
@@ -430,10 +370,7 @@ def magnitudes(x1: tf.Tensor, x2: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute the greatest common divisor by Euclid's algorithm.
-
-    It is the smallest integer if it does not fit into the dtype.
-    """
+    """Compute the greatest common divisor, which wraps around if it does not fit into the dtype."""
     dtype = tf.convert_to_tensor(x1).dtype
     x1, x2 = magnitudes(x1, x2)
     shape = tf.broadcast_dynamic_shape(tf.shape(x1), tf.shape(x2))
@@ -457,17 +394,17 @@ def lcm(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def i0(x: tf.Tensor) -> tf.Tensor:
-    """Compute the modified Bessel function of the first kind of order 0, with derivative 0 at 0."""
+    """Compute the modified Bessel function of the first kind of order 0."""
     return tf.exp(tf.abs(x)) * tf.math.special.bessel_i0e(x)
 
 
 def i1(x: tf.Tensor) -> tf.Tensor:
-    """Compute the modified Bessel function of the first kind of order 1, with derivative 1/2 at 0."""
+    """Compute the modified Bessel function of the first kind of order 1."""
     return with_slopes(tf.math.special.bessel_i1, [lambda x: i0(x) - quotient_at(i1, x)], x)
 
 
 def i1e(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``i1(x) * exp(-abs(x))``, with derivative 1/2 at 0."""
+    """Compute ``i1(x) * exp(-abs(x))``."""
     return with_slopes(
         tf.math.special.bessel_i1e,
         [lambda x: tf.math.special.bessel_i0e(x) - tf.sign(x) * i1e(x) - quotient_at(i1e, x)],
@@ -476,10 +413,7 @@ def i1e(x: tf.Tensor) -> tf.Tensor:
 
 
 def quotient_at(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.Tensor:
-    """Compute ``function(x) / x`` for a function that is 0 at 0 with derivative 1/2.
-
-    The quotient near 0 is 1/2.
-    """
+    """Compute ``function(x) / x`` for a function that is 0 at 0 with derivative 1/2."""
     near = tf.abs(x) < 1e-6
     safe = tf.where(near, tf.ones_like(x), x)
     return tf.where(near, like(0.5, x), function(safe) / safe)
@@ -488,9 +422,9 @@ def quotient_at(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.
 def isclose(
     x1: Any, x2: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> tf.Tensor:
-    """Return True for each element where ``abs(x1 - x2) <= atol + rtol * abs(x2)``, or ``x1`` equals ``x2``.
+    """Return True for each element of ``x1`` that is close to the element of ``x2``.
 
-    An infinity is close only to itself. NaN is close to NaN only if ``equal_nan`` is True.
+    NaN is close to NaN only if ``equal_nan`` is True.
     """
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
@@ -510,10 +444,7 @@ def logaddexp2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def logit(x: tf.Tensor, eps: float | None = None) -> tf.Tensor:
-    """Compute ``log(x / (1 - x))``, with ``x`` clamped to ``[eps, 1 - eps]`` if ``eps`` is given.
-
-    Without ``eps``, the derivative at 0 and 1 is infinite.
-    """
+    """Compute ``log(x / (1 - x))``, with ``x`` clamped to ``[eps, 1 - eps]`` if ``eps`` is given."""
     if eps is not None:
         x = tf.where(x < eps, like(eps, x), tf.where(x > 1 - eps, like(1 - eps, x), x))
     return with_slopes(lambda x: tf.math.log(x / (1 - x)), [lambda x: 1 / (x * (1 - x))], x)
@@ -529,11 +460,7 @@ def log_ndtr(x: tf.Tensor) -> tf.Tensor:
 def nan_to_num(
     x: tf.Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> tf.Tensor:
-    """Replace NaN by ``nan``, and infinities by ``posinf`` and ``neginf``.
-
-    A ``posinf`` or ``neginf`` of None means the largest or smallest finite number of the dtype. Real and
-    imaginary parts of a complex ``x`` are replaced separately.
-    """
+    """Replace NaN and infinities, by default by finite numbers."""
     if x.dtype.is_complex:
         parts = (tf.math.real(x), tf.math.imag(x))
         return tf.complex(*(nan_to_num(part, nan, posinf, neginf) for part in parts))
@@ -549,8 +476,7 @@ def nan_to_num(
 def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
     """Compute the orthogonal polynomial of degree ``n`` by its recurrence.
 
-    ``kind`` is its name, such as "legendre_p" or "chebyshev_t". ``n`` is rounded towards 0. After that, a
-    negative or infinite degree gives 0.
+    ``kind`` is its name, such as "legendre_p" or "chebyshev_t".
     """
     dtype = x.dtype if tf.is_tensor(x) else n.dtype
     x, n = tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(n, dtype)
@@ -603,10 +529,8 @@ def real_angle(x: tf.Tensor) -> tf.Tensor:
 
 
 def sine_quotient(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``sin(x) / x``, which is 1 at 0.
-
-    Real ``x`` near 0 use a series, so that the gradient is exact.
-    """
+    """Compute ``sin(x) / x``, which is 1 at 0."""
+    # The gradient of the quotient is inexact near 0, so a series is used there.
     if x.dtype.is_complex:
         return tf.where(x == 0, tf.ones_like(x), tf.sin(x) / tf.where(x == 0, tf.ones_like(x), x))
     near = tf.abs(x) < 0.05
@@ -620,7 +544,8 @@ def spherical_bessel_j0(x: tf.Tensor) -> tf.Tensor:
 
 
 def trigamma(x: tf.Tensor) -> tf.Tensor:
-    """Compute the derivative of ``digamma``, below 0.5 by the reflection formula."""
+    """Compute the derivative of ``digamma``."""
+    # Below 0.5, it is computed by the reflection formula.
     below = x < 0.5
     sine = tf.sin(math.pi * tf.where(below, x, like(0.5, x)))
     above = tf.where(below, 1 - x, x)
@@ -629,10 +554,7 @@ def trigamma(x: tf.Tensor) -> tf.Tensor:
 
 
 def xlog1py(x: Any, y: Any) -> tf.Tensor:
-    """Compute ``x * log1p(y)``, which is 0 where ``x`` is 0, but NaN where ``y`` is NaN.
-
-    The derivatives are ``log1p(y)``, or 0 if ``x`` is 0 and ``y <= -1``, and ``x / (1 + y)``.
-    """
+    """Compute ``x * log1p(y)``, which is 0 where ``x`` is 0, but NaN where ``y`` is NaN."""
 
     def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return tf.where(
@@ -652,10 +574,7 @@ def xlog1py(x: Any, y: Any) -> tf.Tensor:
 
 
 def xlogy(x: Any, y: Any) -> tf.Tensor:
-    """Compute ``x * log(y)``, which is 0 where ``x`` is 0, but NaN where ``y`` is NaN.
-
-    The derivatives are ``log(y)``, or 0 if ``x`` is 0 and ``y <= 0``, and ``x / y``.
-    """
+    """Compute ``x * log(y)``, which is 0 where ``x`` is 0, but NaN where ``y`` is NaN."""
 
     def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return tf.where(
@@ -673,11 +592,7 @@ def xlogy(x: Any, y: Any) -> tf.Tensor:
 
 
 def zeta(x: Any, q: Any) -> tf.Tensor:
-    """Compute the Hurwitz zeta function.
-
-    The result is NaN if ``x < 1`` or ``q`` is positive infinity. Otherwise it is infinite if ``x`` is 1 and
-    at the poles ``q`` = 0, -1, -2, ...
-    """
+    """Compute the Hurwitz zeta function."""
     x, q = in_one_type(x, q)
     below = q < 0
     pole = tf.equal(x, 1) | (x > 1) & (q <= 0) & (q == tf.floor(q))
@@ -688,10 +603,8 @@ def zeta(x: Any, q: Any) -> tf.Tensor:
 
 
 def zeta_below(x: tf.Tensor, q: tf.Tensor) -> tf.Tensor:
-    """Compute the Hurwitz zeta function for negative ``q``, by adding terms until ``q`` is not negative.
-
-    The result has no gradient.
-    """
+    """Compute the Hurwitz zeta function for negative ``q``, without a gradient."""
+    # Terms are added until `q` is not negative.
     shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(q))
     x, q = (tf.stop_gradient(tf.broadcast_to(array, shape)) for array in (x, q))
 

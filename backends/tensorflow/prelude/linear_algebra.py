@@ -36,7 +36,7 @@ def kron(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
-    """Compute ``tf.einsum``, where an axis of size 1 broadcasts against larger axes with the same label."""
+    """Compute ``tf.einsum``, where axes of size 1 broadcast. ``equation`` contains ``->``."""
     inputs, _, result = equation.partition("->")
     labels, found = inputs.split(","), []
     places = [
@@ -73,8 +73,7 @@ def matrix_power(x: tf.Tensor, n: int) -> tf.Tensor:
 def matrix_norm(x: tf.Tensor, *, ord: float | str = "fro", keepdims: bool = False) -> tf.Tensor:
     """Compute the norm of the matrices in the last two axes.
 
-    ``ord`` is "fro", "nuc" (the sum of singular values), 2 or -2 (the largest or smallest one), 1 or -1
-    (the largest or smallest sum of magnitudes of a column), or inf or -inf (of a row).
+    ``ord`` is "fro", "nuc", 2, -2, 1, -1, inf or -inf.
     """
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
@@ -88,16 +87,12 @@ def matrix_norm(x: tf.Tensor, *, ord: float | str = "fro", keepdims: bool = Fals
 
 
 def greatest(x: tf.Tensor, axis: Any, keepdims: bool = False) -> tf.Tensor:
-    """Compute the maximum of non-negative elements over ``axis``; the maximum of an empty axis is 0."""
     # The maximum of an empty axis in TensorFlow is -inf.
     return tf.maximum(tf.reduce_max(x, axis, keepdims=keepdims), tf.zeros((), x.dtype))
 
 
 def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
-    """Compute the condition number of the matrices in the last two axes, which is 0 for empty matrices.
-
-    For ``ord`` 2 and -2, it is a quotient of singular values. Otherwise it is ``norm(x) * norm(inv(x))``.
-    """
+    """Compute the condition number of the matrices in the last two axes."""
     if ord in (2, -2):
         values = tf.linalg.svd(x, compute_uv=False)
         largest, least = tf.reduce_sum(values[..., :1], -1), tf.reduce_sum(values[..., -1:], -1)
@@ -108,11 +103,7 @@ def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
 
 
 def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> tf.Tensor:
-    """Return ``max(atol, rtol * largest)``. Singular values up to this are treated as zero.
-
-    If both tolerances are None, ``rtol`` is the larger matrix size times the machine epsilon. Otherwise a
-    tolerance of None is left out.
-    """
+    """Return the magnitude up to which singular values are treated as zero."""
     if rtol is None and atol is None:
         epsilon = 2.0**-52 if x.dtype in (tf.float64, tf.complex128) else 2.0**-23
         rtol = tf.cast(tf.maximum(size(x, -2), size(x, -1)), largest.dtype) * epsilon
@@ -121,10 +112,9 @@ def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> t
 
 
 def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
-    """Count the singular values above ``max(atol, rtol * largest)``.
+    """Count the singular values above ``singular_cutoff``.
 
-    The defaults are those of ``singular_cutoff``. If ``hermitian`` is True, the values are the magnitudes
-    of eigenvalues.
+    If ``hermitian`` is True, they are computed from eigenvalues.
     """
     values = tf.abs(eigh(x)[0]) if hermitian else tf.linalg.svd(x, compute_uv=False)
     values = tf.math.real(values)
@@ -134,10 +124,9 @@ def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: 
 
 
 def pinv(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
-    """Compute the pseudo-inverse. Singular values up to ``max(atol, rtol * largest)`` are treated as zero.
+    """Compute the pseudo-inverse. Singular values up to ``singular_cutoff`` are treated as zero.
 
-    The defaults are those of ``singular_cutoff``. If ``hermitian`` is True, it is computed from
-    eigenvalues.
+    If ``hermitian`` is True, it is computed from eigenvalues.
     """
     if hermitian:
         values, left = eigh(x)
@@ -216,8 +205,7 @@ def cholesky_inverse(x: tf.Tensor, *, upper: bool = False) -> tf.Tensor:
 def lstsq(x1: tf.Tensor, x2: tf.Tensor, *, rcond: float | None = None) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the minimum-norm least-squares solution of ``x1 @ x == x2`` and the rank of ``x1``.
 
-    Singular values up to ``rcond`` times the largest are treated as zero; its default is that of ``rtol``
-    in ``singular_cutoff``.
+    ``rcond`` is the ``rtol`` of ``pinv``.
     """
     return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
 
@@ -254,8 +242,7 @@ def svd(x: tf.Tensor, *, full_matrices: bool = True) -> tuple[tf.Tensor, tf.Tens
 def eigh(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
     """Return ascending eigenvalues, and eigenvectors, of Hermitian matrices.
 
-    Only the lower triangle is read, or the upper one if ``upper`` is True, but the gradient with respect
-    to ``x`` is Hermitian.
+    They are those of the lower triangles, or of the upper ones if ``upper`` is True.
     """
     lower = tf.linalg.adjoint(x) if upper else x
     # TensorFlow reads only the lower triangle, but raises an error for infinities in the upper one, so this
@@ -267,15 +254,13 @@ def eigh(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def identity_permutation(x: tf.Tensor) -> tf.Tensor:
-    """Return the row indices 0, 1, ... of each matrix."""
     return tf.broadcast_to(tf.range(size(x, -2)), tf.shape(x)[:-1])
 
 
 def cholesky_ex(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the Cholesky factor and an error code for each matrix.
 
-    The code is 0 for a positive definite matrix. Otherwise it is the order of the first leading minor that
-    is not positive, and the factor is NaN.
+    The code is 0 for success.
     """
     lower = tf.linalg.adjoint(x) if upper else x
     factor = tf.linalg.cholesky(lower)
@@ -287,10 +272,7 @@ def cholesky_ex(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Ten
 
 
 def first_indefinite(x: tf.Tensor) -> tf.Tensor:
-    """Return for each Hermitian matrix the order of its first leading minor that is not positive, or 0.
-
-    Only the lower triangle is read.
-    """
+    """Return for each Hermitian matrix the order of its first leading minor that is not positive, or 0."""
     lower = tf.stop_gradient(tf.linalg.band_part(x, -1, 0))
     strict = lower - tf.linalg.band_part(lower, 0, 0)
 
@@ -387,10 +369,10 @@ def lu_solve(
 
 
 def householder_product(x: tf.Tensor, tau: tf.Tensor) -> tf.Tensor:
-    """Compute the first columns of the product of Householder reflections, as many as ``x`` has.
+    """Compute the first columns of a product of Householder reflections.
 
-    The vectors of the reflections are below the diagonal of ``x``, with an implied 1 on the diagonal;
-    ``tau`` holds their factors.
+    The vectors of the reflections are below the diagonal of ``x``, with an implied 1 on the diagonal; ``tau``
+    holds their factors.
     """
     rows = size(x, -2)
     row = tf.range(rows)
@@ -481,18 +463,19 @@ def scaled(x: tf.Tensor, n: Any, norm: str, undivided: str) -> tf.Tensor:
 
 
 def fft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the discrete Fourier transform along ``axis``, cut or zero-padded to ``n`` elements.
+    """Compute the discrete Fourier transform along ``axis``.
 
-    It is divided by ``n`` if ``norm`` is "forward", and by ``sqrt(n)`` if it is "ortho".
+    The axis is cut or zero-padded to ``n`` elements unless ``n`` is None. ``norm`` is "backward", "ortho" or
+    "forward", as in NumPy.
     """
     x = resized_last_axis(moved_axis(as_complex(x), axis, -1), n)
     return moved_axis(scaled(tf.signal.fft(x), size(x, -1), norm, "backward"), -1, axis)
 
 
 def ifft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse discrete Fourier transform along ``axis``, cut or zero-padded to ``n`` elements.
+    """Compute the inverse discrete Fourier transform along ``axis``.
 
-    It is divided by ``n`` if ``norm`` is "backward", and by ``sqrt(n)`` if it is "ortho".
+    ``n`` and ``norm`` are those of ``fft``.
     """
     x = resized_last_axis(moved_axis(as_complex(x), axis, -1), n)
     # TensorFlow divides by the number of elements, which is undone here and left to `norm`.
@@ -503,7 +486,7 @@ def ifft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") ->
 def rfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
     """Compute the non-negative frequencies of the Fourier transform of real ``x``.
 
-    ``axis`` is cut or zero-padded to ``n`` elements first. ``norm`` is that of ``fft``.
+    ``n`` and ``norm`` are those of ``fft``.
     """
     x = x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
     x = resized_last_axis(moved_axis(x, axis, -1), n)
@@ -511,10 +494,7 @@ def rfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") ->
 
 
 def irfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse of ``rfft``. The result has ``n`` elements, by default ``2 * (size - 1)``.
-
-    ``norm`` is that of ``ifft``.
-    """
+    """Compute the inverse of ``rfft``. The result has ``n`` elements, by default ``2 * (size - 1)``."""
     x = moved_axis(as_complex(x), axis, -1)
     n = 2 * (size(x, -1) - 1) if n is None else n
     x = resized_last_axis(x, n // 2 + 1)
@@ -526,28 +506,31 @@ def irfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -
 def hfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
     """Compute the real Fourier transform of a Hermitian-symmetric signal whose first half is ``x``.
 
-    The result has ``n`` elements, by default ``2 * (size - 1)``. ``norm`` is that of ``fft``.
+    The result has ``n`` elements, by default ``2 * (size - 1)``.
     """
     return irfft(tf.math.conj(x), n, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm))
 
 
 def ihfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse of ``hfft`` of real ``x``, cut or zero-padded to ``n`` elements.
-
-    The result has only the first half of the Hermitian-symmetric signal. ``norm`` is that of ``ifft``.
-    """
+    """Compute the first half of the inverse of ``hfft`` of real ``x``."""
     return tf.math.conj(rfft(x, n, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm)))
 
 
 def fftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
-    """Compute the discrete Fourier transform over ``axes``, cut or zero-padded to the sizes ``s``."""
+    """Compute the discrete Fourier transform over ``axes``.
+
+    The axes are cut or zero-padded to the sizes ``s`` unless it is None.
+    """
     for place, axis in enumerate(axes):
         x = fft(x, None if s is None else s[place], axis, norm)
     return x
 
 
 def ifftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse discrete Fourier transform over ``axes``, cut or zero-padded to the sizes ``s``."""
+    """Compute the inverse discrete Fourier transform over ``axes``.
+
+    The axes are cut or zero-padded to the sizes ``s`` unless it is None.
+    """
     for place, axis in enumerate(axes):
         x = ifft(x, None if s is None else s[place], axis, norm)
     return x
@@ -556,23 +539,20 @@ def ifftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "
 def rfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
     """Compute ``rfft`` along the last of ``axes`` and ``fft`` along the others.
 
-    Each axis is cut or zero-padded to its size in ``s`` unless that is None.
+    The axes are cut or zero-padded to the sizes ``s`` unless it is None.
     """
     x = rfft(x, None if s is None else s[-1], axes[-1], norm)
     return fftn(x, None if s is None else s[:-1], axes[:-1], norm)
 
 
 def irfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse of ``rfftn``. The result has the sizes ``s`` along ``axes``.
-
-    If ``s`` is None, the last of ``axes`` gets the size ``2 * (size - 1)``.
-    """
+    """Compute the inverse of ``rfftn``."""
     x = ifftn(x, None if s is None else s[:-1], axes[:-1], norm)
     return irfft(x, None if s is None else s[-1], axes[-1], norm)
 
 
 def fftfreq(n: Any, d: float, dtype: tf.DType) -> tf.Tensor:
-    """Return the frequencies of the ``n`` elements of ``fft`` for samples ``d`` apart."""
+    """Return the frequencies of the elements of ``fft`` of ``n`` samples ``d`` apart."""
     counted = tf.range(n)
     counted = tf.where(counted < (n + 1) // 2, counted, counted - n)
     return tf.cast(tf.cast(counted, tf.float64) / (tf.cast(n, tf.float64) * d), dtype)
@@ -604,10 +584,8 @@ def stft(
 ) -> tf.Tensor:
     """Compute the short-time Fourier transform along the last axis.
 
-    The result has the axes [.., frequencies, frames]. Frames of ``n_fft`` samples are ``hop_length``
-    apart, and are multiplied by ``window``, zero-padded to ``n_fft``, unless it is None. ``center`` pads
-    the signal by ``n_fft // 2`` on both sides, as ``pad_mode`` says. ``normalized`` divides by
-    ``sqrt(n_fft)``, and ``onesided`` leaves out the negative frequencies.
+    The result has the axes [.., frequencies, frames]. Frames of ``n_fft`` samples are ``hop_length`` apart.
+    ``center`` pads the signal by ``n_fft // 2`` on both sides.
     """
     if center:
         widths = [(0, 0)] * (len(x.shape) - 1) + [(n_fft // 2, n_fft // 2)]
@@ -643,7 +621,7 @@ def istft(
     """Compute the inverse of ``stft`` by overlap-add, divided by the sum of the squared windows.
 
     ``length`` cuts or zero-pads the signal. If ``as_complex`` is True, ``x`` has all frequencies, and the
-    signal is complex. Otherwise only the non-negative frequencies are read, whatever ``onesided`` is.
+    signal is complex.
     """
     norm = "ortho" if normalized else "backward"
     spectrum = tf.linalg.matrix_transpose(x)

@@ -28,19 +28,13 @@ def threshold(x: tf.Tensor, limit: Any, value: Any) -> tf.Tensor:
 
 
 def slope_of_exponential(x: tf.Tensor, at_zero: float, rate: float = 1.0) -> tf.Tensor:
-    """Return 1 for positive ``x``, otherwise ``at_zero * exp(rate * x)``.
-
-    The derivative of the result at 0 is 0.
-    """
+    # The condition `x < 0` sets the derivative of the result at 0 to 0.
     below = at_zero * tf.exp(rate * tf.where(x < 0, x, tf.zeros_like(x)))
     return tf.where(x > 0, tf.ones_like(x), below)
 
 
 def elu(x: tf.Tensor, alpha: float) -> tf.Tensor:
-    """Compute ``x`` for positive ``x``, otherwise ``alpha * expm1(x)``.
-
-    The second derivative at 0 is 0.
-    """
+    """Compute ``x`` for positive ``x``, otherwise ``alpha * expm1(x)``."""
 
     def value(x: tf.Tensor) -> tf.Tensor:
         # For large numbers expm1 is infinite, and the gradient of the unselected branch would be NaN.
@@ -50,24 +44,18 @@ def elu(x: tf.Tensor, alpha: float) -> tf.Tensor:
 
 
 def selu(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``1.05 * elu(x, 1.67)``, the activation of self-normalizing networks.
-
-    The derivative at 0 is that from the left.
-    """
+    """Compute the scaled exponential linear unit."""
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
     return with_slopes(tf.nn.selu, [lambda x: scale * slope_of_exponential(x, alpha)], x)
 
 
 def soft_sign(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``x / (1 + abs(x))``, with derivatives of all orders."""
+    """Compute ``x / (1 + abs(x))``."""
     return with_slopes(tf.nn.softsign, [lambda x: 1 / tf.square(1 + tf.abs(x))], x)
 
 
 def celu(x: tf.Tensor, alpha: float) -> tf.Tensor:
-    """Compute ``x`` for positive ``x``, otherwise ``alpha * expm1(x / alpha)``.
-
-    The second derivative at 0 is 0.
-    """
+    """Compute ``x`` for positive ``x``, otherwise ``alpha * expm1(x / alpha)``."""
 
     def value(x: tf.Tensor) -> tf.Tensor:
         return tf.where(x > 0, x, alpha * tf.math.expm1(tf.where(x > 0, tf.zeros_like(x), x) / alpha))
@@ -88,7 +76,7 @@ def softplus(x: tf.Tensor, beta: float, threshold: float) -> tf.Tensor:
 
 
 def soft_shrink(x: tf.Tensor, threshold: float) -> tf.Tensor:
-    """Move ``x`` towards 0 by at most ``threshold``. NaN stays NaN."""
+    """Move ``x`` towards 0 by at most ``threshold``."""
     return tf.where(x > threshold, x - threshold, tf.where(x < -threshold, x + threshold, x * 0))
 
 
@@ -128,8 +116,8 @@ def scaled_dot_product_attention(
 ) -> tf.Tensor:
     """Compute ``softmax(query @ key.T * scale + mask) @ value``.
 
-    A bool ``mask`` is True for scores to keep. ``is_causal`` drops the scores of keys after the query. A
-    row whose scores are all masked by ``mask`` gives 0. ``scale`` is ``1 / sqrt(features)`` by default.
+    A bool ``mask`` is True for scores to keep. ``is_causal`` drops the scores of keys after the query.
+    ``scale`` is ``1 / sqrt(features)`` by default.
     """
     return attention_weights(query, key, mask, is_causal=is_causal, scale=scale) @ value
 
@@ -144,8 +132,8 @@ def attention_weights(
 ) -> tf.Tensor:
     """Compute ``softmax(query @ key.T * scale + mask)``.
 
-    A bool ``mask`` is True for scores to keep. ``is_causal`` drops the scores of keys after the query. A
-    row whose scores are all masked by ``mask`` gives 0. ``scale`` is ``1 / sqrt(features)`` by default.
+    A bool ``mask`` is True for scores to keep. ``is_causal`` drops the scores of keys after the query.
+    ``scale`` is ``1 / sqrt(features)`` by default.
     """
     if scale is None:
         scale = (
@@ -161,7 +149,7 @@ def attention_weights(
 
 
 def masked_softmax(scores: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Compute the softmax over the last axis. A row whose scores are all masked gives 0.
+    """Compute the softmax over the last axis.
 
     A bool ``mask`` is True for the scores to keep; a float ``mask`` is added.
     """
@@ -215,8 +203,7 @@ def embedding_bag(
 ) -> tf.Tensor:
     """Compute the sum, mean or maximum of the rows of each bag ``indices[offsets[i]:offsets[i + 1]]``.
 
-    ``mode`` is "sum", "mean" or "max". Rows are multiplied by ``per_sample_weights`` unless that is None.
-    Indices equal to ``padding_idx`` are ignored, and an empty bag gives 0. The last bag ends with
+    ``mode`` is "sum", "mean" or "max". Indices equal to ``padding_idx`` are ignored. The last bag ends with
     ``indices``, or at the last offset if ``include_last_offset`` is True.
     """
     starts = tf.cast(offsets[:-1] if include_last_offset else offsets, tf.int64)
@@ -279,9 +266,8 @@ def cross_entropy(
 ) -> tf.Tensor:
     """Compute the cross entropy of ``softmax(logits)`` against the class indices ``target``.
 
-    Classes are on axis 1 of ``logits``, or on its only axis. ``weight``, ``ignore_index`` and
-    ``reduction`` are those of ``nll_loss``. ``label_smoothing`` is the share of the target probability
-    that is spread over all classes.
+    Classes are on axis 1 of ``logits``, or on its only axis. ``weight``, ``ignore_index`` and ``reduction``
+    are those of ``nll_loss``.
     """
     axis = min(1, len(logits.shape) - 1)
     logs = tf.nn.log_softmax(logits, axis)
@@ -332,8 +318,7 @@ def ctc_loss(
 ) -> tf.Tensor:
     """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
-    ``log_probabilities`` is [time, batch, classes] and ``targets`` is [batch, labels]. The loss is
-    infinite, and its gradient 0, if no alignment fits.
+    ``log_probabilities`` is [time, batch, classes] and ``targets`` is [batch, labels].
     """
     time, batch = size(log_probabilities, 0), size(log_probabilities, 1)
     targets, input_lengths, target_lengths = (
@@ -380,7 +365,10 @@ def widened(x: tf.Tensor) -> tf.Tensor:
 
 
 def over_channels(vector: tf.Tensor, ndim: int, axis: int = 1) -> tf.Tensor:
-    """Reshape a vector to broadcast along ``axis`` of ``ndim`` axes, and cast half precision to float32."""
+    """Reshape a vector to broadcast along the non-negative ``axis`` of ``ndim`` axes.
+
+    Half precision is cast to float32.
+    """
     vector = widened(vector)
     return vector if axis == ndim - 1 else tf.reshape(vector, [-1 if i == axis else 1 for i in range(ndim)])
 
@@ -407,9 +395,9 @@ def batch_norm(
     axis: int = 1,
     epsilon: float,
 ) -> tf.Tensor:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``.
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along an axis.
 
-    A weight or bias of None is skipped.
+    ``axis`` is not negative. A weight or bias of None is skipped.
     """
     rank, wide = len(x.shape), widened(x)
     scale = tf.math.rsqrt(tf.cast(variance, wide.dtype) + epsilon)
@@ -457,8 +445,8 @@ def group_norm(
 ) -> tf.Tensor:
     """Normalize each group of channels of each sample over its channels and the spatial axes.
 
-    Channels are on ``axis``, in ``groups`` groups of equal size. Then multiply by ``weight`` and add
-    ``bias``, which have one element for each channel or are None.
+    Channels are on ``axis``, which is not negative. ``weight`` and ``bias`` have one element for each channel
+    or are None.
     """
     shape, rank = sizes(x), len(x.shape)
     grouped = tf.reshape(widened(x), [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]])
@@ -481,8 +469,8 @@ def instance_norm(
 ) -> tf.Tensor:
     """Normalize each channel of each sample over the spatial axes.
 
-    Channels are on ``axis``. Then multiply by ``weight`` and add ``bias``, which have one element for
-    each channel or are None.
+    Channels are on ``axis``, which is not negative. ``weight`` and ``bias`` have one element for each channel
+    or are None.
     """
     rank = len(x.shape)
     weight, bias = (

@@ -27,11 +27,7 @@ def lowest_value(dtype: tf.DType) -> tf.Tensor:
 def window_count(
     n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool
 ) -> Any:
-    """Return the number of windows along an axis of size ``n``.
-
-    With ``ceil_mode``, a last window may extend past the end of the padded axis if it starts within the
-    left padding or the axis itself.
-    """
+    """Return the number of windows along an axis of size ``n``."""
     before, after = padding
     reach = dilation * (kernel - 1)
     covered = n + before - 1 + (smaller(0, after + stride - 1 - reach) if ceil_mode else after - reach)
@@ -46,7 +42,7 @@ def padding_for_windows(
     dilation: Sequence[int],
     ceil_mode: bool,
 ) -> list[list[Any]]:
-    """Return ``padding``, enlarged at the ends of the axes to cover the last windows if ``ceil_mode``."""
+    """Return ``padding``, enlarged to cover the last windows if ``ceil_mode`` is True."""
     if not ceil_mode:
         return [list(pair) for pair in padding]
     found = []
@@ -65,11 +61,7 @@ def windows_along(x: tf.Tensor, axis: int, kernel: Any, stride: Any, dilation: i
 def reduced_along(
     join: Any, reduce: Any, x: tf.Tensor, axis: int, kernel: Any, stride: Any, dilation: int
 ) -> tf.Tensor:
-    """Reduce the windows along ``axis`` to one element each.
-
-    Windows of up to 16 elements are combined by ``join`` as strided slices. Larger ones, and those of
-    unknown size, are gathered for ``reduce``.
-    """
+    """Reduce the windows along ``axis`` to one element each."""
     if tf.is_tensor(kernel) or kernel > 16:
         return reduce(windows_along(x, axis, kernel, stride, dilation), axis + 1)
     reach = (size(x, axis) - dilation * (kernel - 1) - 1) // stride * stride + 1
@@ -90,10 +82,7 @@ def pooled(
     dilation: Sequence[int],
     lead: int,
 ) -> tf.Tensor:
-    """Reduce windows over ``len(kernel)`` axes from ``lead`` on to one element each.
-
-    The reductions are those of ``reduced_along``, one axis at a time from the last.
-    """
+    """Reduce windows over ``len(kernel)`` axes from ``lead`` on to one element each."""
     for axis in reversed(range(len(kernel))):
         x = reduced_along(join, reduce, x, lead + axis, kernel[axis], strides[axis], dilation[axis])
     return x
@@ -110,8 +99,7 @@ def max_pool(
 ) -> tf.Tensor:
     """Compute the maximum of each window over ``len(kernel)`` axes.
 
-    The axes are the last ones, or those before the last axis for the layout "channels_last". NaN counts
-    as largest, and padding as the smallest value of the dtype.
+    The axes are the last ones, or those before the last axis for the layout "channels_last".
     """
     rank = len(kernel)
     padding, dilation = padding or ((0, 0),) * rank, dilation or (1,) * rank
@@ -139,11 +127,7 @@ def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf
 
 
 def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
-    """Return True if TensorFlow has a kernel for this pooling.
-
-    It has kernels for static windows without dilation over one to three axes of float16, float32 or
-    float64. Three axes must be float32. Return False for an empty ``x``.
-    """
+    """Return True if this pooling is left to a kernel of TensorFlow."""
     # In TensorFlow 2.21, the gradient of maxima over an empty array ends the process (oneDNN).
     known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()
     floats = (tf.float32,) if len(kernel) == 3 else (tf.float16, tf.float32, tf.float64)
@@ -153,11 +137,7 @@ def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dila
 def native_pool(
     pool: Any, x: tf.Tensor, kernel: Sequence[int], strides: Sequence[int], lead: int
 ) -> tf.Tensor:
-    """Call ``tf.nn.max_pool`` or ``tf.nn.avg_pool`` (``pool``) over the axes from ``lead`` on.
-
-    The axes before these are flattened to one axis, and so are the axes after them. Windows are not
-    padded.
-    """
+    """Call ``pool``, such as ``tf.nn.max_pool``, over the axes from ``lead`` on, without padding."""
     # Without a layout, gradients over three axes fail.
     layout = f"N{'DHW'[-len(kernel) :]}C"
     if lead == 1 and len(x.shape) == len(kernel) + 2:
@@ -183,10 +163,7 @@ def window_sums(
 def window_places(
     n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the element indices [windows, kernel] of the windows of an axis, and a mask of valid ones.
-
-    Indices in the padding are clipped to the axis, and are not valid.
-    """
+    """Return the element indices [windows, kernel] of the windows of an axis, and a mask of valid ones."""
     windows = window_count(n, kernel, stride, padding, dilation, ceil_mode)
     places = tf.range(windows)[:, None] * stride + tf.range(kernel) * dilation - padding[0]
     return tf.clip_by_value(places, 0, n - 1), (places >= 0) & (places < n)
@@ -195,10 +172,10 @@ def window_places(
 def max_over_windows(
     x: tf.Tensor, axes: Sequence[tuple[tf.Tensor, tf.Tensor]]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the first maximum of each window and its row-major index in the last axes.
+    """Return the maximum of each window and its row-major index in the last axes.
 
-    NaN counts as largest. ``axes`` holds for each of the last axes the element indices [windows, kernel]
-    of its windows, and a mask that is True for valid ones.
+    ``axes`` holds for each of the last axes the element indices [windows, kernel] of its windows, and a mask
+    that is True for valid ones.
     """
     rank = len(axes)
     lead, space = sizes(x)[:-rank], sizes(x)[-rank:]
@@ -218,11 +195,7 @@ def max_over_windows(
 
 
 def chosen_elements(elements: tf.Tensor, place: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the first maximum of ``elements`` along the last axis, and the element of ``place`` there.
-
-    NaN is the maximum. ``inside`` masks the valid elements. If no element is above the smallest value of the
-    dtype, the first valid element counts as the maximum.
-    """
+    """Return the maximum of ``elements`` along the last axis, and the element of ``place`` there."""
     score = elements if elements.dtype.is_floating else tf.cast(elements, tf.int64)
     nan = score != score
     best = tf.argmax(
@@ -243,10 +216,7 @@ def max_pool_with_indices(
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the first maximum of each window and its row-major index in the pooled axes.
-
-    NaN counts as largest, and padding is never chosen.
-    """
+    """Return the maximum of each window and its row-major index in the pooled axes."""
     rank = len(kernel)
     of_axes = zip(sizes(x)[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
     return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
@@ -262,11 +232,10 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Compute the mean of each window over ``len(kernel)`` axes. Integers are divided towards zero.
+    """Compute the mean of each window over ``len(kernel)`` axes.
 
-    The sum of a window is divided by ``divisor_override``, or by the number of its elements, with those
-    in the padding if ``count_include_pad`` is True. The axes are the last ones, or those before the last
-    axis for the layout "channels_last".
+    The axes are the last ones, or those before the last axis for the layout "channels_last". If it is not
+    None, ``divisor_override`` replaces the number of elements.
     """
     rank, wide = len(kernel), widened(x)
     padding = padding or ((0, 0),) * rank
@@ -291,11 +260,7 @@ def avg_pool(
 def lp_pool(
     x: tf.Tensor, ord: float, kernel: Sequence[Any], strides: Sequence[Any], ceil_mode: bool = False
 ) -> tf.Tensor:
-    """Compute ``sum(x ** ord) ** (1 / ord)`` over each window.
-
-    As in torch, it is NaN for a negative sum, unless ``1 / ord`` is an integer, and the sum over a window
-    that extends beyond the end is scaled to the size of a full window.
-    """
+    """Compute ``(mean(x ** ord) * size) ** (1 / ord)`` over windows of ``size`` elements."""
     mean = avg_pool(tf.pow(x, ord), kernel, strides, None, ceil_mode)
     return power_of(tf.sign(mean) * tf.nn.relu(tf.abs(mean)) * tf.cast(math.prod(kernel), x.dtype), 1 / ord)
 
@@ -316,7 +281,7 @@ def max_unpool(x: tf.Tensor, indices: tf.Tensor, space: Sequence[Any]) -> tf.Ten
 def adaptive_places(n: Any, windows: Any) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the element indices [windows, longest] of windows that cover an axis evenly, and a mask.
 
-    Windows may differ in length by one, so the mask is True for the valid indices.
+    The mask is True for the valid indices.
     """
     index = tf.range(windows)
     starts, ends = index * n // windows, -(-(index + 1) * n // windows)
@@ -348,8 +313,7 @@ def adaptive_max_pool(x: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
 def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the maxima over ``space`` windows that cover the spatial axes evenly, and their indices.
 
-    The indices are row-major in the spatial axes. The first of equal maxima is taken, and NaN is the
-    maximum.
+    The indices are row-major in the spatial axes.
     """
     return max_over_windows(
         x, [adaptive_places(n, windows) for n, windows in zip(sizes(x)[-len(space) :], space)]
@@ -357,7 +321,7 @@ def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[
 
 
 def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> tf.Tensor:
-    """Return the start indices of ``windows`` unevenly spaced windows, for each of ``samples`` in [0, 1).
+    """Return the start indices of ``windows`` windows for each of ``samples`` in [0, 1).
 
     The last window ends at the end of the axis.
     """
@@ -374,11 +338,9 @@ def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> 
 def fractional_max_pool(
     x: tf.Tensor, samples: tf.Tensor, kernel: Sequence[Any], space: Sequence[Any]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the maxima, and their row-major indices, over windows that start at ``fractional_starts``.
-
-    As in torch, the samples of two axes are in reverse order, and those of three axes in the order of the
-    axes.
-    """
+    """Return the maxima, and their row-major indices, over windows that start at ``fractional_starts``."""
+    # In torch, the samples of two axes are in reverse order, and those of three axes in the order of the
+    # axes.
     rank = len(kernel)
     lead, whole = sizes(x)[:-rank], sizes(x)[-rank:]
     samples = tf.reshape(samples, [*lead, rank])
@@ -399,23 +361,14 @@ def fractional_max_pool(
 
 
 def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, real: tf.DType) -> tf.Tensor:
-    """Return the distance in the source between two neighbouring output elements.
-
-    It is ``(n - 1) / max(out - 1, 1)`` with ``align_corners``, otherwise ``1 / scale``, or ``n / out`` if
-    ``scale`` is None.
-    """
+    """Return the distance in the source between two neighbouring output elements."""
     if align_corners:
         return tf.cast(n - 1, real) / tf.cast(tf.maximum(out - 1, 1), real)
     return tf.constant(1 / scale, real) if scale else tf.cast(n, real) / tf.cast(out, real)
 
 
 def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: Any) -> tf.Tensor:
-    """Return the index of the nearest source element for each output element.
-
-    An output element is located by its start, or by its centre if ``exact`` is True. For ``small``
-    images, as in torch, ``scale`` is ignored if the axis keeps its size or doubles it, unless ``exact``
-    is True.
-    """
+    """Return the index of the nearest source element for each output element."""
     index = tf.range(out)
     positions = tf.cast(index, tf.float32) + (0.5 if exact else 0)
     places = tf.minimum(
@@ -446,10 +399,7 @@ def cubic_taps(t: tf.Tensor, a: float = -0.75) -> list[tf.Tensor]:
 def weighted_neighbours(
     n: Any, out: Any, method: str, scale: float | None, align_corners: bool, real: tf.DType
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return indices and weights [out, taps] of the source elements for linear or cubic resampling.
-
-    Indices beyond the ends are clamped.
-    """
+    """Return indices and weights [out, taps] of the source elements for linear or cubic resampling."""
     step = step_between(n, out, scale, align_corners, real)
     index = tf.cast(tf.range(out), real)
     positions = index * step if align_corners else step * (index + 0.5) - 0.5
@@ -463,11 +413,7 @@ def weighted_neighbours(
 
 
 def filter_at(method: str, x: tf.Tensor) -> tf.Tensor:
-    """Evaluate the filter of ``method`` at distances ``x``.
-
-    It is a triangle for "linear", a Lanczos filter of three lobes for "lanczos", and else cubic
-    convolution with ``a = -0.5``.
-    """
+    """Evaluate the filter of ``method`` at distances ``x``."""
     x, zero = tf.abs(x), tf.zeros([], x.dtype)
     if method == "linear":
         return tf.maximum(1 - x, zero)
@@ -483,10 +429,7 @@ def filter_at(method: str, x: tf.Tensor) -> tf.Tensor:
 def filtered_neighbours(
     n: Any, out: Any, method: str, scale: float | None, align_corners: bool, real: tf.DType
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return indices and weights [out, taps] of the source elements for resampling with antialiasing.
-
-    If the output samples are more than 1 apart, the filter is stretched by their distance.
-    """
+    """Return indices and weights [out, taps] of the source elements for resampling with antialiasing."""
     step = step_between(n, out, scale, align_corners, real)
     width = tf.maximum(step, 1)
     support = {"linear": 1, "cubic": 2, "lanczos": 3}[method] * width
@@ -515,11 +458,7 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> tf.Tensor:
-    """Resample uint8 in fixed point, as torch does.
-
-    The axes from ``first`` on are resampled one by one, the last first, and rounded after each. An axis
-    that keeps its size is skipped.
-    """
+    """Resample uint8 in fixed point, one axis at a time."""
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, len(x.shape)), space, scales))):
         if out == x.shape[axis]:
@@ -542,12 +481,9 @@ def interpolate(
     antialias: bool = False,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Resample the spatial axes of ``x`` to ``space``.
+    """Resample the spatial axes of ``x`` to ``space``. The dtype is preserved.
 
     ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".
-    ``scales`` are the factors from which positions are computed, unless ``align_corners`` is True; None
-    computes them from the sizes. ``antialias`` stretches the filter where output samples are more than 1
-    apart. The dtype of ``x`` is preserved.
     """
     scales = scales or (None,) * len(space)
     first = len(x.shape) - len(space) - (layout == "channels_last")
@@ -575,11 +511,7 @@ def interpolate(
 
 
 def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
-    """Reflect positions beyond the ends of an axis of ``n`` elements back into it.
-
-    They are reflected at the centres of the end elements with ``align_corners``, and at their outer edges
-    otherwise.
-    """
+    """Reflect positions beyond the ends of an axis of ``n`` elements back into it."""
     start = 0.0 if align_corners else -0.5
     span = tf.cast(n - 1 if align_corners else n, position.dtype)
     distance = tf.abs(position - start)
@@ -589,10 +521,7 @@ def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
 
 
 def padded_position(position: tf.Tensor, n: Any, padding: str, align_corners: bool) -> tf.Tensor:
-    """Move positions into the array for ``padding`` "border" or "reflection", but not for "zeros".
-
-    No gradient flows to positions at the ends of the array, or that are moved there.
-    """
+    """Move positions into the array for ``padding`` "border" or "reflection", but not for "zeros"."""
     if padding == "reflection":
         position = reflected(position, n, align_corners)
     if padding == "zeros":
@@ -651,9 +580,7 @@ def grid_sample(
 def affine_grid(theta: tf.Tensor, space: Sequence[Any], align_corners: bool = False) -> tf.Tensor:
     """Return the positions ``[batch, *space, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``.
 
-    Positions range from -1 to 1 over each axis, between the centres of the end elements with
-    ``align_corners`` and between their outer edges otherwise. The coordinate of the last axis comes
-    first.
+    Positions range from -1 to 1 over each axis. The coordinate of the last axis comes first.
     """
     lines = []
     for n in space:

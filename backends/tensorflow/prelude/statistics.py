@@ -48,14 +48,14 @@ def variance_over(
 def standard_deviation(
     x: tf.Tensor, *, axis: Any = None, correction: float = 0, keepdims: bool = False
 ) -> tf.Tensor:
-    """Compute the square root of ``variance_over``, with derivative 0 where the result is 0."""
+    """Compute the square root of ``variance_over``."""
     return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
 
 
 def vector_norm(x: tf.Tensor, *, axis: Any = None, ord: float = 2.0, keepdims: bool = False) -> tf.Tensor:
     """Compute the vector norm of order ``ord`` over ``axis``, or of all elements if it is None.
 
-    The derivative is 0 where the norm is 0. The order 0 counts the elements that are not 0.
+    The order 0 counts the elements that are not 0.
     """
     if ord == 2:
         return safe_sqrt(tf.reduce_sum(tf.math.real(x * tf.math.conj(x)), axis, keepdims=keepdims))
@@ -73,7 +73,7 @@ def vector_norm(x: tf.Tensor, *, axis: Any = None, ord: float = 2.0, keepdims: b
 
 
 def power_of(x: tf.Tensor, exponent: float) -> tf.Tensor:
-    """Compute ``x ** exponent`` for an exponent other than 0, with derivative 0 where ``x`` is 0."""
+    # The derivative of a power at 0 may be infinite or NaN, so zeros are replaced.
     zero = x == 0
     at_zero = tf.constant(0 if exponent > 0 else math.inf, x.dtype)
     return tf.where(zero, at_zero, tf.pow(tf.where(zero, tf.ones_like(x), x), exponent))
@@ -98,11 +98,7 @@ def difference(x: tf.Tensor, *, n: int = 1, axis: int = -1) -> tf.Tensor:
 def lower_median(
     x: tf.Tensor, *, axis: int, keepdims: bool = False, skip_nan: bool = False
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the lower median along ``axis`` and its index.
-
-    If a slice contains NaN, return the first NaN. If ``skip_nan`` is True, ignore NaN, unless a slice has no
-    other elements.
-    """
+    """Return the lower median along ``axis`` and its index. ``skip_nan`` ignores NaN."""
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
     values, order = sort_with_indices(x, axis=axis)
@@ -115,10 +111,7 @@ def lower_median(
 
 
 def picked_along(x: tf.Tensor, index: tf.Tensor, axis: int, keepdims: bool) -> tf.Tensor:
-    """Select one element along ``axis`` by ``index``, which has size 1 along it.
-
-    Drop the axis unless ``keepdims`` is True.
-    """
+    """Select one element along ``axis`` by ``index``, which has size 1 along it."""
     found = take_along_axis(x, index, axis)
     return found if keepdims else tf.squeeze(found, [axis])
 
@@ -163,7 +156,7 @@ def cumulative_prod(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def product(x: tf.Tensor, axis: Any = None, *, keepdims: bool = False) -> tf.Tensor:
-    """Compute ``tf.reduce_prod``, with derivatives of all orders that are also right at zeros."""
+    """Compute ``tf.reduce_prod``, with a gradient that is also right at zeros."""
     rank = len(x.shape)
     axes = (
         list(range(rank))
@@ -192,10 +185,6 @@ def product(x: tf.Tensor, axis: Any = None, *, keepdims: bool = False) -> tf.Ten
 
 
 def product_before(x: tf.Tensor, reverse: bool) -> tf.Tensor:
-    """Compute for each element the product of all elements before it along the last axis.
-
-    If ``reverse`` is True, compute the product of all elements after it.
-    """
     x = tf.reverse(x, [-1]) if reverse else x
     before = tf.concat([tf.ones_like(x[..., :1]), cumulative_prod(x, -1)[..., :-1]], -1)
     return tf.reverse(before, [-1]) if reverse else before
@@ -204,7 +193,7 @@ def product_before(x: tf.Tensor, reverse: bool) -> tf.Tensor:
 def first_extreme(function: Any, place: Any, x: tf.Tensor, axis: int, keepdims: bool = False) -> tf.Tensor:
     """Compute ``tf.reduce_max`` or ``tf.reduce_min`` (``function``) along ``axis``.
 
-    The gradient goes to the first of equal extremes. ``place`` is ``tf.argmax`` or ``tf.argmin``.
+    The gradient goes to one of equal extremes. ``place`` is ``tf.argmax`` or ``tf.argmin``.
     """
 
     @custom_gradient
@@ -228,7 +217,7 @@ def complex_logsumexp(x: tf.Tensor, axis: Any = None, keepdims: bool = False) ->
 
 
 def cumulative_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
-    """Compute ``tf.math.cumulative_logsumexp``. The result is NaN from the first NaN on."""
+    """Compute ``tf.math.cumulative_logsumexp``, but NaN from the first NaN on."""
     missing = tf.math.is_nan(x)
     return running_logsumexp(x, axis) + tf.stop_gradient(
         tf.cumsum(tf.where(missing, x, tf.zeros_like(x)), axis)
@@ -236,11 +225,7 @@ def cumulative_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def running_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
-    """Compute ``tf.math.cumulative_logsumexp``, with derivatives of every order.
-
-    TensorFlow's gradient computes logarithms, whose derivative is NaN at 0.
-    """
-
+    # TensorFlow's gradient computes logarithms, whose derivative is NaN at 0.
     @custom_gradient
     def ruled(x: tf.Tensor) -> Any:
         return tf.math.cumulative_logsumexp(x, axis), lambda upstream: sums_of_shares(upstream, x, axis, True)
@@ -278,7 +263,7 @@ def sums_of_shares(y: tf.Tensor, x: tf.Tensor, axis: int, reverse: bool) -> tf.T
 def running_recurrence(factors: tf.Tensor, terms: tf.Tensor) -> tf.Tensor:
     """Compute ``s[i] = terms[i] + factors[i] * s[i + 1]`` along the last axis.
 
-    Beyond the end ``s`` is 0. The number of iterations is logarithmic in the size of the axis.
+    Beyond the end ``s`` is 0.
     """
     count = size(terms, -1)
     place = tf.range(count)
@@ -296,10 +281,6 @@ def running_recurrence(factors: tf.Tensor, terms: tf.Tensor) -> tf.Tensor:
 
 
 def running_extreme(function: Any, x: tf.Tensor, axis: int) -> tf.Tensor:
-    """Compute the cumulative ``tf.maximum`` or ``tf.minimum`` along ``axis``.
-
-    The number of iterations is logarithmic in the size of the axis.
-    """
     x = moved_axis(x, axis, -1)
     count = tf.shape(x)[-1]
     place = tf.range(count)
@@ -315,26 +296,16 @@ def running_extreme(function: Any, x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def cummax(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the cumulative maximum along ``axis``, and the index of its last occurrence up to there.
-
-    From the first NaN on, the maximum is NaN.
-    """
+    """Return the cumulative maximum along ``axis``, and the index of its last occurrence up to there."""
     return cumulative_extreme(tf.maximum, x, axis)
 
 
 def cummin(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the cumulative minimum along ``axis``, and the index of its last occurrence up to there.
-
-    From the first NaN on, the minimum is NaN.
-    """
+    """Return the cumulative minimum along ``axis``, and the index of its last occurrence up to there."""
     return cumulative_extreme(tf.minimum, x, axis)
 
 
 def cumulative_extreme(function: Any, x: tf.Tensor, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the cumulative extreme along ``axis``, and the index of its last occurrence up to there.
-
-    ``function`` is ``tf.maximum`` or ``tf.minimum``. The gradient goes to that occurrence.
-    """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
     plain = tf.cast(x, tf.int32) if x.dtype.is_bool else x
@@ -355,9 +326,8 @@ def quantile(
 ) -> tf.Tensor:
     """Compute the quantiles ``q``, in [0, 1], along ``axis``, or of the flattened ``x`` if ``axis`` is None.
 
-    The axes of ``q`` come first. ``method`` is "linear", "lower", "higher", "midpoint" or "nearest". A
-    slice that contains NaN gives NaN. If ``skip_nan`` is True, NaN is ignored, and a slice without other
-    elements gives NaN.
+    The axes of ``q`` come first. ``method`` is "linear", "lower", "higher", "midpoint" or "nearest".
+    ``skip_nan`` ignores NaN.
     """
     rank, q = len(x.shape), tf.convert_to_tensor(q, x.dtype)
     rows = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, -1)
@@ -410,7 +380,7 @@ def trapezoid_areas(y: tf.Tensor, x: tf.Tensor | None = None, *, dx: Any = 1.0, 
 def bincount(x: tf.Tensor, weights: tf.Tensor | None = None, *, minlength: Any = 0) -> tf.Tensor:
     """Count how often each of 0, 1, 2, ... occurs in ``x``, or sum the ``weights`` of its occurrences.
 
-    The result has at least ``minlength`` elements, and one for each integer up to the largest in ``x``.
+    The result has at least ``minlength`` elements.
     """
     x = tf.cast(x, tf.int64)
     count = tf.maximum(tf.reduce_max(tf.concat([x, [-1]], 0)) + 1, tf.cast(minlength, tf.int64))
@@ -420,8 +390,7 @@ def bincount(x: tf.Tensor, weights: tf.Tensor | None = None, *, minlength: Any =
 def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
     """Count the elements in ``bins`` equal bins over ``[min, max]``. Elements outside are ignored.
 
-    If ``min`` equals ``max``, the bins cover the range of ``x``. If that has a single value too, they
-    begin 1 below it and end 1 above it.
+    If ``min`` equals ``max``, the bins cover the range of ``x``.
     """
     flat = tf.reshape(x, [-1])
     if flat.shape[0] == 0:
@@ -442,10 +411,7 @@ def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
 
 
 def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] | None = None) -> tf.Tensor:
-    """Return the ``bins + 1`` edges of equal bins over ``range``, by default the range of ``x``.
-
-    The default for an empty ``x`` is [0, 1]. A range of a single value is widened by 0.5 on both sides.
-    """
+    """Return the ``bins + 1`` edges of equal bins over ``range``, by default the range of ``x``."""
     if range is not None:
         low, high = (tf.constant(end, x.dtype) for end in range)
     elif 0 in x.shape:
@@ -462,7 +428,8 @@ def histogram_counts(
 ) -> tf.Tensor:
     """Count the elements, or sum their weights, between neighbouring edges. The last edge is inclusive.
 
-    Elements outside are ignored. If ``density`` is True, the bins integrate to 1.
+    Elements outside are ignored. If ``density`` is True, the result is divided by its sum and by the widths
+    of the bins.
     """
     flat = tf.reshape(x, [-1])
     bins = size(bin_edges, 0) - 1
@@ -486,9 +453,7 @@ def covariance(
 ) -> tf.Tensor:
     """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` is a vector.
 
-    Columns are weighted by the counts ``fweights`` and the importances ``aweights``. The divisor is the
-    sum of the weights, by default the number of columns, minus ``correction``, which is multiplied by the
-    weighted mean of ``aweights`` if they are given. For real ``x`` it is at least 0.
+    Columns are weighted by the counts ``fweights`` and the importances ``aweights``.
     """
     rows = tf.reshape(x, [1, -1]) if len(x.shape) < 2 else x
     weights = tf.ones([size(rows, 1)], rows.dtype)
@@ -506,11 +471,7 @@ def covariance(
 
 
 def corrcoef(x: tf.Tensor) -> tf.Tensor:
-    """Compute the Pearson correlation matrix of the rows of ``x``, clipped to [-1, 1].
-
-    For a vector it is a scalar, the variance divided by itself. Real and imaginary parts of complex numbers
-    are clipped separately.
-    """
+    """Compute the Pearson correlation matrix of the rows of ``x``. For a vector it is a scalar."""
     covariances = covariance(x)
     if len(x.shape) < 2:
         return covariances / covariances
@@ -549,7 +510,7 @@ def pdist(x: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
 def dropout(key: tf.Tensor, x: tf.Tensor, rate: float, shared_axes: tuple[int, ...] = ()) -> tf.Tensor:
     """Set each element of ``x`` to 0 with probability ``rate``, and divide the others by ``1 - rate``.
 
-    All elements along ``shared_axes`` are set to 0 together.
+    All elements along ``shared_axes``, which are not negative, are set to 0 together.
     """
     if rate == 1:
         return tf.zeros_like(x)
