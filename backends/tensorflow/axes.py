@@ -18,9 +18,9 @@ from ...errors import GradientRefused, NotCompilable
 
 @dataclass(frozen=True)
 class VectorizedMapAxis:
-    """Named axis of a running ``tf.vectorized_map``.
+    """Named axis over the slices of ``vmap``.
 
-    index: index of the current slice, in the traced function.
+    index: index of the current slice.
     size: number of slices, which may be a tensor.
     """
 
@@ -43,11 +43,6 @@ class VectorizedMapAxis:
         return ruled(array, self.index)
 
     def _transpose(self, cotangent: Any, name: str) -> Any:
-        """Return the cotangent of the collective's operand: the sum of the cotangents of all slices.
-
-        For ``all_gather`` it is the row of the sum at the current slice. Raise ``GradientRefused`` for
-        ``pmax`` and ``pmin``.
-        """
         if name in ("pmax", "pmin"):
             raise GradientRefused(
                 "parallel.pmax and pmin have no gradient inside of the function, as in JAX; take "
@@ -60,10 +55,7 @@ class VectorizedMapAxis:
 
 
 def _collective_placeholder(array: Any, index: Any, name: str, size: Any) -> Any:
-    """Return the result of a placeholder operation, which ``_convert_collective`` replaces in the map.
-
-    Raise ``NotCompilable`` unless the current graph is that of the mapped function.
-    """
+    """Return a placeholder of the result, which ``_convert_collective`` replaces in the map."""
     if tf.compat.v1.get_default_graph() is not index.graph:
         raise NotCompilable(
             f"parallel.{name} runs in a tf.function, a loop or a branch inside of transforms.vmap: "
@@ -83,17 +75,13 @@ def _collective_placeholder(array: Any, index: Any, name: str, size: Any) -> Any
 
 
 def _convert_collective(operation: Any, name: str, size: Any) -> list[Any]:
-    """Convert the collective of one slice to one over all slices, in terms of ``tf.vectorized_map``.
-
-    If another map, nested in that of the axis, converts the operation, ``index`` is the same for all of
-    its slices. The result is then the same collective of the stacked ``array``, which the outer map
-    converts later.
-    """
+    """Convert the collective of one slice to one over all slices."""
     array, index = operation.inputs
     if index.is_stacked:
         together, of_equal = _OVER_SLICES[name]
         made = together(array.t) if array.is_stacked else of_equal(array.t, size)
         return [array._replace(t=made, is_stacked=False)]
+    # Another map, nested in that of the axis, converts the operation, and the outer map the result.
     made = _collective_placeholder(array.t, index.t, name, size)
     rank = made.shape.rank
     return [array._replace(t=tf.transpose(made, [1, 0, *range(2, rank)]) if name == "all_gather" else made)]

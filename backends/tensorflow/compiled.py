@@ -35,9 +35,9 @@ class NotTraceable(Exception):
 
 
 def dropped_checks(graph: Any) -> list[Any]:
-    """Add boolean scalars to ``graph`` that are False if XLA may differ from TensorFlow's kernels.
+    """Add boolean scalars to ``graph`` that tell whether XLA agrees with the kernels, and return them.
 
-    Return these scalars. Raise ``NotForXla`` if such scalars cannot detect a difference.
+    Raise ``NotForXla`` if the function is to run without XLA.
     """
     for kind in (node.op for node in _inner_nodes(graph)):
         if kind in _CHECKS:
@@ -52,10 +52,7 @@ def dropped_checks(graph: Any) -> list[Any]:
 
 
 def python_checks(graph: Any) -> list[Any]:
-    """Add boolean scalars to ``graph`` that are False if Python might raise for its arithmetic on numbers.
-
-    Return these scalars.
-    """
+    """Add checks of scalar divisions and powers to ``graph``, as boolean scalars, and return them."""
     # A number that Python reads from an array is a scalar tensor in a trace. Its division by 0 or its power
     # gives infinity or NaN there, where Python raises ``ZeroDivisionError`` or gives a complex number.
     # Scalars that TensorFlow divides get a check, too, which may be a false alarm.
@@ -107,10 +104,6 @@ def _checks_of(op: Any) -> Iterator[Any]:
 
 
 def _bounds_check(index: Any, size: Any) -> list[Any]:
-    """Return a list with the check that all elements of ``index`` are in ``[0, size)``.
-
-    The list is empty if the values are static and in range.
-    """
     known, limit = tf.get_static_value(index), tf.get_static_value(size)
     if known is not None and limit is not None and ((known >= 0) & (known < limit)).all():
         return []
@@ -291,10 +284,7 @@ _FLAGS = ("xla_cpu_enable_fast_min_max", "xla_allow_excess_precision")
 
 @functools.cache
 def why_not_exact() -> str:
-    """Return a message about what XLA computes differently from TensorFlow's kernels, or an empty string.
-
-    The first call compiles a probe, whose outcome is cached.
-    """
+    """Return a message about what XLA computes differently from TensorFlow's kernels, or an empty string."""
     # TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags have no effect if
     # something else was compiled before.
     with tf.init_scope(), _exact_flags():
@@ -352,9 +342,6 @@ class _Trace(NamedTuple):
 class ConcreteFunctions:
     """Callable that caches a trace of ``function`` for each kind of arguments.
 
-    The key consists of shapes and dtypes of tensors, identities of variables, names in dicts, and values of
-    other arguments. The shapes of tensors in dicts, which are weights, are taken for constant.
-
     function: function of tensors, variables, other values, and dicts of the first two.
     shapes: record of the shapes that ``function`` is compiled for.
     options: options of ``tf.function``.
@@ -372,10 +359,7 @@ class ConcreteFunctions:
         self._traced: dict[Hashable, _Trace] = {}
 
     def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
-        """Return the result, and the values of the tensors that ``extra`` added to the trace.
-
-        Raise ``NewShape`` or ``NotTraceable`` if the call is to run uncompiled.
-        """
+        """Return the result, and the values of the tensors that ``extra`` added to the trace."""
         # A ``tf.function`` would look at all arguments, which takes longer than running a small model.
         key, tensors = _key_and_tensors(args)
         traced = self._traced.get(key)
@@ -432,10 +416,6 @@ def _key_and_tensors(args: tuple[Any, ...]) -> tuple[Hashable, list[Any]]:
 
 
 def _replace_tensors(args: tuple[Any, ...], given: tuple[Any, ...]) -> list[Any]:
-    """Return ``args`` with their tensors, also those in dicts, replaced by ``given`` in order.
-
-    Variables stay, because the trace captures them.
-    """
     tensors = iter(given)
 
     def replaced(item: Any) -> Any:
@@ -491,12 +471,7 @@ def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]
 
 
 class Compiled:
-    """Callable that compiles a flat function when it is called, by XLA or as a plain ``tf.function``.
-
-    It is compiled without XLA if XLA cannot compile it or might return other values than TensorFlow's
-    kernels. It runs operation by operation if it cannot be traced, for example because it reads elements
-    of arrays in Python. So do calls whose gradient is recorded, calls inside of a ``tf.function``, and
-    calls for which ``NewShape`` is raised.
+    """Callable that compiles a flat function when it is called, or runs it operation by operation.
 
     function: function of tensors, numbers, and dicts of weights.
     static: indices of the arguments that are numbers used as sizes.
@@ -623,7 +598,6 @@ _GRAPPLER_OFF.graph_options.rewrite_options.disable_meta_optimizer = True
 
 @contextmanager
 def _without_grappler() -> Iterator[None]:
-    """Disable Grappler for calls in this context."""
     # Grappler slows first calls down, and its fused kernels return 0 for ``relu`` of NaN.
     current = context.context()
     before = current.function_call_options

@@ -30,11 +30,7 @@ def dtype_text(dtype: str) -> str:
 
 
 class TensorFlowDialect(CanonicalDialect):
-    """Writer of TensorFlow expressions.
-
-    Sizes are Python ints if they are static, otherwise scalar tensors. Numbers get the dtype of the arrays
-    next to them.
-    """
+    """Writer of TensorFlow expressions."""
 
     def __init__(self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType) -> None:
         super().__init__(rows, imports, prelude, dtype_text)
@@ -56,7 +52,6 @@ class TensorFlowDialect(CanonicalDialect):
         return cast.result(result, [value.dtype for value in node.outputs])
 
     def _operands(self, node: Node, text: Callable[[Any], Any], cast: _Cast) -> list[Any]:
-        """Return the inputs as text, with dtypes on the numbers that TensorFlow would convert differently."""
         arrays = [item.dtype for item in node.inputs if isinstance(item, Value) and item.dtype != "bool"]
         beside = cast.to or (
             arrays[0]
@@ -96,7 +91,7 @@ def _typed_number(number: Any, text: Operand, dtype: str, typed: bool) -> Operan
 class _Cast:
     """Conversion of operands of dtype ``have`` to dtype ``to``, and of the result back.
 
-    Both are None if the operation is computed in the dtype of its operands.
+    Both are None if no operand is cast.
     """
 
     have: str | None = None

@@ -16,11 +16,7 @@ from . import native
 
 
 class NamedVariable(keras.Variable):
-    """Keras variable whose path, and name in TensorFlow, is the name of a parameter in the original model.
-
-    A graph that is recorded from the Keras model, or from a SavedModel of it, thus has the original's
-    names.
-    """
+    """Keras variable whose path is the name of a parameter in the original model."""
 
     def __init__(self, array: Any, name: str, trainable: bool) -> None:
         self._full_name = name
@@ -38,11 +34,7 @@ class GraphModel(keras.Model):
     """Keras model that calls a graph with variables of its own, under the original names.
 
     Variables that the original does not train are not trainable. ``training`` chooses the mode of the
-    original's modules for a call; without it, they keep their current mode. Random numbers come from a
-    generator of the model, whose state is a variable, or from ``rng=``.
-
-    The model computes in the recorded dtypes, whatever the dtype policy of Keras is. Inputs of another
-    floating-point dtype are cast if the original has only one such dtype, and passed unchanged otherwise.
+    original's modules for a call.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -55,7 +47,7 @@ class GraphModel(keras.Model):
         self.built = True
 
     def _create_variables(self) -> None:
-        """Create variables for parameters of the graph that have none yet, such as those of new variants."""
+        """Create variables for parameters of the graph that have none yet."""
         graph = self._graph
         # Variables outlive a tf.function that is being traced, and their names have no prefix of its scope.
         with tf.init_scope(), tf.name_scope(""):
@@ -115,10 +107,8 @@ class GraphModel(keras.Model):
 
     @passes_on
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph and return its result.
-
-        A call ``model(x, training=...)``, as in Keras' own loops, returns plain dicts instead of subclasses.
-        """
+        """Call the graph and return its result."""
+        # Keras' own loops call a model like this.
         if len(args) == 1 and kwargs.keys() == {"training"}:
             return _as_dicts(self._call_graph(args, kwargs))
         return self._call_graph(args, kwargs)
@@ -137,11 +127,7 @@ class GraphModel(keras.Model):
 
     @passes_on
     def call(self, *args: Any, training: Any = None, rng: Any = None, form: Any = None, **kwargs: Any) -> Any:
-        """Return the result of the graph, and assign the new values of buffers to their variables.
-
-        Random numbers are derived from ``rng``, or from the generator of the model if that is None.
-        ``form`` is the structure of the arguments if ``args`` are only their arrays.
-        """
+        """Return the result of the graph, and assign the new values of buffers to their variables."""
         if form is not None:
             args, kwargs = unflatten(form.tree, args)
         key = self._next_key if rng is None else lambda: rng
@@ -184,10 +170,7 @@ def _as_dicts(result: Any) -> Any:
 
 
 def _policy(graph: Any) -> dict[str, Any]:
-    """Return the options by which Keras casts inputs.
-
-    Keras casts them to the recorded floating-point dtype if there is only one, and not at all otherwise.
-    """
+    """Return the options by which Keras casts inputs."""
     inputs = (value.dtype for variant in graph.variants for value in variant.graph.inputs)
     dtypes = {
         dtype
@@ -198,11 +181,7 @@ def _policy(graph: Any) -> dict[str, Any]:
 
 
 def _signature(graph: Any) -> list[Any]:
-    """Return the specs of the arguments of a call, with first axes of any size.
-
-    If the arguments are keywords, the list has one dict of specs. Raise ``InvalidOption`` if a call takes
-    values other than arrays, or both positional arguments and keywords.
-    """
+    """Return the specs of the arguments of a call, with first axes of any size."""
     recorded = graph.variants[0].graph
     specs = [
         # A scalar has no first axis.

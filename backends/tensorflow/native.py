@@ -50,26 +50,18 @@ class TensorFlowTarget(Target):
 
     # ------------------------------------------------------------------------------ arrays
     def convert(self, array: Any) -> Any:
-        """Return a tensor with the elements of ``array``, or None if it is not an array.
-
-        A tensor is returned unchanged, and a variable by its value. Other arrays are copied, so that the
-        caller may write to them. Raise ``CallMismatch`` for an array that TensorFlow cannot hold.
-        """
         if isinstance(array, tf.Tensor):
             return array
         if isinstance(array, tf.Variable):
             return tf.convert_to_tensor(array)
         array = _as_numpy(underlying_array(array))
         try:
+            # The copy lets the caller write to the array.
             return None if array is None else tf.constant(array)
         except INCONVERTIBLE as problem:
             refuse_array(array, "tensorflow", problem)
 
     def adopt(self, array: Any) -> Any:
-        """Convert a weight to a tensor.
-
-        The result may share memory with a tensor of torch, by DLPack.
-        """
         if not hasattr(array, "data_ptr"):
             return self.convert(array)
         # DLPack does not carry the flags of lazy conjugation and negation.
@@ -117,10 +109,6 @@ class TensorFlowTarget(Target):
         return np.asarray(array.numpy()).tobytes()
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
-        """Return a tensor with the elements that ``data`` contains as bytes.
-
-        It shares their memory if there is no GPU, and if the alignment and DLPack allow that.
-        """
         kind = tf.as_dtype(dtype)
         # NumPy exports only its own dtypes, so bfloat16 travels as uint16.
         carried = np.uint16 if kind == tf.bfloat16 else kind.as_numpy_dtype
@@ -159,11 +147,6 @@ class TensorFlowTarget(Target):
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """Compile ``function`` by ``tf.function``.
-
-        ``options`` are those of ``tf.function``; another option raises ``InvalidOption``. A function that
-        reads elements of arrays in Python cannot be traced. It runs uncompiled, and a log line says so.
-        """
         check_compiler_options("tf.function", tf.function, options)
         traced = traced_with_any_result(function, options)
         return compiled_or_plain(traced, function, why_not_traced, "tf.function")
@@ -183,11 +166,6 @@ class TensorFlowTarget(Target):
         self._key = tf.constant([number, 0], tf.int32)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
-        """Return a fresh key, split off the key of the target, or inside of ``vmap`` a key for the slices.
-
-        The first key of the target is that of seed 0 unless ``seed`` was called. Raise ``CallMismatch``
-        inside a ``tf.function``, where the key would be a constant.
-        """
         if draw := self.of_slices.next():
             return draw()
         if not tf.executing_eagerly():
@@ -208,11 +186,6 @@ class TensorFlowTarget(Target):
     def register_classes(self, classes: Iterable[type]) -> None: ...
 
     def require_guards(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """Return ``result`` if the elements in ``checks`` are those that ``guards`` expect.
-
-        Raise ``GuardFailed`` otherwise. Symbolic tensors have no elements yet; the check is then an
-        assertion in the graph (see ``_assert_or_poison``).
-        """
         for check, guard in zip(checks, guards):
             if hasattr(check, "numpy"):
                 guard.require(self.elements(check))
@@ -251,11 +224,7 @@ class TensorFlowTarget(Target):
 
 
 def _matches_recorded(check: Any, guard: Guard) -> Any:
-    """Return a boolean tensor: True if ``check`` has the recorded elements.
-
-    Elements are compared as by ``same_elements``. Raise ``GuardFailed`` if the static shape of ``check``
-    excludes the recorded one.
-    """
+    """Return a boolean tensor that is True if ``check`` has the recorded elements."""
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):
         raise GuardFailed(f"{guard.recorded()} and has the shape {check.shape} for this call")
@@ -284,11 +253,8 @@ def _is_negative(array: Any) -> Any:
 
 
 def _assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:
-    """Return ``result`` computed after an assertion that ``holds`` is True.
-
-    ``message`` and ``seen`` are printed if it fails. XLA drops assertions, so floats also become NaN if
-    ``holds`` is False. Raise ``CallMismatch`` if XLA compiles a result that NaN would not mark.
-    """
+    """Return ``result`` with an assertion that ``holds`` is True."""
+    # XLA drops assertions, so floats also become NaN if `holds` is False.
     leaves, tree = flatten(result, tf.is_tensor)
     if _is_for_xla() and not shows_as_nan(tree, [_is_floating(leaf) for leaf in leaves]):
         raise CallMismatch(

@@ -34,11 +34,7 @@ _GROUPS = ("fixed", "buffers", "places", "ema", "accumulated", "scaling")
 
 
 class TensorFlowDataParallel(TensorFlowTraining):
-    """Training engine in which each replica of ``strategy`` computes its part of the batch.
-
-    Gradients, losses, and floating-point metrics and buffers are averaged over the replicas. The state
-    consists of variables of the strategy.
-    """
+    """Training engine in which each replica of ``strategy`` computes its part of the batch."""
 
     def __init__(self, strategy: tf.distribute.MirroredStrategy) -> None:
         self._strategy, self._count = strategy, strategy.num_replicas_in_sync
@@ -95,7 +91,6 @@ class TensorFlowDataParallel(TensorFlowTraining):
     # ------------------------------------------------------------------------------ running
     # XLA cannot compile collectives between devices of one process, so this does not use it.
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Return a program that calls ``Strategy.run`` in a ``tf.function``, ignoring ``options``."""
         functions: dict[tuple[int, tuple[bool, ...]], Any] = {}
 
         def run(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
@@ -167,10 +162,7 @@ _REDUCTIONS: dict[Any, Callable[[list[Any]], Any]] = {
 
 
 class TensorFlowParallelism(Parallelism):
-    """Parallelism of TensorFlow over the replicas of a ``MirroredStrategy``.
-
-    Functions of a mesh raise ``NotCompilable``.
-    """
+    """Parallelism of TensorFlow, over the replicas of a ``MirroredStrategy``."""
 
     a_mesh = "there is none"
 
@@ -185,11 +177,6 @@ class TensorFlowParallelism(Parallelism):
             return {type(tf.zeros(())): operator.attrgetter("shape", "dtype")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return an axis over ``devices``: names or logical devices, or a number of them.
-
-        By default these are all GPUs, or all CPUs if there are no GPUs. Raise ``InvalidOption`` for an
-        empty list, an unknown device, a device that is given twice, and too large a number.
-        """
         known = [device.name for device in tf.config.list_logical_devices()]
         if devices is None or is_count(devices):
             found = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
@@ -243,11 +230,6 @@ class TensorFlowParallelism(Parallelism):
         return False
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """Reduce ``array`` over the replicas of a strategy, or over the slices of ``tf.vectorized_map``.
-
-        ``psum`` of bools counts them as int32, and ``pmean`` of integers is float32. Raise ``LookupError``
-        outside a function that runs over ``axis_name``.
-        """
         if name in _EXTREMES:
             slices = vectorized_axis(axis_name)
             return (
@@ -338,10 +320,7 @@ def _floating(array: Any) -> Any:
 
 
 def _total(context: Any, array: Any) -> Any:
-    """Sum ``array`` over the replicas. The gradient is the sum of the cotangents of all replicas.
-
-    Taking it raises ``GradientRefused`` outside the function that the replicas run.
-    """
+    """Sum ``array`` over the replicas. The gradient is the sum of the cotangents of all replicas."""
 
     @tf.custom_gradient
     def total(array: Any) -> Any:
@@ -354,11 +333,7 @@ def _total(context: Any, array: Any) -> Any:
 
 
 def _all_gather(context: Any, array: Any) -> Any:
-    """Stack the arrays of all replicas along a new first axis.
-
-    The gradient sums the cotangents of all replicas and selects the row of the current one. Taking it
-    raises ``GradientRefused`` outside the function that the replicas run.
-    """
+    """Stack the arrays of all replicas along a new first axis."""
 
     @tf.custom_gradient
     def gathered(array: Any) -> Any:

@@ -18,10 +18,7 @@ Slots = dict[str, Any]
 
 
 class RuleOptimizer(keras.optimizers.Optimizer):
-    """Keras optimizer that updates a variable by the rule that ``_ROWS`` has for ``name``.
-
-    The learning rate is 0 until it is assigned.
-    """
+    """Keras optimizer that updates a variable by the rule that ``_ROWS`` has for ``name``."""
 
     def __init__(self, name: str, options: Options) -> None:
         # The rate is assigned before each update.
@@ -147,10 +144,7 @@ _ROWS: Mapping[
 
 
 class TensorFlowTraining(Training):
-    """Training engine of TensorFlow.
-
-    An optimizer is given as a function that creates a ``keras.optimizers.Optimizer``.
-    """
+    """Training engine of TensorFlow."""
 
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
@@ -158,11 +152,6 @@ class TensorFlowTraining(Training):
         return optimizer_factory(name, options)
 
     def own(self, item: Any) -> Make | None:
-        """Return a function that creates the user's optimizer, or None if ``item`` is no Keras optimizer.
-
-        ``item`` is a class or an instance. For an instance, the function creates copies with the same
-        configuration.
-        """
         cls: Any = item if inspect.isclass(item) else type(item)
         if not issubclass(cls, keras.optimizers.Optimizer):
             return None
@@ -255,8 +244,6 @@ class TensorFlowTraining(Training):
         return tf.linalg.global_norm([tf.cast(array, wide) for array in arrays.values()])
 
     def scaled(self, arrays: Arrays, factor: Any) -> Arrays:
-        """Multiply each array by ``factor``, in float32 at least, and return it in its own dtype."""
-
         def one(array: Any) -> Any:
             wide = _wider(tf.float32, array.dtype)
             return tf.cast(tf.cast(array, wide) * tf.cast(factor, wide), array.dtype)
@@ -308,7 +295,6 @@ class TensorFlowTraining(Training):
             return tf.identity(target.convert(array))
 
     def is_device(self, item: Any) -> bool:
-        """Return True for a logical device, or the name of an existing one (``"GPU"``, ``"/GPU:0"``)."""
         # TensorFlow silently uses the CPU for an unknown name.
         if not isinstance(item, str):
             return isinstance(item, tf.config.LogicalDevice)

@@ -41,7 +41,6 @@ class TensorFlowDerivatives(Derivatives):
         return nullcontext()
 
     def placed(self, array: Any, device: Any) -> Any:
-        """Copy ``array`` to ``device``. Raise ``ValueError`` if no device has this name."""
         # tf.device silently chooses another device if there is none of this name.
         if not any(
             device.lower().lstrip("/") in found.name.lower() for found in tf.config.list_logical_devices()
@@ -166,14 +165,6 @@ class TensorFlowDerivatives(Derivatives):
         return isinstance(problem, (LookupError, NotImplementedError)) and "grad" in str(problem)
 
     def vmap(self, function: Callable[[Arrays], Arrays], how: VmapSpec) -> Callable[[Arrays], Arrays]:
-        """Map ``function`` by ``tf.vectorized_map`` over the axes ``how.axes``, and stack results on axis 0.
-
-        If ``function`` has operations that TensorFlow cannot convert, such as the second derivative of a
-        branch, it runs slice by slice; an unknown number of slices raises ``ValueError`` then. Samples of
-        TensorFlow's own generators differ between the slices; unless ``how.randomness`` is
-        ``"different"``, raise ``CallMismatch`` for them.
-        """
-
         def over_first(arrays: Arrays) -> Arrays:
             axes = {place: axis for place, axis in enumerate(how.axes) if axis is not None}
             moved = {place: self.move_axis(arrays[place], axis, 0) for place, axis in axes.items()}
@@ -188,6 +179,7 @@ class TensorFlowDerivatives(Derivatives):
                 over = running_over(how.axis_name, "tensorflow", VectorizedMapAxis(place, size))
                 with target.of_slices.drawing(how.randomness, next_key, fold), over:
                     results = function([slices.get(place, array) for place, array in enumerate(arrays)])
+                # Samples of TensorFlow's own generators differ between the slices.
                 if how.randomness != "different" and (drawn := _stateful_samplers() - before):
                     raise CallMismatch(_randomness_message(how.randomness, drawn))
                 return results
@@ -214,10 +206,7 @@ class TensorFlowDerivatives(Derivatives):
 
 
 def _next_key() -> Callable[[], Any]:
-    """Return a function that takes keys from the target eagerly, also while ``tf.vectorized_map`` traces.
-
-    Inside of a ``tf.function`` around the map, return ``target.next_key``.
-    """
+    # Keys are taken eagerly, also while `tf.vectorized_map` traces.
     if not tf.executing_eagerly():
         return target.next_key
 
@@ -248,10 +237,9 @@ def _randomness_message(randomness: str, drawn: set[str]) -> str:
 
 
 def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[Arrays], Arrays]:
-    """Return a function that recomputes ``function`` for gradients instead of storing intermediate values.
+    """Return ``function``, or a function that recomputes it for gradients.
 
-    ``like`` are arrays of the same shapes and dtypes as its arguments. While a recording is running, return
-    ``function`` itself.
+    ``like`` are arrays of the same shapes and dtypes as its arguments.
     """
     if active.anywhere and active.recording:
         return function
@@ -275,10 +263,7 @@ def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[
 def _traced_scan(
     run: Callable[[Arrays], Arrays], one: Callable[[Arrays], Arrays], state: Arrays, rows: Arrays
 ) -> tuple[Arrays, Arrays]:
-    """Run the ``scan`` helper of the prelude with ``run`` as one iteration.
-
-    The shapes and dtypes of the outputs are those of a trace of ``one`` with the first row.
-    """
+    """Run the ``scan`` helper of the prelude with ``run`` as one iteration."""
     first, count = [*state, *(row[0] for row in rows)], len(state)
     made = (
         tf.function(lambda *given: tuple(one(list(given))), autograph=False)

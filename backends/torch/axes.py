@@ -72,11 +72,7 @@ class VmapAxis:
 
 
 class _VmapCollective(Function):
-    """Collective over the slices of the vmap that batches ``index``.
-
-    Other vmaps, around that one or inside of it, apply the collective to each of their own slices. A call
-    after the vmap has ended raises ``LookupError``.
-    """
+    """Collective over the slices of the vmap that batches ``index``."""
 
     @staticmethod
     def forward(array: Any, index: Any, name: str) -> Any:
@@ -99,11 +95,6 @@ class _VmapCollective(Function):
 
     @staticmethod
     def backward(ctx: Any, cotangent: Any) -> Any:
-        """Return the sum of the cotangents of all slices, since each slice contributed to all results.
-
-        For ``"stacked"``, return this slice's row of the sum. Raise ``GradientRefused`` for ``"pmax"`` and
-        ``"pmin"``.
-        """
         _require_linear(ctx.kind)
         (index,) = ctx.saved_tensors
         total = _VmapCollective.apply(cotangent, index, "total")

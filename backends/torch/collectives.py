@@ -42,11 +42,7 @@ _SENTINELS = {
 
 
 class communication_errors:
-    """Context manager that converts errors of communication to ``CollectiveFailed``.
-
-    These are every ``DistError``, and each ``RuntimeError`` whose message contains one of ``words`` (by
-    default, any message). Other exceptions pass unchanged.
-    """
+    """Context manager that converts errors of communication to ``CollectiveFailed``."""
 
     def __init__(self, group: Any, words: tuple[str, ...] = ("",)) -> None:
         self._group, self._words = group, words
@@ -89,9 +85,6 @@ class _ArrayDescription(NamedTuple):
 
 class Exchanges:
     """Collectives over the processes of a group, on arrays of the same shape in each process.
-
-    ``concatenated`` concatenates the arrays of all processes along the first axis, and ``local_rows`` selects
-    this process's rows of an array that all have. ``replicated_result`` returns a view of its argument.
 
     group: the group of processes.
     size: number of processes.
@@ -138,8 +131,8 @@ class _LatestExchange:
     """Latest exchange at one position among the exchanges of a call.
 
     message: description of its array.
-    flag: array of one element that the next reduction sends along; None if the processes have to compare
-        descriptions again before the next exchange.
+    flag: array of one element, or None if the processes have to compare descriptions again before the next
+    exchange.
     """
 
     message: _ArrayDescription
@@ -149,10 +142,7 @@ class _LatestExchange:
 class CheckedExchanges(Exchanges):
     """Collectives of the calls of one function, with a check that all processes take part in the same ones.
 
-    Processes raise ``CallMismatch`` if their batch sizes, collectives, shapes or dtypes differ. The
-    constructor waits until every process of the group has called it.
-
-    made: number of exchanges in the current call, which :meth:`begin` starts.
+    made: number of exchanges in the current call.
     """
 
     def __init__(self, group: Any) -> None:
@@ -188,22 +178,14 @@ class CheckedExchanges(Exchanges):
         return super()._exchange(kind, array)
 
     def _stacked_again(self, last: _LatestExchange, array: Any) -> Any:
-        """Gather ``array``, or return None if a row of the result begins with the sentinel.
-
-        A process whose array does not fit the description in ``last`` passes None as ``array`` and sends the
-        sentinel instead.
-        """
+        """Gather ``array``, or return None if a row of the result begins with the sentinel."""
         found = _gather_rows(_sentinel(last.message) if array is None else array, self.group)
         return (
             None if _SENTINELS[found.dtype] in found.select(1, 0).tolist() else found.view(last.message.dtype)
         )
 
     def _reduced_again(self, last: _LatestExchange, array: Any) -> Any:
-        """Reduce ``array``, or return None if a process has set its flag.
-
-        A process whose array does not fit the description in ``last`` passes None as ``array``, and sends
-        zeros with its flag set.
-        """
+        """Reduce ``array``, or return None if a process has set its flag."""
         unset, flag = last.message.kind == "min", last.flag
         if array is None:
             array, flag = flag.new_zeros(math.prod(last.message.shape)), torch.full_like(flag, not unset)
@@ -226,10 +208,7 @@ _wait_counts: Counter[str] = Counter()
 # The processes meet at the default store, because gloo ends a process whose exchange the others do not
 # expect.
 def _wait_for_others(group: Any) -> None:
-    """Wait until every process of ``group`` has called this function as many times as this process has.
-
-    Raise ``CollectiveFailed`` after the timeout of the store.
-    """
+    """Wait until every process of ``group`` has called this function as often as this process."""
     store, name = dist.distributed_c10d._get_default_store(), group.group_name
     _wait_counts[name] += 1
     key = f"graph_compiler/{name}/{_wait_counts[name]}"
@@ -240,10 +219,7 @@ def _wait_for_others(group: Any) -> None:
 
 
 def all_reduce(kind: str, row: Any, group: Any) -> Any:
-    """Reduce the array ``row`` in place over all processes of ``group`` and return it.
-
-    ``kind`` is a key of ``_OPERATIONS``. Raise ``CollectiveFailed`` if the processes cannot communicate.
-    """
+    """Reduce the array ``row`` in place over all processes of ``group`` and return it."""
     try:
         # The method of the group avoids the overhead of dist.all_reduce, but does not accept complex numbers.
         if row.is_complex():
@@ -259,8 +235,7 @@ def all_reduce(kind: str, row: Any, group: Any) -> Any:
 def _gather_rows(array: Any, group: Any) -> Any:
     """Return the elements of the arrays of all processes, one row per process.
 
-    Dtypes that are no keys of ``_SENTINELS`` are gathered as bytes (uint8). The caller views the result as
-    the dtype of ``array``.
+    Dtypes other than those of ``_SENTINELS`` are gathered as bytes.
     """
     row = array.reshape(1, -1).contiguous()
     if row.dtype not in _SENTINELS:
@@ -305,11 +280,7 @@ def broadcast(array: Any, group: Any) -> Any:
 
 
 class Exchange(Function):
-    """Differentiable call of the method ``name`` of ``over``.
-
-    The derivative of ``pmax`` and ``pmin`` raises ``GradientRefused``. ``vmap`` exchanges the batched array
-    at once.
-    """
+    """Differentiable call of the method ``name`` of ``over``."""
 
     @staticmethod
     def forward(array: Any, name: str, over: Exchanges) -> Any:
@@ -332,10 +303,7 @@ class Exchange(Function):
 
 
 class SharedAcrossDevices(Function):
-    """Identity on replicated arrays, whose cotangents are summed over the devices.
-
-    Cotangents of one dtype are summed in one exchange.
-    """
+    """Identity on replicated arrays, whose cotangents are summed over the devices."""
 
     generate_vmap_rule = True
 
@@ -369,10 +337,7 @@ def sum_in_place(array: Any, over: Exchanges) -> Any:
 
 
 def is_differentiated_or_transformed(*arrays: Any) -> bool:
-    """Return True if autograd tracks one of ``arrays``, or if a transform of torch is active.
-
-    Transforms are those of ``torch.func``, and forward mode. Without arrays, only they count.
-    """
+    """Return True if autograd tracks one of ``arrays``, or if a transform of torch is active."""
     if (
         torch._C._functorch.peek_interpreter_stack() is not None
         or torch.autograd.forward_ad._current_level >= 0
@@ -390,10 +355,8 @@ def has_transforms() -> bool:
 
 
 def apply_function(function: type[Function], *inputs: Any) -> Any:
-    """Return ``function.apply(*inputs)``.
-
-    Outside of transforms, avoid torch's inspection of ``forward`` at each call.
-    """
+    """Return ``function.apply(*inputs)``."""
+    # Outside of transforms, this avoids torch's inspection of `forward` at each call.
     return (
         function.apply(*inputs)
         if has_transforms()
@@ -403,11 +366,8 @@ def apply_function(function: type[Function], *inputs: Any) -> Any:
 
 @functools.cache
 def _without_transforms(function: Any) -> Any:
-    """Return an autograd function with the forward and backward of ``function``, for use without transforms.
-
-    torch recognizes such a class by the context argument of ``forward``, and calls it with less overhead.
-    """
-
+    # torch recognizes an autograd function for use without transforms by the context argument of `forward`,
+    # and calls it with less overhead.
     def forward(ctx: Any, *inputs: Any) -> Any:
         output = function.forward(*inputs)
         function.setup_context(ctx, inputs, output)

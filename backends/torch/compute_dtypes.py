@@ -80,12 +80,7 @@ _UINT64_HELPERS = {
 
 
 class TorchRows(Rows):
-    """Table of rows that computes in another dtype where torch has no kernel for an operand or result.
-
-    Rows receive operands, dtype parameters and output specs in the dtype of :func:`compute_dtypes`, and
-    results are cast back. Operations on uint64 that differ from those on int64 are written as calls of
-    helpers instead.
-    """
+    """Table of rows that computes in another dtype where torch has no kernel for an operand or result."""
 
     def expression(
         self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]
@@ -110,9 +105,8 @@ class TorchRows(Rows):
 
 
 def compute_dtypes(name: str) -> dict[str, str]:
-    """Return a dict from dtypes without a torch kernel for the operation ``name`` to those to compute in.
+    """Return a dict from dtypes to those that the row of ``name`` gets instead.
 
-    It leaves out uint64 where a helper computes the operation.
 
     >>> wide = compute_dtypes("solve_triangular")
     >>> wide["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("concat")

@@ -51,10 +51,6 @@ class FunctionalModule:
         self._parameters, self._signature = dict(found.values()), self._signature_now()
 
     def _signature_now(self) -> list[Any]:
-        """Return the names and ids of all parameters and submodules.
-
-        The list differs after one of them is added, replaced or removed.
-        """
         # No id is reused, because ``self`` keeps references to the objects.
         return [
             part
@@ -72,7 +68,6 @@ class FunctionalModule:
         return [self._current_parameters]
 
     def _current_parameters(self) -> Mapping[str, Any]:
-        """Return the current parameters by name, in the same dict until a parameter or submodule changes."""
         if self._versions.now != self._versions_read:
             self._versions_read = self._versions.copy()
             if self._signature_now() != self._signature:
@@ -82,7 +77,7 @@ class FunctionalModule:
     def __call__(self, held: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
         """Call the module with the tensors of ``held`` as its parameters, then restore its own.
 
-        ``held`` has the names of ``parameters``. Buffers stay those of the module.
+        ``held`` has the names of ``parameters``.
         """
         own = self._parameters
         if all(map(operator.is_, held.values(), own.values())):
@@ -114,10 +109,7 @@ class _TensorHolder(torch.nn.Module):
 
 
 class _GraphCaller(torch.nn.Module):
-    """Base class of modules that register tensors under dotted names and call a graph.
-
-    The graph itself is not registered as a submodule.
-    """
+    """Base class of modules that register tensors under dotted names and call a graph."""
 
     def __init__(self, graph: Any) -> None:
         super().__init__()
@@ -145,11 +137,6 @@ class _GraphCaller(torch.nn.Module):
         held[last] = tensor
 
     def __getattr__(self, name: str) -> Any:
-        """Look up ``name`` in the module, then among the attributes of the graph and of its original.
-
-        Raise ``AttributeError`` for methods of the graph and the original. If these have a ``device`` or
-        ``dtype``, return that of the module's first floating-point parameter instead, if there is one.
-        """
         try:
             return super().__getattr__(name)
         except AttributeError:
@@ -158,6 +145,7 @@ class _GraphCaller(torch.nn.Module):
             ):
                 # Methods would run with the original's tensors, which may differ.
                 raise
+            # The original may be on another device, or of another dtype, than this module.
             own = (
                 next((tensor for tensor in self.parameters() if tensor.is_floating_point()), None)
                 if name in ("device", "dtype")
@@ -167,10 +155,6 @@ class _GraphCaller(torch.nn.Module):
 
     @passes_on
     def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Evaluate all environment guards while the running ``torch.jit.trace`` is suspended.
-
-        Then trace the call, which evaluates again only guards without a version to compare.
-        """
         # The trace would record operations of the guards on tensors.
         state = torch._C._get_tracing_state()
         torch._C._set_tracing_state(None)
@@ -188,10 +172,7 @@ class _GraphCaller(torch.nn.Module):
         return self._own_tensors()
 
     def _compiled_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """Return ``(result,)`` of a call that ``torch.compile`` traces, and write new buffers to the module.
-
-        If no variant fits the call, force a graph break and return None. Then the call has to run eagerly.
-        """
+        """Return ``(result,)`` of a call that ``torch.compile`` traces, or None if it has to run eagerly."""
         held = self._own_tensors()
         if (
             found := self._graph._call_as_module_traced(self._call_tensors(held), args, kwargs, self._mode)
@@ -217,10 +198,8 @@ class _GraphCaller(torch.nn.Module):
         return _restore, (self._graph, self.state_dict(), fixed, self.training, self._mode)
 
     def _call_tensors(self, own: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the tensors that a call computes with, by name: ``own`` with copies of some weights.
-
-        Weights that a variant writes to are copied, because a derivative needs their old values.
-        """
+        """Return ``own`` with copies of the weights that a variant writes to."""
+        # A derivative needs the old values of weights that are written to.
         if self._written[0] != len(self._graph.variants):
             written = [name for name in self._graph.state if isinstance(own.get(name), torch.nn.Parameter)]
             self.__dict__["_written"] = (len(self._graph.variants), written)
@@ -229,11 +208,7 @@ class _GraphCaller(torch.nn.Module):
 
 
 class SharingGraphModule(_GraphCaller):
-    """Module that calls a graph with the graph's own tensors, registered under their original names.
-
-    If a tensor is replaced (``torch.func.functional_call``, parametrizations, assignments), calls compute
-    with the new one.
-    """
+    """Module that calls a graph with the graph's own tensors, registered under their original names."""
 
     def __init__(self, graph: Any) -> None:
         super().__init__(graph)
@@ -250,7 +225,7 @@ class SharingGraphModule(_GraphCaller):
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph and return its result. Buffers that the call changes are updated in the module."""
+        """Call the graph and return its result."""
         if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
         if self._slots.changed():
@@ -271,11 +246,6 @@ class SharingGraphModule(_GraphCaller):
 
     @passes_on
     def _call_with_current_tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the graph with the current tensors of the module, and return its result.
-
-        Tensors that the call changes are written to in place.
-        """
-
         def held() -> dict[str, torch.Tensor]:
             return {**self._graph.parameters, **self._own_tensors()}
 
@@ -311,12 +281,7 @@ class SharingGraphModule(_GraphCaller):
 
 
 class OwningGraphModule(_GraphCaller):
-    """Module that calls a graph with tensors of its own.
-
-    It is used if the original belongs to another framework or is not available, and for copies of a
-    module. ``train()`` and ``eval()`` set the training mode for calls of this module. Before the first of
-    these, calls run in the current mode of the original's modules.
-    """
+    """Module that calls a graph with tensors of its own."""
 
     def __init__(self, graph: Any) -> None:
         super().__init__(graph)
@@ -325,7 +290,7 @@ class OwningGraphModule(_GraphCaller):
         self._all_tensors()
 
     def _all_tensors(self) -> dict[str, torch.Tensor]:
-        """Return the tensors by name, after copying those of variants that were added since the last call."""
+        """Return the tensors by name, after copying those of variants that were added."""
         graph = self._graph
         if self._variants_read != len(graph.variants):
             self._variants_read, weights, frozen = len(graph.variants), graph._differentiable, graph.frozen
@@ -345,7 +310,7 @@ class OwningGraphModule(_GraphCaller):
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph and return its result. Tensors that the call changes are updated in the module."""
+        """Call the graph and return its result."""
         if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
         result, state = self._graph._call_as_module(
@@ -395,12 +360,8 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def _with_original_signature(base: type[_GraphCaller], graph: Any) -> Any:
-    """Return a subclass of ``base`` whose ``forward`` has the signature of the original, if that is known.
-
-    Exporters of torch and others read argument names from it. A signature of only ``*args`` and
-    ``**kwargs`` is replaced by that of the graph. If the original is a torch module, the subclass has the
-    name of its class.
-    """
+    """Return a subclass of ``base`` whose ``forward`` has the signature of the original, if that is known."""
+    # Exporters of torch and others read argument names from the signature.
     forward = FunctionType(base.forward.__code__, base.forward.__globals__, "forward")
     forward.__doc__ = base.forward.__doc__
     signature = graph._call_signature()

@@ -43,12 +43,7 @@ _AUTOCAST = ("cpu", "cuda")
 
 
 def on_device_of_inputs(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
-    """Wrap ``function`` so that a call with an argument on an accelerator runs there.
-
-    The wrapper moves the constants to the accelerator and creates new arrays on it. A recorded graph, and a
-    canonical one without constants and without new arrays, needs no such wrapper. If the source contains the
-    casts of autocast, another wrapper disables autocast.
-    """
+    """Wrap ``function``, where necessary, so that a call with an argument on an accelerator runs there."""
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
     leading = program.arguments
@@ -107,11 +102,7 @@ def _move_constants(constants: Mapping[str, Any], device: torch.device) -> dict[
 
 
 def _logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
-    """Compute ``torch.logcumsumexp`` by sums of pairs over doubling distances.
-
-    Unlike torch's function, it has correct derivatives in forward mode and of any order. Complex numbers
-    are not supported.
-    """
+    """Compute ``torch.logcumsumexp`` of real numbers by sums of pairs over doubling distances."""
     rows, reach = x.movedim(dim, 0) if x.ndim else x.reshape(1), 1
     while reach < rows.shape[0]:
         rows = torch.cat([rows[:reach], torch.logaddexp(rows[reach:], rows[:-reach])])
@@ -128,11 +119,7 @@ FORWARD_MODE_REPLACEMENTS: dict[str, Callable[..., torch.Tensor]] = {"logcumsume
 
 
 class CorrectForwardMode(TorchFunctionMode):
-    """Context manager that replaces operations with a wrong forward mode, or raises ``NotImplementedError``.
-
-    ``logcumsumexp`` is replaced, except for complex arguments and calls with ``out``. ``cholesky_inverse``
-    and products by ``scatter_reduce`` raise.
-    """
+    """Context manager that avoids operations whose forward mode in torch is wrong."""
 
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -155,10 +142,7 @@ def _is_product(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def is_without_derivative(problem: Exception) -> bool:
-    """Return True if ``problem`` is an error by which torch reports a missing derivative.
-
-    These are every ``NotImplementedError``, and each ``RuntimeError`` whose message has one of ``words``.
-    """
+    """Return True if ``problem`` may be torch's report of a missing derivative."""
     words = ("is not implemented", "set a forward gradient", "being transformed by a functorch transform")
     return isinstance(problem, NotImplementedError) or (
         isinstance(problem, RuntimeError) and any(word in str(problem) for word in words)
@@ -324,10 +308,9 @@ VIEWS = frozenset({
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Copy results and written values that may alias an argument or buffer that an earlier effect writes to.
+    """Copy results and written values that may alias memory that an earlier effect writes to.
 
-    Return the graph, and True if copies were added. Results may share memory with arguments that nothing
-    writes to, as in torch itself.
+    Return the graph, and True if copies were added.
     """
     return copy_overwritten(graph, VIEWS)
 
@@ -355,10 +338,7 @@ class TensorSlots:
         return self._index.keys()
 
     def changed(self) -> bool:
-        """Return True if a tensor was replaced or removed since it was noted.
-
-        ``functional_call``, a parametrization or an assignment does this.
-        """
+        """Return True if a tensor was replaced or removed since it was noted."""
         return not all(map(is_, map(dict.get, self._dicts, self._keys), self._tensors))
 
 
@@ -408,12 +388,6 @@ class TorchTarget(Target):
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """Compile by ``torch.compile``; ``static`` and ``text`` are ignored.
-
-        If the compiler fails before any graph break, the function runs uncompiled, and a log line says so.
-        Set the environment variable of Inductor's cache folder if it is unset and caching is on. Raise
-        ``InvalidOption`` for options that ``torch.compile`` does not have.
-        """
         check_compiler_options("torch.compile", torch.compile, options)
         if _INDUCTOR_CACHE not in os.environ and (folder := cache_folder("inductor")) is not None:
             # By default, torch uses a folder for temporary files.
@@ -501,11 +475,6 @@ class TorchTarget(Target):
         return rewind
 
     def require_guards(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """Return ``result`` if ``guards`` hold for the elements of ``checks``, or raise ``GuardFailed``.
-
-        Under ``torch.vmap``, each guard is checked for each example. While torch traces, the guards become
-        operations of the traced program.
-        """
         if is_tracing():
             return assert_guards(result, checks, guards)
         for check, guard in zip(checks, guards):
@@ -531,11 +500,7 @@ def _unwrap(array: Any) -> Iterator[Any]:
 
 
 def _compiler_failure() -> Callable[[Exception], str | None]:
-    """Return a function that maps an exception of a compiled function to a reason to run it uncompiled.
-
-    That is None unless the exception is ``BackendCompilerFailed`` and no graph break has occurred since
-    this call.
-    """
+    """Return a function that maps an exception to a reason to run a function uncompiled, or to None."""
     # This module is slow to import, and torch.compile has imported it already.
     from torch._dynamo.exc import BackendCompilerFailed
     from torch._dynamo.utils import counters
@@ -553,11 +518,7 @@ def _compiler_failure() -> Callable[[Exception], str | None]:
 
 @forwards
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor that shares the memory of ``array``, or the memory of a copy.
-
-    Arrays that are read-only, in another byte order, or with negative strides are copied. For a dtype
-    that torch lacks, raise the exception of ``refuse_array``.
-    """
+    """Return a tensor that shares the memory of ``array``, or the memory of a copy."""
     # torch does not accept NumPy's bfloat16 (of ml_dtypes), which has the same bits.
     if array.dtype.name == "bfloat16":
         return _from_numpy(array.view(np.int16)).view(torch.bfloat16)

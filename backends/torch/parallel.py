@@ -73,12 +73,7 @@ _kernels = torch.ops.graph_compiler
 
 
 class _CollectiveFunction(Function):
-    """Differentiable collective on the one device of a recording, as if all others had the same array.
-
-    The derivative of ``psum`` and ``pmean`` is a collective, too. Each is called by its kernel, because a
-    recording of a derivative contains only kernels. The derivatives of ``pmax``, ``pmin`` and
-    ``all_gather`` raise.
-    """
+    """Differentiable collective on the one device of a recording."""
 
     @staticmethod
     def forward(ctx: Any, name: str, array: Any, axis_name: str) -> Any:
@@ -131,9 +126,7 @@ def _apply_hint(x: Any, layout: str) -> Any:
 def define(engine: Parallelism) -> torch.library.Library:
     """Define collectives and ``sharding_hint`` as operators ``torch.ops.graph_compiler.<name>``.
 
-    A collective calls ``engine`` if the axis is running. Otherwise it returns the result for one device
-    while a function is recorded, and raises ``InvalidOption`` at any other time. Return the library of the
-    operators, which exist as long as it does.
+    Return the library of the operators, which exist as long as it does.
     """
     library = torch.library.Library("graph_compiler", "FRAGMENT")
 
@@ -187,11 +180,7 @@ _SIZE_BITS = 40
 
 
 class TorchDataParallel(TorchTraining):
-    """Training engine in which each process computes its part of the batch.
-
-    Gradients, losses and floating-point metrics are averaged over the processes, and so are floating-point
-    buffers and arrays of other state after the step.
-    """
+    """Training engine in which each process computes its part of the batch."""
 
     def __init__(self, group: Any, local_batch: bool) -> None:
         self._group = group
@@ -202,10 +191,6 @@ class TorchDataParallel(TorchTraining):
         self._bits: dict[int, Any] = {}
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Return a program that runs ``step`` on this process's part of the batch.
-
-        It then averages floating-point buffers and arrays of other state over the processes, in place.
-        """
         compiled = super().compiled(step, is_consuming, options)
 
         def run(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
@@ -247,11 +232,7 @@ class TorchDataParallel(TorchTraining):
         return dict(zip(gradients, averaged)), {**metrics, **dict(zip(floating, averaged[len(gradients) :]))}
 
     def _require_one_size(self, bits: Any) -> None:
-        """Raise ``CallMismatch`` if the batch sizes of the processes differ.
-
-        ``bits`` are the means of their bits. A bit that is the same in all sizes has the mean 0 or 1, which
-        is exact. If they are not on the CPU, nothing is checked.
-        """
+        # A bit that is the same in all sizes has the mean 0 or 1, which is exact.
         # On a GPU, reading the bits would wait for the exchange, so they are not checked there.
         if bits.is_cpu and not {0.0, 1.0}.issuperset(means := bits.tolist()):
             mean = sum(bit * 2**place for place, bit in enumerate(means))
@@ -266,11 +247,7 @@ class TorchDataParallel(TorchTraining):
 
 
 class TorchTrainingOverMesh(TorchTraining):
-    """Training engine on ``DTensor``.
-
-    Parameters that are sharded over the axes of the batch are gathered where a step uses them, and their
-    gradients are reduce-scattered (FSDP).
-    """
+    """Training engine on ``DTensor``."""
 
     def __init__(self, mesh: DeviceMesh, batch: Sequence[str], local_batch: bool) -> None:
         self._mesh, self._local_batch = mesh, local_batch
@@ -372,10 +349,7 @@ def _distribute_like(like: Any, array: Any) -> Any:
 
 
 def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
-    """Return a copy of a training state, with the arrays of the first process.
-
-    The seed of each process is its old one plus its rank, so that processes draw different random numbers.
-    """
+    """Return a copy of a training state, with the arrays of the first process."""
 
     def first(name: str, array: Any) -> Any:
         return broadcast(array.detach().clone(memory_format=torch.contiguous_format), group).requires_grad_(
@@ -383,16 +357,13 @@ def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
         )
 
     found = _copy_state(held, make, first)
+    # Processes draw different random numbers.
     found.rng.manual_seed(found.rng.initial_seed() + dist.get_rank(group))
     return found
 
 
 def shard_state(held: StepState, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> StepState:
-    """Return a copy of a training state as ``DTensor``, sharded by ``layouts``, which has layouts by name.
-
-    Arrays without a layout are replicated. Optimizer state in another shape than its parameter remains
-    unsharded.
-    """
+    """Return a copy of a training state as ``DTensor``, sharded by ``layouts``, which has layouts by name."""
 
     def sharded(name: str, array: Any) -> Any:
         # Without the copy, replicated arrays would share memory with the original.
@@ -411,12 +382,7 @@ def unshard_state(held: StepState, make: Make) -> StepState:
 
 
 def _copy_state(held: StepState, make: Make, copy_array: Callable[[str, Any], Any]) -> StepState:
-    """Return a copy of a training state with a new optimizer. ``copy_array(name, array)`` copies an array.
-
-    Optimizer state in the shape of its parameter is copied by ``copy_array`` under the parameter's name,
-    unless it is 0-d. Other optimizer state is copied by ``copy.deepcopy``, because optimizers write to its
-    tensors.
-    """
+    """Return a copy of a training state with a new optimizer. ``copy_array(name, array)`` copies an array."""
     trained = {name: copy_array(name, array) for name, array in held.trained.items()}
     parts = ("fixed", "buffers", "places", "ema", "accumulated")
     rest = {
@@ -427,6 +393,7 @@ def _copy_state(held: StepState, make: Make, copy_array: Callable[[str, Any], An
     for name, tensor in held.trained.items():
         for key, value in held.optimizer.state.get(tensor, {}).items():
             is_like = isinstance(value, torch.Tensor) and value.ndim and value.shape == tensor.shape
+            # Optimizers write to the tensors of their state, so these are copied.
             optimizer.state[trained[name]][key] = copy_array(name, value) if is_like else copy.deepcopy(value)
     rng = alone.with_rng_arrays(alone.rng_arrays(held.rng), next(iter(trained.values())))
     return replace(held, trained=trained, optimizer=optimizer, rng=rng, scaling=dict(held.scaling), **rest)
@@ -478,12 +445,6 @@ class TorchParallelism(Parallelism):
         return {torch.Tensor: operator.attrgetter("shape", "dtype")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return an axis of processes.
-
-        ``devices`` is a ``DeviceMesh`` of one axis, a number ``n`` for the first ``n`` processes of the
-        default group, or None for all of them. Raise ``InvalidOption`` without a default group, for other
-        ``devices``, or if this process is not one of the first ``n``.
-        """
         if not (dist.is_available() and dist.is_initialized()):
             raise InvalidOption(
                 "torch runs one process for each device, and no group of processes is set up in this one: "
@@ -520,7 +481,6 @@ class TorchParallelism(Parallelism):
         ]
 
     def broadcast_parameters(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Overwrite the arrays with the elements of the first process, and return them as local tensors."""
         local = list(map(_local, arrays))
         sent = apply_flattened(
             lambda flat: broadcast(flat, axis.native.group), [array.detach() for array in local]
@@ -540,11 +500,6 @@ class TorchParallelism(Parallelism):
         return FunctionalModule(function) if isinstance(function, torch.nn.Module) else None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
-        """Return a function that runs ``function`` on this process's part of the split arrays.
-
-        It combines the results of all processes by ``how.reduce``. It replaces entries of the list that it
-        is called with.
-        """
         mesh, over = how.axis.native.mesh, how.axis.native.exchanges
         axis, whole = ProcessAxis(over), list(range(how.parameters))
         split: list[int] = []
@@ -667,11 +622,7 @@ def _sum_shared_gradients(arrays: Arrays, whole: Sequence[int], group: Any) -> A
 
 
 def _reduction(reduce: Any, mesh: DeviceMesh) -> Callable[[Any, Exchanges], Any]:
-    """Return the function that combines the arrays of all processes for one result.
-
-    ``reduce`` is one of ``contracts.parallelism.REDUCTIONS``, or a function of the arrays, stacked along a
-    new first axis.
-    """
+    """Return the function that combines the arrays of all processes for one result."""
 
     def first(array: Any, over: Exchanges) -> Any:
         # The arrays are taken to be equal in all processes, so torch need not compare them.

@@ -30,10 +30,7 @@ def mesh_axes(mesh: Any) -> Mapping[str, int] | None:
 
 
 def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
-    """Return the placement of an array with ``layout`` for each axis of the mesh.
-
-    It is ``Replicate`` for mesh axes that the layout does not name.
-    """
+    """Return the placement of an array with ``layout`` for each axis of the mesh."""
     found: list[Any] = [Replicate()] * mesh.ndim
     for axis, names in enumerate(layout):
         for name in (names,) if isinstance(names, str) else names or ():
@@ -42,10 +39,7 @@ def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
 
 
 def laid_out(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
-    """Return a ``DTensor`` over the mesh with the elements that ``array`` has in the first process.
-
-    It requires a gradient if ``array`` does.
-    """
+    """Return ``array`` as a ``DTensor`` over the mesh in this layout."""
     whole = array.full_tensor() if isinstance(array, DTensor) else array
     with communication_errors(mesh.get_group(0)):
         found = distribute_tensor(whole.detach(), mesh, placements(mesh, layout))
@@ -79,11 +73,7 @@ def partitioned(
 
 @contextmanager
 def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
-    """Let operations of ``DTensor`` in the context take plain tensors as replicated over ``mesh``.
-
-    A ``NotImplementedError`` becomes ``UnsupportedOperation``, and failed communication
-    ``CollectiveFailed``.
-    """
+    """Let operations of ``DTensor`` in the context take plain tensors as replicated over ``mesh``."""
     # ``DTensor`` has no rule for the fused kernel of attention on CPU.
     attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
     try:
@@ -100,7 +90,8 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
 
 
 def replicate_over(parameter: Any, along: Sequence[int]) -> Any:
-    """Gather the ``DTensor`` over the mesh axes ``along``. Its gradient is reduce-scattered, as in FSDP."""
+    """Gather the ``DTensor`` over the mesh axes ``along``."""
+    # The gradient of this is reduce-scattered, as in FSDP.
     wanted = [
         Replicate() if axis in along else placement for axis, placement in enumerate(parameter.placements)
     ]

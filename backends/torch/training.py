@@ -31,10 +31,7 @@ _SEED_BYTES = 8
 
 
 class TorchTraining(Training):
-    """Training engine of torch.
-
-    A factory of an optimizer takes a list of tensors and returns a ``torch.optim.Optimizer``.
-    """
+    """Training engine of torch."""
 
     compiles_models = True
 
@@ -57,11 +54,6 @@ class TorchTraining(Training):
         return partial(cls, lr=0.0, **given)
 
     def own(self, item: Any) -> Make | None:
-        """Return ``item`` as a function from a list of tensors to an optimizer, or None for other objects.
-
-        ``item`` is an optimizer class, a ``functools.partial`` of it, such a function, or an optimizer, of
-        which the options are copied. Raise ``InvalidOption`` for an optimizer of several parameter groups.
-        """
         if isinstance(item, torch.optim.Optimizer):
             return _same_options(item)
         cls = item.func if isinstance(item, partial) else item
@@ -101,10 +93,6 @@ class TorchTraining(Training):
         return held.trained, held.optimizer
 
     def optimizer_arrays(self, make: Make, held: StepState) -> Arrays:
-        """Return the optimizer's state of each parameter by ``name/key`` (``weight/exp_avg``).
-
-        Numbers become float64 tensors. Entries that are None are left out.
-        """
         return {
             f"{name}/{key}": value
             if isinstance(value, torch.Tensor)
@@ -218,11 +206,6 @@ class TorchTraining(Training):
 
     @contextmanager
     def drawing(self, rng: Any) -> Iterator[None]:
-        """Let the default generator continue from the state of ``rng`` in the context.
-
-        Afterwards, ``rng`` has the advanced state, unless the block raised. The default generator is always
-        restored.
-        """
         default = _default_generator(rng)
         outside = default.get_state()
         default.set_state(rng.get_state())
@@ -236,14 +219,11 @@ class TorchTraining(Training):
         return {"generator": rng.get_state()}
 
     def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
-        """Return a generator with the stored state, on the device of ``like``.
-
-        If the device has a generator of another kind, which samples other numbers anyway, set only the seed.
-        """
         made, state = torch.Generator(like.device), arrays["generator"]
         if state.numel() == made.get_state().numel():
             made.set_state(state)
         else:
+            # A generator of another kind samples other numbers anyway.
             made.manual_seed(int.from_bytes(bytes(state[:_SEED_BYTES].tolist()), "little", signed=True))
         return made
 
@@ -253,10 +233,6 @@ class TorchTraining(Training):
 
     @forwards
     def placed(self, array: Any, where: Any) -> Any:
-        """Copy ``array`` to the device ``where`` without waiting, from CPU to GPU through pinned memory.
-
-        If ``where`` is None, or is the device of ``array`` already, only convert it to a tensor.
-        """
         tensor = target.convert(array)
         if where is None or torch.device(where).type == tensor.device.type == "cpu":
             return tensor
@@ -269,14 +245,11 @@ class TorchTraining(Training):
         return None if tensor.is_cpu else tensor.device
 
     def synchronized(self, array: Any) -> Any:
-        """Return ``array``; on a GPU, make the current stream wait for its copy on the default stream.
-
-        The memory of ``array`` is then not reused before the current stream has finished with it.
-        """
         if array.is_cuda and (own := torch.cuda.current_stream(array.device)) != (
             first := torch.cuda.default_stream(array.device)
         ):
             own.wait_stream(first)
+            # The memory is then not reused before the current stream has finished with it.
             array.record_stream(own)
         return array
 

@@ -146,12 +146,6 @@ class TorchDerivatives(Derivatives):
         return state, [torch.stack(each) for each in zip(*outputs)]
 
     def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Compute a vjp by ``torch.func.vjp``, or else by ``torch.autograd``.
-
-        ``torch.autograd`` serves functions with hooks for saved tensors, as ``checkpoint`` has, and
-        functions that are compiled together with their gradient. Raise ``NotCompilable`` for these under
-        another transform, and ``GradientRefused`` for an array that torch cannot differentiate.
-        """
         try:
             results, pull, aux = torch.func.vjp(_with_tuples(function), *primals, has_aux=True)
         except RuntimeError as problem:
@@ -165,10 +159,6 @@ class TorchDerivatives(Derivatives):
         return list(results), list(aux), lambda cotangents: list(pull(tuple(cotangents)))
 
     def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Compute a jvp by ``torch.func.jvp``, or by two reverse modes if torch has no correct forward mode.
-
-        The second way runs ``function`` again.
-        """
         try:
             with CorrectForwardMode():
                 results, out, aux = torch.func.jvp(
@@ -223,11 +213,6 @@ class TorchDerivatives(Derivatives):
             _checkpoint_name.reset(before)
 
     def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
-        """Return ``function`` with a backward pass that recomputes what ``policy`` does not store.
-
-        ``"everything"`` returns ``function`` itself, ``"min_cut"`` compiles it by AOTAutograd, and all
-        others use ``torch.utils.checkpoint``.
-        """
         if policy == "everything":
             return function
         if policy == "min_cut":
@@ -253,11 +238,6 @@ class _NeedsAutograd(RuntimeError):
 
 
 def _with_min_cut(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
-    """Call ``function``, compiled by AOTAutograd so that a minimum cut of values is stored.
-
-    While a function is recorded, call it uncompiled. Raise ``_NeedsAutograd`` under a transform of
-    ``torch.func``, and ``GradientRefused`` if ``function`` closes over tensors that require gradients.
-    """
     if torch._C._functorch.maybe_current_level() is not None:
         raise _NeedsAutograd("a function under checkpoint(policy='min_cut') is compiled")
     if active.anywhere and active.recording:
@@ -286,11 +266,7 @@ def _with_min_cut(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Array
 
 
 def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-    """Compute a vjp by ``torch.autograd``.
-
-    If one of ``primals`` requires a gradient, the results and the cotangents of ``primals`` are
-    differentiable, too. Raise ``NotCompilable`` under a transform of ``torch.func``.
-    """
+    """Compute a vjp by ``torch.autograd``."""
     if torch._C._functorch.maybe_current_level() is not None:
         raise NotCompilable(
             "a function under checkpoint is differentiated inside of vmap or forward mode, which torch "

@@ -66,11 +66,7 @@ def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
 
 @rows.row("arange")
 def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: Out = ()) -> str:
-    """Write ``tf.range`` of whole numbers, or a helper if a bound or the step may be a fraction.
-
-    The helper multiplies the step instead of adding it up. It is also used for floats with a step other
-    than 1.
-    """
+    # The helper `spaced` multiplies the step instead of adding it up.
     fractions = any(
         isinstance(number, float) or isinstance(number, Text) and _FRACTION.search(number)
         for number in (start, stop, step)
@@ -140,7 +136,6 @@ def permute_dims(x: Operand, *, axes: tuple[int, ...]) -> str:
 
 @rows.row("reshape")
 def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """Write ``tf.reshape``, or ``tf.expand_dims`` or ``tf.squeeze`` if that suffices."""
     new = added_axes(x.shape, out[0].shape)
     if len(new) == 1:
         return f"tf.expand_dims({x}, {new[0]})"
@@ -188,10 +183,8 @@ def tile(x: Operand, *, repetitions: tuple[Any, ...]) -> str:
 
 @rows.row("pad")
 def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
-    """Write ``tf.pad``, or a helper for amounts that may be negative and for modes that TensorFlow lacks.
-
-    A helper also reflects empty axes, for which TensorFlow raises an error.
-    """
+    # `tf.pad` supports neither negative amounts nor all modes, and raises an error for reflections of empty
+    # axes.
     amounts = [list(pair) for pair in padding]
     grows = all(isinstance(amount, int) and amount >= 0 for pair in padding for amount in pair)
     if grows and mode == "constant":

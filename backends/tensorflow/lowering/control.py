@@ -50,11 +50,7 @@ def _scan(scope: Scope, node: Node) -> None:
 def _write_iteration(
     scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]], str]
 ) -> tuple[str, list[str]]:
-    """Write the function of one iteration. Return its name and the texts of captured arrays to pass to it.
-
-    Only an iteration that is recomputed for gradients gets captured arrays as arguments; another one
-    reads them from the enclosing scope.
-    """
+    """Write the function of one iteration. Return its name and the captured arrays to pass to it."""
     own = len(loop.state) + len(loop.sequences)
     if node.params["checkpoint"]:
         name, operands = checkpointed(scope, node, results)
@@ -142,10 +138,7 @@ def _custom_derivative(scope: Scope, node: Node) -> None:
 
 
 def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
-    """Write the function ``name``, which returns the results and a function of their gradients.
-
-    The gradient function reads names of the outer function.
-    """
+    """Write the function ``name``, which returns the results and a function of their gradients."""
     operands = arguments(scope, derivative.operands)
     scope.line("@tf.custom_gradient")
     with scope.indented(f"def {name}({', '.join(operands)}):"):

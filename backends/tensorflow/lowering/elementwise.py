@@ -150,11 +150,6 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
 
 @rows.row("pow")
 def power(x1: Operand, x2: Operand) -> str:
-    """Write ``**``, or a function for a special case.
-
-    Special cases are integers, the exponents 0 and 2, the exponents 0.5 and -0.5 of floats, and two
-    arrays of floats.
-    """
     dtype = x1.dtype or x2.dtype or ""
     if is_integer(dtype):
         return f"integer_power({x1}, {x2})"

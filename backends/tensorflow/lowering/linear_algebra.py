@@ -56,10 +56,8 @@ def _matmul(x1: Operand, x2: Operand) -> str:
 
 
 def _replace_ellipsis(equation: str, arrays: tuple[Operand, ...]) -> str:
-    """Replace ``...`` in the operands by letters, in an equation whose result has none.
-
-    ``tf.einsum`` does not sum over the axes of ``...``.
-    """
+    """Replace ``...`` in the operands by letters, in an equation whose result has none."""
+    # `tf.einsum` does not sum over the axes of an ellipsis.
     free = [letter for letter in string.ascii_letters if letter not in equation]
     labels, arrow, result = equation.partition("->")
     named = []
@@ -71,7 +69,6 @@ def _replace_ellipsis(equation: str, arrays: tuple[Operand, ...]) -> str:
 
 @rows.row("einsum")
 def _einsum(*arrays: Operand, equation: str) -> str:
-    """Write ``tf.einsum``, or a helper that broadcasts if an axis of size 1 meets a larger one."""
     equation = equation if "..." in equation.partition("->")[2] else _replace_ellipsis(equation, arrays)
     sizes: dict[str, set[bool]] = {}
     for labels, array in zip(equation.partition("->")[0].split(","), arrays):

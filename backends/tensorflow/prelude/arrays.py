@@ -113,7 +113,6 @@ def larger(a: Any, b: Any) -> Any:
 
 
 def smaller(a: Any, b: Any) -> Any:
-    """Return the smaller of two sizes, a Python int if both are."""
     return tf.minimum(a, b) if tf.is_tensor(a) or tf.is_tensor(b) else min(a, b)
 
 
@@ -127,7 +126,6 @@ def nonnegative(indices: tf.Tensor, count: Any) -> tf.Tensor:
 
 
 def as_index(indices: tf.Tensor) -> tf.Tensor:
-    """Cast ``indices`` to int64 unless they are int32 or int64."""
     return indices if indices.dtype in (tf.int32, tf.int64) else tf.cast(indices, tf.int64)
 
 

@@ -300,7 +300,6 @@ def im2col(
 
 
 def flat_places(places: Sequence[tf.Tensor], space: Sequence[Any]) -> tf.Tensor:
-    """Convert one index array for each axis to row-major indices."""
     total = tf.constant(0)
     for place, n in zip(places, space):
         total = total * n + place

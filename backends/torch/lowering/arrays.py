@@ -118,7 +118,6 @@ def repeat(x: Operand, repeats: Any, *, axis: int, total: Any, hint: int) -> str
 
 @rows.row("pad")
 def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
-    """Write ``F.pad``, or a helper if that does not support the mode for these axes, amounts or dtype."""
     # F.pad counts axes from the last one. Modes other than constant support few axes and dtypes.
     padded = next((axis for axis, pair in enumerate(padding) if pair != (0, 0)), x.ndim)
     flat = tuple(amount for pair in reversed(padding[padded:]) for amount in pair)
@@ -188,11 +187,6 @@ def scatter_nd(
     reduce: str | None,
     include_self: bool,
 ) -> str:
-    """Write ``x.index_put((i, j), values)`` if it computes the same, otherwise the call of a helper.
-
-    It does if the indices are into the first axes, in order, values replace or are added, and
-    ``include_self`` is True.
-    """
     reduce = _reduction(x, reduce)
     if axes == tuple(range(len(axes))) and reduce in (None, "sum") and include_self:
         key = f"({', '.join(map(_index, indices))}{',' if len(axes) == 1 else ''})"

@@ -38,10 +38,7 @@ _COMPILED = "torch.compiler.is_compiling()"
 
 
 class _StackedTensors(Lists):
-    """Writer that collects the outputs of a loop in lists and joins them by ``torch.stack``.
-
-    After a loop without iterations, the outputs are tensors of length 0.
-    """
+    """Writer that collects the outputs of a loop in lists and joins them by ``torch.stack``."""
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):
@@ -80,11 +77,7 @@ def _branch(scope: Scope, node: Node) -> None:
 
 
 def _while_loop(scope: Scope, node: Node) -> None:
-    """Write a loop whose condition and body are nested functions, so that it can be compiled.
-
-    If an iteration writes to memory, write a ``while`` statement without functions, since these would write
-    to copies of that memory.
-    """
+    # Functions would write to copies of memory that an iteration writes to.
     if node.writes:
         while_loop(scope, node)
         return
@@ -128,11 +121,8 @@ def _scan(scope: Scope, node: Node) -> None:
 
 
 def _write_function(scope: Scope, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> str:
-    """Write the ``region`` as a nested function and return its name.
-
-    ``torch.cond`` and ``while_loop`` require results without aliases, so a result is copied if no node of
-    the region makes it, or if it is returned before.
-    """
+    """Write the ``region`` as a nested function and return its name."""
+    # `torch.cond` and `while_loop` require results without aliases, so other results are copied.
     inside = scope.write_inner(region, inputs, captured, is_assigning=True)
     made = {value for node in region.block.nodes for value in node.outputs}
     outputs: dict[Value, str] = {}
@@ -190,11 +180,7 @@ def _method_forward(
 def _distinct_results(
     region: Region, operands: list[str], outputs: list[str], views: Collection[int], saved: Collection[int]
 ) -> list[str]:
-    """Return the texts of results, with copies of those that are, or may be, an operand or an earlier result.
-
-    torch cannot save an operand that is returned for the backward pass. The results at the indices ``views``
-    share memory with an operand and are not copied; those at the indices ``saved`` are new views of it.
-    """
+    # torch cannot save an operand that is returned for the backward pass.
     makers = {value: node for node in region.block.nodes for value in node.outputs}
     before, texts = list(operands), []
     for place, (text, value) in enumerate(zip(outputs, region.block.outputs)):
@@ -212,12 +198,7 @@ def _distinct_results(
 
 
 def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
-    """Write ``setup_context``, which saves the values that the ``rule`` uses.
-
-    If the rule uses a residual, all operands are saved too, because ``backward`` calls ``forward`` again for
-    derivatives of derivatives. Residuals, which are further results of ``forward``, are marked as not
-    differentiable.
-    """
+    """Write ``setup_context``, which saves the values that the ``rule`` uses."""
     values = [*derivative.operands, *derivative.results, *derivative.residuals]
     names = dict(zip(values, arguments(scope, values)))
     held = [names[value] for value in _saved_values(derivative, rule)]

@@ -135,10 +135,7 @@ _DEFAULTS = {"center": True, "pad_mode": "reflect", "normalized": False, "length
 def _transform(
     function: str, x: Operand, window: Operand | None, n_fft: int, hop_length: int, options: dict[str, Any]
 ) -> str:
-    """Write a call of ``torch.stft`` or ``torch.istft``, without options that equal the defaults.
-
-    If ``window`` is None, it is ``n_fft`` ones. torch centres a window shorter than ``n_fft`` in the frame.
-    """
+    # torch centres a window that is shorter than `n_fft` in the frame.
     width = None if window is None or window.shape[0] == n_fft else Text(f"{window}.shape[0]")
     ones = Text(f"torch.ones({n_fft!r}, dtype=torch.{real_of(x.dtype or '')})")
     changed = {name: unless(value, _DEFAULTS.get(name)) for name, value in options.items()}

@@ -29,10 +29,7 @@ def _move_to_axis_1(x: Operand, axis: int) -> Operand:
 
 
 def channels_first(row: Row) -> Row:
-    """Add a parameter ``layout`` to a row that expects channels first.
-
-    For channels last, move the last axis of ``x`` to axis 1 before the call, and back after it.
-    """
+    """Add a parameter ``layout`` to a row that expects channels first."""
 
     @wraps(row)
     def either(x: Operand, *operands: Any, layout: str, **params: Any) -> str:
@@ -44,10 +41,7 @@ def channels_first(row: Row) -> Row:
 
 
 def channels_in_axis_1(row: Row) -> Row:
-    """Add a parameter ``axis`` to a row that expects channels in axis 1.
-
-    Move any other ``axis`` of ``x`` to axis 1 before the call, and back after it.
-    """
+    """Add a parameter ``axis`` to a row that expects channels in axis 1."""
 
     @wraps(row)
     def either(x: Operand, *operands: Any, axis: int, **params: Any) -> str:
@@ -393,8 +387,7 @@ _LEAST = {"int8": -(2**7), "int16": -(2**15), "int32": -(2**31), "int64": -(2**6
 def _pool_call(function: str, x: Operand, array: str, *arguments: Any, rank: int, **options: Any) -> str:
     """Write a call of ``F.<function><rank>d``.
 
-    A helper wraps the call unless one or two axes come before the spatial ones, which is all that torch
-    accepts. Raise ``UnsupportedOperation`` unless there are one to three spatial axes.
+    Raise ``UnsupportedOperation`` unless there are one to three spatial axes.
     """
     check_rank(function, rank)
     if x.ndim - rank in (1, 2):
@@ -407,11 +400,7 @@ def _lowest(dtype: str) -> Any:
 
 
 def _pad_before(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str, tuple[Any, ...]]:
-    """Return the text of the array to pool, and the padding for the pooling along each axis.
-
-    Padding that is asymmetric or negative becomes an ``F.pad`` with ``value`` before the pooling. Raise
-    ``UnsupportedOperation`` for such padding with ``ceil_mode``.
-    """
+    """Return the text of the array to pool, and the padding for the pooling along each axis."""
     amounts = symmetric(padding)
     if amounts is not None:
         return str(x), amounts
@@ -657,11 +646,6 @@ def _mode(method: str, rank: int, antialias: bool) -> str:
 def _interpolate(
     x: Operand, *, size: Any, method: str, scales: Any, align_corners: bool, antialias: bool
 ) -> str:
-    """Write ``F.interpolate``, or with ``scales`` the kernel that it calls, which takes both scales and size.
-
-    Raise ``UnsupportedOperation`` unless ``x`` has a batch and a channel axis before the axes of ``size``,
-    or for methods that torch does not have for their number.
-    """
     mode = _mode(method, len(size), antialias)
     if x.ndim != len(size) + 2:
         raise UnsupportedOperation(
@@ -675,6 +659,7 @@ def _interpolate(
             "antialias": antialias or None,
         }
         return call("F.interpolate", x, size, **options)
+    # F.interpolate takes either scales or a size, and the kernel that it calls takes both.
     private = "_" if antialias or mode == "nearest-exact" else ""
     name = f"{private}upsample_{mode.replace('-', '_')}{len(size)}d{'_aa' if antialias else ''}"
     corners = () if mode.startswith("nearest") else (align_corners,)

@@ -15,18 +15,17 @@ def converted(parts: tuple[torch.Tensor, ...], *dtypes: torch.dtype | None) -> t
 def as_strided(
     x: torch.Tensor, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
 ) -> torch.Tensor:
-    """Return a tensor of ``shape`` whose elements are elements of flattened ``x`` (row-major).
+    """Return a tensor of ``shape`` whose elements are elements of flattened ``x``.
 
-    Element ``i, j, ..`` is element ``offset + i * strides[0] + j * strides[1] + ..`` of ``x``. The result
-    shares the memory of ``x`` if that is contiguous.
+    Element ``i, j, ..`` is element ``offset + i * strides[0] + j * strides[1] + ..`` of ``x``.
     """
     return x.contiguous().view(-1)[offset:].as_strided(shape, strides)
 
 
 def pad_with_elements(x: torch.Tensor, padding: tuple[tuple[int, int], ...], mode: str) -> torch.Tensor:
-    """Pad ``x`` with its own elements: mirrored ("reflect"), the outermost ("edge"), or periodic ("wrap").
+    """Pad ``x`` with its own elements; negative amounts remove elements.
 
-    ``padding`` is a pair of amounts for each axis. Negative amounts remove elements.
+    ``padding`` is a pair of amounts for each axis. ``mode`` is "reflect", "edge" or "wrap".
     """
     for axis, (before, after) in enumerate(padding):
         size = x.shape[axis]
@@ -72,8 +71,7 @@ def scatter_reduce_at(
 ) -> torch.Tensor:
     """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
 
-    ``values`` broadcasts to the shape of ``x[key]``. ``reduce`` is a name that ``torch.scatter_reduce``
-    accepts. With ``include_self``, the reduction includes the old element.
+    ``reduce`` is a name that ``torch.scatter_reduce`` accepts.
     """
     places = torch.arange(x.numel(), device=x.device).reshape(x.shape)[key]
     values = values.broadcast_to(places.shape).reshape(-1)
@@ -93,11 +91,8 @@ def scatter_reduce_at(
 def scatter_product(
     x: torch.Tensor, axis: int, indices: torch.Tensor, values: torch.Tensor, include_self: bool
 ) -> torch.Tensor:
-    """Call ``torch.scatter_reduce`` with ``"prod"``.
-
-    Raise ``NotImplementedError`` for real and complex floating-point ``x`` in forward mode, where torch
-    would return the tangent 0.
-    """
+    """Call ``torch.scatter_reduce`` with ``"prod"``."""
+    # In forward mode, torch would return the tangent 0.
     if torch.autograd.forward_ad._current_level >= 0 and (x.is_floating_point() or x.is_complex()):
         raise NotImplementedError(
             "torch has no forward mode of products that are scattered; take graph_compiler.transforms, "
@@ -109,10 +104,9 @@ def scatter_product(
 def unique_with_first(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return the sorted unique elements, or slices along ``dim``, and three integer tensors.
+    """Return the unique elements, or slices along ``dim``, and three integer tensors.
 
-    The tensors are the index of the first occurrence of each, the indices that rebuild ``x``, and the
-    counts. If ``dim`` is None, first occurrences are indices into flattened ``x``.
+    The tensors are the index of the first occurrence of each, the indices that rebuild ``x``, and the counts.
     """
     values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True, dim=dim)
     flat = inverse.reshape(-1)

@@ -33,11 +33,7 @@ def associative_scan(
 
 
 def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
-    """Call ``body(*arrays)`` such that autograd stores only ``arrays`` and recomputes the rest.
-
-    Call ``body`` directly while gradients are disabled, and under transforms of ``torch.func`` outside of
-    ``torch.compile``.
-    """
+    """Call ``body(*arrays)``, by ``torch.utils.checkpoint`` where that is supported."""
     if torch.is_grad_enabled() and (
         torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is None
     ):
@@ -87,10 +83,7 @@ def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
 
 
 def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
-    """Return a copy of the first array.
-
-    A backward pass from the result to any of ``arrays`` raises ``GradientRefused`` with ``message``.
-    """
+    """Return a copy of the first array, whose gradient raises ``GradientRefused`` with ``message``."""
 
     class Refused(torch.autograd.Function):
         generate_vmap_rule = True
@@ -113,10 +106,7 @@ def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
 
 
 def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) -> torch.Tensor:
-    """Compute the element-wise ``function(*arrays)`` such that a zero tangent or cotangent stays zero.
-
-    It stays zero even where the derivative of ``function`` is infinite or NaN.
-    """
+    """Compute the element-wise ``function(*arrays)`` with zero gradients for zero cotangents."""
 
     class StrongZero(torch.autograd.Function):
         generate_vmap_rule = True
@@ -152,10 +142,7 @@ def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) ->
 def slope_of(
     function: Callable[..., torch.Tensor], place: int, arrays: Sequence[torch.Tensor]
 ) -> torch.Tensor:
-    """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``.
-
-    In its own derivatives, too, a zero tangent or cotangent stays zero.
-    """
+    """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``."""
 
     def slope(*arrays: torch.Tensor) -> torch.Tensor:
         before, array, after = arrays[:place], arrays[place], arrays[place + 1 :]
@@ -166,10 +153,7 @@ def slope_of(
 
 
 def strong_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Compute ``x * y``, which is 0 where either factor is 0, even if the other one is infinite or NaN.
-
-    The derivatives follow the same rule.
-    """
+    """Compute ``x * y``, which is 0 where one of them is 0, even if the other is infinite or NaN."""
 
     class StrongProduct(torch.autograd.Function):
         generate_vmap_rule = True

@@ -53,20 +53,14 @@ def uint64_divmod(x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def lcm(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-    """Compute the least common multiple of signed integers, which wraps around if it does not fit.
-
-    ``torch.lcm`` divides by a divisor that may be -1, which ends the process for the smallest integer.
-    """
+    """Compute the least common multiple of signed integers, which wraps around if it does not fit."""
+    # `torch.lcm` divides by a divisor that may be -1, which ends the process for the smallest integer.
     divisor = torch.gcd(x1, x2).abs()
     return x1.abs() // torch.where(divisor == 0, 1, divisor) * x2.abs()
 
 
 def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Compute the regularized incomplete beta function.
-
-    For parameters of 0 or infinity, return the limit, or NaN if both are 0 or both infinite. Return NaN for
-    arguments outside of the domain. Half precision is computed in float32.
-    """
+    """Compute the regularized incomplete beta function."""
     dtype = x.dtype
     a, b, x = (
         item.to(torch.promote_types(dtype, torch.float32)) for item in torch.broadcast_tensors(a, b, x)
@@ -90,8 +84,7 @@ def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Compute the incomplete beta function inside its domain by a continued fraction.
 
-    See https://dlmf.nist.gov/8.17.E22. The fraction is evaluated at ``x`` or at ``1 - x``, whichever
-    converges faster.
+    See https://dlmf.nist.gov/8.17.E22.
     """
     is_short = x < (a + 1) / (a + b + 2)
     p, q, y = torch.where(is_short, a, b), torch.where(is_short, b, a), torch.where(is_short, x, 1 - x)
@@ -109,11 +102,8 @@ def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Te
 def incomplete_gamma(
     function: Callable[..., torch.Tensor], sign: int, a: torch.Tensor, x: torch.Tensor
 ) -> torch.Tensor:
-    """Compute ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (``sign`` -1).
-
-    If ``a`` requires a gradient, the result has the first derivative with respect to ``a``, which torch
-    lacks.
-    """
+    """Compute ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (``sign`` -1)."""
+    # torch lacks the derivative with respect to `a`.
     if not (isinstance(a, torch.Tensor) and a.requires_grad):
         return function(a, x)
 
@@ -133,11 +123,8 @@ def incomplete_gamma(
 
 
 def gammainc_slope(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Compute the derivative of ``gammainc`` with respect to ``a``.
-
-    It is 0 unless ``x`` is positive and finite. Otherwise, the series
-    ``exp(-x) * sum(x ** (a + n) / gamma(a + n + 1))`` is differentiated term by term.
-    """
+    """Compute the derivative of ``gammainc`` with respect to ``a``."""
+    # The series `exp(-x) * sum(x ** (a + n) / gamma(a + n + 1))` is differentiated term by term.
     kind = torch.promote_types(a.dtype, x.dtype)
     a, x = torch.broadcast_tensors(a.double(), x.double())
     inside = (x > 0) & x.isfinite()

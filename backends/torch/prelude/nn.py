@@ -36,11 +36,10 @@ def attention_weights(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """Compute ``softmax(query @ key.T * scale + mask)``. A row whose scores are all masked is 0.
+    """Compute ``softmax(query @ key.T * scale + mask)``.
 
-    A boolean mask is True for the scores to keep. With ``is_causal``, scores above the diagonal are
-    masked, too. By default, ``scale`` is one over the square root of the size of a head. With
-    ``enable_gqa``, each head of ``key`` serves several heads of ``query``.
+    A boolean mask is True for the scores to keep. With ``is_causal``, scores above the diagonal are masked,
+    too. By default, ``scale`` is one over the square root of the size of a head.
     """
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
@@ -62,10 +61,9 @@ def normalised_by(
     axis: int = 1,
     epsilon: float,
 ) -> torch.Tensor:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``.
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along an axis.
 
-    A weight or bias of None is skipped. Half precision is computed in float32. The result has the dtype of
-    ``x``.
+    ``axis`` is not negative. A weight or bias of None is skipped.
     """
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
     wide = torch.promote_types(x.dtype, torch.float32)

@@ -13,10 +13,7 @@ import torch.nn.functional as F
 def over_leading_axes(
     pool: Callable[..., Any], x: torch.Tensor, rank: int, *args: Any, **options: Any
 ) -> Any:
-    """Apply ``pool`` over the last ``rank`` axes of ``x``, with any number of axes before them.
-
-    ``pool`` gets the axes before them flattened to one axis. Return a tuple if ``pool`` does.
-    """
+    """Apply ``pool`` over the last ``rank`` axes of ``x``, with any number of axes before them."""
     lead = x.shape[: x.ndim - rank]
     result = pool(x.reshape(math.prod(lead), *x.shape[x.ndim - rank :]), *args, **options)
     if isinstance(result, tuple):
@@ -50,11 +47,7 @@ def avg_pool_inside(
 def with_unpadded_indices(
     pooled: tuple[torch.Tensor, torch.Tensor], x: torch.Tensor, padding: list[tuple[int, int]]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the values and indices ``pooled`` from padded ``x``, with indices converted to those into ``x``.
-
-    Both kinds of indices count the elements of the flattened spatial axes. ``padding`` is a pair of amounts
-    for each spatial axis.
-    """
+    """Return the values and indices ``pooled`` from padded ``x``, with indices into ``x`` itself."""
     values, places = pooled
     sizes = x.shape[-len(padding) :]
     found = torch.zeros_like(places)

@@ -10,8 +10,8 @@ def dropout(
 ) -> torch.Tensor:
     """Set each element of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
 
-    The random choice is the same for all elements along ``shared_axes``. If ``rate`` is 1, all elements are
-    0. If ``generator`` is None, use torch's default generator.
+    The random choice is the same for all elements along ``shared_axes``, which are not negative. If
+    ``generator`` is None, use torch's default generator.
     """
     shape = [1 if axis in shared_axes else size for axis, size in enumerate(x.shape)]
     kept = torch.rand(shape, generator=generator, device=x.device) >= rate
