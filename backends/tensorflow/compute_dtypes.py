@@ -232,7 +232,6 @@ for _types, _names in _FAMILIES:
 def compute_dtype(op: str, dtype: str) -> str | None:
     """Return the dtype to which the dialect casts arrays of ``dtype`` for ``op``, or None.
 
-
     >>> compute_dtype("lgamma", "bfloat16"), compute_dtype("lgamma", "float32")
     ('float32', None)
     """

@@ -107,7 +107,6 @@ class TorchRows(Rows):
 def compute_dtypes(name: str) -> dict[str, str]:
     """Return a dict from dtypes to those that the row of ``name`` gets instead.
 
-
     >>> wide = compute_dtypes("solve_triangular")
     >>> wide["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("concat")
     ('float32', 'int64', {})

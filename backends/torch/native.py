@@ -158,10 +158,7 @@ _FAKE, _PROXY = torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchMode
 
 
 def is_tracing() -> bool:
-    """Return True if torch traces the current code (``export``, ``compile``, ``make_fx``, ``jit.trace``).
-
-    A ``FakeTensorMode`` counts as tracing, too. Return False while this package records.
-    """
+    """Return True if torch traces the current code, except while this package records."""
     # This runs for each guard of each call, so a loop would be too slow.
     mode = torch._C._get_dispatch_mode
     is_traced: bool = (
@@ -181,12 +178,7 @@ _is_recorded._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def assert_guards(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """Add ``guards`` on the arrays ``checks`` to the traced program, and return ``result``.
-
-    The program raises at run time if a guard does not hold. Under ``torch.jit.trace``, the returned arrays
-    depend on the guards. Shapes, and Python numbers in ``checks``, are checked while tracing: raise
-    ``GuardFailed`` if one of them differs.
-    """
+    """Add ``guards`` on the arrays ``checks`` to the traced program, and return ``result``."""
     for check, guard in zip(checks, guards):
         # Python numbers can be checked at once, and torch guards its own symbols.
         if not isinstance(check, torch.Tensor):
@@ -216,10 +208,7 @@ def _make_dependent(result: Any, holds: torch.Tensor, message: str) -> Any:
 
 
 def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
-    """Return a 0-d bool tensor: True if ``check`` equals the recorded elements of ``guard``.
-
-    Elements are compared as by ``same_elements``. Raise ``GuardFailed`` if the shapes differ.
-    """
+    """Return a 0-d bool tensor that is True if ``check`` has the recorded elements of ``guard``."""
     expected = torch.tensor(guard.expected, dtype=check.dtype, device=check.device)
     if check.ndim != expected.ndim or any(size != other for size, other in zip(check.shape, expected.shape)):
         raise GuardFailed(f"{guard.recorded()} and has the shape {tuple(check.shape)} for this call")
@@ -269,10 +258,6 @@ class DynamoTracer:
         return number
 
     def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
-        """Add the check with this ``number`` to the compiled program, which makes it each time it runs.
-
-        An exported program gets no check, because it runs without the original.
-        """
         if torch.compiler.is_exporting():
             return
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -286,10 +271,6 @@ class DynamoTracer:
         torch._dynamo.graph_break(message)
 
     def skip(self, functions: Iterable[Any]) -> None:
-        """Make ``torch.compile`` skip the code of ``functions`` and all code that they call.
-
-        This holds for the rest of the process.
-        """
         from torch._C._dynamo.eval_frame import set_code_exec_strategy
         from torch._dynamo.types import FrameAction, FrameExecStrategy
 
