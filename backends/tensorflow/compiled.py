@@ -35,7 +35,7 @@ class NotTraceable(Exception):
 
 
 def dropped_checks(graph: Any) -> list[Any]:
-    """Add boolean scalars to ``graph`` that tell whether XLA agrees with the kernels, and return them.
+    """Add checks of what XLA may compute differently to ``graph``, and return them as boolean scalars.
 
     Raise ``NotForXla`` if the function is to run without XLA.
     """

@@ -33,8 +33,7 @@ class NamedVariable(keras.Variable):
 class GraphModel(keras.Model):
     """Keras model that calls a graph with variables of its own, under the original names.
 
-    Variables that the original does not train are not trainable. ``training`` chooses the mode of the
-    original's modules for a call.
+    ``training`` chooses the mode of the original's modules for a call.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -127,7 +126,7 @@ class GraphModel(keras.Model):
 
     @passes_on
     def call(self, *args: Any, training: Any = None, rng: Any = None, form: Any = None, **kwargs: Any) -> Any:
-        """Return the result of the graph, and assign the new values of buffers to their variables."""
+        """Return the result of the graph, and assign new values to the variables that it writes to."""
         if form is not None:
             args, kwargs = unflatten(form.tree, args)
         key = self._next_key if rng is None else lambda: rng

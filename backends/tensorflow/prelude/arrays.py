@@ -600,7 +600,7 @@ def row_order(rows: tf.Tensor) -> tf.Tensor:
 
 
 def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Return the unique elements of ``x``, or its unique slices along ``axis``, with three index arrays.
+    """Return the unique elements of ``x``, or its unique slices along ``axis``, with three integer arrays.
 
     These are the indices of first occurrences, the inverse that rebuilds ``x``, and the counts. NaN is not
     equal to itself, so each NaN is returned.
@@ -618,7 +618,7 @@ def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.
 
 
 def unique_consecutive(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Return the first of each run of equal elements, or slices along ``axis``, with two index arrays.
+    """Return the first of each run of equal elements, or slices along ``axis``, with two integer arrays.
 
     These are the index of the run that each element belongs to, and the lengths of the runs.
     """

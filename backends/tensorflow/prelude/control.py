@@ -284,7 +284,7 @@ def associative_scan(
 ) -> tuple[tf.Tensor, ...]:
     """Combine each element along ``axis`` with all elements before it, or after it if ``reverse`` is True.
 
-    ``combine(*left, *right)`` is an associative function of tuples of arrays.
+    ``combine(*left, *right)`` is an associative function of tuples of arrays. ``axis`` is not negative.
     """
     ordered = tuple(tf.reverse(array, [axis]) for array in arrays) if reverse else arrays
     # The trip count is known only at run time.

@@ -135,7 +135,7 @@ def length_of(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def integer_power(x1: Any, x2: Any) -> tf.Tensor:
-    """Compute ``x1 ** x2`` of integers, which wraps around.
+    """Compute ``x1 ** x2`` of integers in int64, which wraps around.
 
     A negative exponent gives 0 unless the base is 1 or -1.
     """
@@ -451,7 +451,7 @@ def logit(x: tf.Tensor, eps: float | None = None) -> tf.Tensor:
 
 
 def log_ndtr(x: tf.Tensor) -> tf.Tensor:
-    """Compute the logarithm of the standard normal distribution function without underflow."""
+    """Compute the logarithm of the standard normal distribution function."""
     below, near = tf.minimum(x, like(-1, x)), tf.maximum(x, like(-1, x))
     tail = tf.math.log(erfcx(-below * math.sqrt(0.5)) / 2) - tf.square(below) / 2
     return tf.where(x < -1, tail, tf.math.log1p(-tf.math.erfc(near * math.sqrt(0.5)) / 2))

@@ -114,10 +114,9 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> tf.Tensor:
-    """Compute ``softmax(query @ key.T * scale + mask) @ value``.
+    """Compute ``attention_weights(query, key, mask) @ value``.
 
-    A bool ``mask`` is True for scores to keep. ``is_causal`` drops the scores of keys after the query.
-    ``scale`` is ``1 / sqrt(features)`` by default.
+    ``is_causal`` and ``scale`` are those of ``attention_weights``.
     """
     return attention_weights(query, key, mask, is_causal=is_causal, scale=scale) @ value
 
@@ -130,7 +129,7 @@ def attention_weights(
     is_causal: bool = False,
     scale: Any = None,
 ) -> tf.Tensor:
-    """Compute ``softmax(query @ key.T * scale + mask)``.
+    """Compute ``softmax(query @ key.T * scale + mask)``. A row whose scores are all masked is 0.
 
     A bool ``mask`` is True for scores to keep. ``is_causal`` drops the scores of keys after the query.
     ``scale`` is ``1 / sqrt(features)`` by default.
@@ -149,7 +148,7 @@ def attention_weights(
 
 
 def masked_softmax(scores: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Compute the softmax over the last axis.
+    """Compute the softmax over the last axis. A row whose scores are all masked is 0.
 
     A bool ``mask`` is True for the scores to keep; a float ``mask`` is added.
     """

@@ -234,8 +234,8 @@ def avg_pool(
 ) -> tf.Tensor:
     """Compute the mean of each window over ``len(kernel)`` axes.
 
-    The axes are the last ones, or those before the last axis for the layout "channels_last". If it is not
-    None, ``divisor_override`` replaces the number of elements.
+    The axes are the last ones, or those before the last axis for the layout "channels_last". A positive
+    ``divisor_override`` replaces the number of elements.
     """
     rank, wide = len(kernel), widened(x)
     padding = padding or ((0, 0),) * rank

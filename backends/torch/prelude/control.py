@@ -21,7 +21,7 @@ def associative_scan(
     """Compute the inclusive scan of ``arrays`` along ``axis`` with an associative function.
 
     ``combine(*left, *right)`` returns a tuple. With ``reverse``, the scan starts at the end of ``axis``, so
-    that ``left`` are later elements.
+    that ``left`` are later elements. ``axis`` is not negative.
     """
     if arrays[0].shape[axis] < 2:
         return tuple(array.clone() for array in arrays)
@@ -42,7 +42,7 @@ def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
 
 
 def interleaved(even: torch.Tensor, odd: torch.Tensor, axis: int) -> torch.Tensor:
-    """Return the elements of ``even`` and ``odd`` in turn along ``axis``.
+    """Return the elements of ``even`` and ``odd`` in turn along the non-negative ``axis``.
 
     ``even`` may have one element more than ``odd``.
     """
