@@ -225,10 +225,11 @@ def capture_weights(parameters: Live, program: Program, passed: CapturedArgument
         return passed
     flat = passed.function
 
-    @functools.wraps(flat)
     def function(*others: Any) -> Any:
         return flat(parameters(), *others)
 
+    # ``functools.wraps`` would also give it the signature of ``flat``, which ``tf.function`` follows.
+    function.__name__ = flat.__name__
     return passed._replace(function=function, names=passed.names[1:], text=None)
 
 
@@ -245,6 +246,7 @@ def capture_constants(graph: IRGraph, target: Target, passed: CapturedArguments)
     given = {name: array for name, array in passed.constants.items() if name not in captured}
     flat, place, names = passed.function, passed.names.index("constants"), passed.names
 
+    # The caches of compiled programs look for the globals of the generated function.
     @functools.wraps(flat)
     def function(*others: Any) -> Any:
         held = {**captured, **others[place]} if given else captured
