@@ -9,6 +9,7 @@ import importlib.util
 import json
 import random
 import resource
+import sys
 import time
 from collections.abc import Generator
 from pathlib import Path
@@ -218,6 +219,12 @@ _existing: set[str] = set()
 _missing: list[str] = []
 # Lines that say which cases a change added to the selection, and how many of them run.
 _added: list[str] = []
+
+
+def pytest_runtest_setup() -> None:
+    # TensorFlow keeps one scalar for 0.0 and -0.0 outside of functions: the one that a process makes first.
+    if pywrap_tfe := sys.modules.get("tensorflow.python.pywrap_tfe"):
+        pywrap_tfe.TFE_ClearScalarCache()
 
 
 @pytest.hookimpl(wrapper=True)
