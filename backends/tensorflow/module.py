@@ -46,7 +46,6 @@ class GraphModel(keras.Model):
         self.built = True
 
     def _create_variables(self) -> None:
-        """Create variables for parameters of the graph that have none yet."""
         graph = self._graph
         # Variables outlive a tf.function that is being traced, and their names have no prefix of its scope.
         with tf.init_scope(), tf.name_scope(""):
@@ -169,7 +168,6 @@ def _as_dicts(result: Any) -> Any:
 
 
 def _policy(graph: Any) -> dict[str, Any]:
-    """Return the options by which Keras casts inputs."""
     inputs = (value.dtype for variant in graph.variants for value in variant.graph.inputs)
     dtypes = {
         dtype

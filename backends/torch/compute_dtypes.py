@@ -80,7 +80,7 @@ _UINT64_HELPERS = {
 
 
 class TorchRows(Rows):
-    """Table of rows that computes in another dtype where torch has no kernel for an operand or result."""
+    """Table of rows that computes in another dtype where torch may lack a kernel for an operand or result."""
 
     def expression(
         self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]

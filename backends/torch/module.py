@@ -23,7 +23,7 @@ from .native import TensorSlots
 class FunctionalModule:
     """Function of a dict of parameters and of the arguments of a module, which calls the module with them.
 
-    A shared parameter occurs in the dict once, under its first name.
+    A shared parameter occurs in the dict once.
 
     parameters: the current parameters by name.
     """

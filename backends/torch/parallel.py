@@ -622,8 +622,6 @@ def _sum_shared_gradients(arrays: Arrays, whole: Sequence[int], group: Any) -> A
 
 
 def _reduction(reduce: Any, mesh: DeviceMesh) -> Callable[[Any, Exchanges], Any]:
-    """Return the function that combines the arrays of all processes for one result."""
-
     def first(array: Any, over: Exchanges) -> Any:
         # The arrays are taken to be equal in all processes, so torch need not compare them.
         return DTensor.from_local(

@@ -266,7 +266,6 @@ def _with_min_cut(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Array
 
 
 def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-    """Compute a vjp by ``torch.autograd``."""
     if torch._C._functorch.maybe_current_level() is not None:
         raise NotCompilable(
             "a function under checkpoint is differentiated inside of vmap or forward mode, which torch "

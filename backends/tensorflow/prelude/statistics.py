@@ -25,7 +25,7 @@ from .control import custom_gradient
 
 
 def safe_sqrt(x: tf.Tensor) -> tf.Tensor:
-    """Compute the square root, with derivative 0 at 0."""
+    """Compute ``sqrt(x)``, which is 0.0 with derivative 0 where ``x`` is 0."""
     # The derivative at 0 would be infinite, and a zero cotangent times this NaN.
     zero = x == 0
     return tf.where(zero, tf.zeros_like(x), tf.sqrt(tf.where(zero, tf.ones_like(x), x)))
@@ -125,7 +125,7 @@ def places_along(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def most_frequent(x: tf.Tensor, *, axis: int, keepdims: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the most frequent element along ``axis`` and the index of its last occurrence.
+    """Return the most frequent element along ``axis`` and the index of an occurrence.
 
     If several are equally frequent, the smallest is returned.
     """

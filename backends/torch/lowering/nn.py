@@ -385,10 +385,6 @@ _LEAST = {"int8": -(2**7), "int16": -(2**15), "int32": -(2**31), "int64": -(2**6
 
 
 def _pool_call(function: str, x: Operand, array: str, *arguments: Any, rank: int, **options: Any) -> str:
-    """Write a call of ``F.<function><rank>d``.
-
-    Raise ``UnsupportedOperation`` unless there are one to three spatial axes.
-    """
     check_rank(function, rank)
     if x.ndim - rank in (1, 2):
         return call(f"F.{function}{rank}d", array, *arguments, **options)
@@ -529,7 +525,7 @@ def _avg_pool_text(
 def _avg_pool_over_one_axis(
     x: Operand, array: str, kernel: Any, strides: Any, amounts: Any, *options: Any
 ) -> str:
-    """Write a pooling over two axes, the first of size 1, since ``F.avg_pool1d`` takes no divisor."""
+    # `F.avg_pool1d` takes no divisor, so the pooling is over two axes, the first of size 1.
     ceil_mode, count_include_pad, divisor = options
     spec = ArraySpec((*x.shape[:-1], 1, x.shape[-1]), x.dtype or "")
     found = {
