@@ -40,7 +40,7 @@ def grouped_query_attention(
 ) -> Array:
     """Compute attention in which groups of consecutive query heads share a head of ``key`` and ``value``.
 
-    Heads are on axis -3. Each head of ``key`` and ``value`` serves the same number of query heads.
+    Heads are on axis -3.
     """
     heads, shared = query.shape[-3], key.shape[-3]
     groups = query.reshape(*query.shape[:-3], shared, heads // shared, *query.shape[-2:])
@@ -57,7 +57,7 @@ def grouped_query_attention(
 
 
 def hard_tanh(x: Array, minimum: float, maximum: float) -> Array:
-    """Limit ``x`` to [minimum, maximum]. The gradient at the limits is 0."""
+    """Limit ``x`` to the range from ``minimum`` to ``maximum``."""
     return xp.where(x <= minimum, minimum, xp.where(x >= maximum, maximum, x))
 
 
@@ -78,7 +78,7 @@ def integer_power(x1: Array | int, x2: Array) -> Array:
 
 
 def real_angle(x: Array) -> Array:
-    """Compute the angle of real numbers: pi for negative ones, NaN for NaN, and 0 for all others."""
+    """Compute the angle of real floats: pi where ``x < 0``, NaN where it is NaN, and 0 elsewhere."""
     return xp.where(xp.isnan(x), xp.nan, xp.where(x < 0, xp.pi, 0)).astype(x.dtype)
 
 
@@ -87,10 +87,7 @@ def real_angle(x: Array) -> Array:
 
 
 def condition_number(x: Array, *, ord: float | str = 2) -> Array:
-    """Compute the condition number of the matrices in the last two axes; 0 for empty matrices.
-
-    For ``ord`` 2 and -2, it is a quotient of singular values, otherwise ``norm(x) * norm(inv(x))``.
-    """
+    """Compute the condition number of the matrices in the last two axes; 0 for empty matrices."""
     if 0 in x.shape[-2:]:
         return xp.zeros(x.shape[:-2], x.real.dtype)
     if ord in (2, -2):
@@ -118,11 +115,7 @@ def cholesky_inverse(x: Array, *, upper: bool = False) -> Array:
 
 
 def lstsq(x1: Array, x2: Array, *, rcond: float | None = None) -> tuple[Array, Array]:
-    """Return the minimum-norm least-squares solution of ``x1 @ x == x2``, and the rank of ``x1``.
-
-    Singular values up to ``rcond`` times the largest count as zero. Its default is that of ``rtol`` in
-    ``singular_cutoff``.
-    """
+    """Return the minimum-norm least-squares solution of ``x1 @ x == x2``, and the rank of ``x1``."""
     return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
 
 
@@ -160,8 +153,8 @@ def lu_solve(lu: Array, pivots: Array, x2: Array, *, left: bool = True, adjoint_
 def max_over_windows(x: Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Array, Array]:
     """Return the maximum of each window and its flat index in the pooled axes.
 
-    NaN counts as largest, and ties go to the first. ``axes`` has a pair for each of the last axes: the
-    indices of the elements of each window, and a mask of the valid indices.
+    ``axes`` has a pair for each pooled axis: the indices of the elements of each window, and a mask of the
+    valid indices.
     """
     rank = len(axes)
     size = x.shape[-rank:]
@@ -194,10 +187,7 @@ def max_pool_with_indices(
     dilation: tuple[int, ...] | None = None,
     ceil_mode: bool = False,
 ) -> tuple[Array, Array]:
-    """Return the maximum of each window and its flat index in the pooled axes.
-
-    NaN counts as largest, ties go to the first, and padding is never chosen.
-    """
+    """Return the maximum of each window and its flat index in the pooled axes."""
     rank = len(kernel)
     of_axes = zip(x.shape[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
     return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
@@ -208,10 +198,9 @@ def adaptive_max_pool(x: Array, size: tuple[int, ...]) -> Array:
 
 
 def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the maxima of evenly spaced windows and their flat indices in the spatial axes.
+    """Return the maximum of each adaptive window and its flat index in the pooled axes.
 
-    The last ``len(size)`` axes are spatial, and ``size`` has the number of windows along each. The windows
-    may overlap.
+    ``size`` is the number of windows along each of these axes.
     """
     return max_over_windows(
         x, [adaptive_places(n, windows) for n, windows in zip(x.shape[-len(size) :], size)]
@@ -221,10 +210,9 @@ def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Arr
 def fractional_max_pool(
     x: Array, samples: Array, kernel: tuple[int, ...], size: tuple[int, ...]
 ) -> tuple[Array, Array]:
-    """Return the maxima of windows with random starts and their flat indices in the pooled axes.
+    """Return the maxima of windows with random starts, and their flat indices in the pooled axes.
 
-    ``samples`` determine where the windows start. As in torch, the samples of two axes are in reverse
-    order, and those of three axes in the order of the axes.
+    The random numbers ``samples`` determine where the windows start.
     """
     rank, space = len(kernel), x.shape[-len(kernel) :]
     lead = x.shape[:-rank]
@@ -265,10 +253,9 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> Array:
-    """Resample uint8 in fixed point, as torch does.
+    """Resample uint8 arrays in fixed-point arithmetic, one axis after the other.
 
-    The axes from ``first`` on are resampled one by one, the last first, and rounded after each. An axis
-    that keeps its size is skipped.
+    ``first`` is the lowest axis that may be resampled.
     """
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, x.ndim), size, scales))):
@@ -301,8 +288,9 @@ def grid_sample(
 ) -> Array:
     """Sample ``x``, ``[batch, channels, *space]``, at the positions ``grid``, ``[batch, *out, axes]``.
 
-    Coordinates are in [-1, 1] along each axis, last spatial axis first. ``method`` is linear, nearest or
-    cubic. ``padding`` is zeros, border or reflection, for positions outside of ``x``.
+    A coordinate of -1 is the start of an axis, and 1 its end. The coordinate along the last axis comes first.
+    ``method`` is linear, nearest or cubic. ``padding`` is zeros, border or reflection, for positions outside
+    of ``x``.
     """
     space = x.shape[2:]
     positions = []
@@ -365,8 +353,7 @@ def lower_median(
 ) -> tuple[Array, Array]:
     """Return the lower median along ``axis``, and its index.
 
-    The median of a slice with NaN is NaN. With ``skip_nan``, NaN are ignored instead, unless a slice has
-    no other elements.
+    With ``skip_nan``, it is the median of the elements that are not NaN, if there are any.
     """
     values, indices = sort_with_indices(x, axis=axis)
     valid = xp.sum(x == x, axis=axis, keepdims=True)
@@ -398,8 +385,7 @@ def unique_consecutive(x: Array, *, axis: int | None = None) -> tuple[Array, Arr
 def trapezoid_areas(y: Array, x: Array | None = None, *, dx: float = 1.0, axis: int = -1) -> Array:
     """Compute the areas of the trapezoids between neighbours of ``y`` along ``axis``.
 
-    The widths are the differences of the points ``x``, or ``dx`` without ``x``. A one-dimensional ``x``
-    holds the points along ``axis``.
+    The widths are the differences of the points ``x``, or ``dx`` without ``x``.
     """
     values = xp.moveaxis(y, axis, -1)
     steps = dx if x is None else xp.diff(x if x.ndim == 1 else xp.moveaxis(x, axis, -1))

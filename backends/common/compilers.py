@@ -37,9 +37,7 @@ class NewShape(Exception):
 class CompiledShapes:
     """Shapes, and values of Python numbers, that ``function`` was compiled for.
 
-    is_limited: if True, some new calls are compiled only when they occur a second time: all after 16
-        compilations, and already after the first compilation those with a number among their arguments
-        that is no size.
+    is_limited: if True, a call with new shapes may run uncompiled the first time.
     sizes: indices of arguments that are numbers used as sizes.
     message: a warning about too many shapes that was not given yet, or None.
     """
@@ -53,8 +51,7 @@ class CompiledShapes:
     def note(self, args: Sequence[Any]) -> None:
         """Record a trace with the shapes and numbers of ``args``.
 
-        Raise ``NewShape`` if the call should run uncompiled, see ``is_limited``. The third compilation
-        sets ``message``, for :meth:`warn`.
+        Raise ``NewShape`` if the call should run uncompiled.
         """
         # A dict holds weights, which keep their shapes.
         key = tuple(
@@ -161,9 +158,7 @@ _MOST_LETTERS = 200
 
 
 def check_compiler_options(name: str, compiler: Callable[..., Any], options: Iterable[str]) -> None:
-    """Raise ``InvalidOption`` for the first of ``options`` that ``compiler`` does not take as a keyword.
-
-    Its first parameter is the function to compile, which is no option.
+    """Raise ``InvalidOption`` if one of ``options`` is no parameter of ``compiler`` after the first.
 
     >>> check_compiler_options("sorted", sorted, ["reversed"])
     Traceback (most recent call last):
@@ -188,10 +183,8 @@ def compiled_or_plain(
 ) -> Callable[..., Any]:
     """Return a function that calls ``compiled``, and falls back to ``function`` when the compiler fails.
 
-    ``reason`` returns why an exception means that the function cannot be compiled. If it returns None,
-    the exception is raised. After the first fallback every call runs ``function``. The fallback is
-    logged, as a warning if ``is_wanted`` and as information otherwise. ``describe`` adds details to the
-    text of ``describe_compilation()``, an attribute of the result.
+    ``reason`` returns why an exception means that the function cannot be compiled. If it returns None, the
+    exception is raised. After the first fallback every call runs ``function``.
 
     >>> def fails(x):
     ...     raise NotImplementedError("no kernel")

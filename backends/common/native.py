@@ -59,11 +59,10 @@ def bfloat16() -> np.dtype[Any]:
 
 
 def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
-    """Convert an array of any framework to NumPy, sharing storage where possible, or return None.
+    """Convert an array of any framework to NumPy, or return None if ``array`` is no array.
 
-    None means that ``array`` is no array; NumPy scalars do not count as arrays. bfloat16 becomes
-    ``ml_dtypes.bfloat16``. Raise ``CallMismatch`` for a torch tensor that NumPy cannot represent, such as a
-    nested tensor.
+    NumPy scalars do not count as arrays. The result may share storage with ``array``. Raise ``CallMismatch``
+    for a nested tensor.
 
     >>> import torch
     >>> tensor = torch.ones(2, dtype=torch.bfloat16)

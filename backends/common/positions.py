@@ -35,8 +35,7 @@ def window_count(
 ) -> int:
     """Return the number of windows along an axis.
 
-    With ``ceil_mode`` a last window may extend beyond the padded end if it starts inside the array or the
-    padding before it.
+    With ``ceil_mode`` a last window may extend beyond the padded end.
     """
     before, after = padding
     reach = dilation * (kernel - 1)
@@ -86,12 +85,7 @@ def small_image(size: tuple[int, ...]) -> bool:
 
 
 def nearest_places(size: int, out: int, scale: float | None, exact: bool, small: bool) -> np.ndarray:
-    """Return the index of the source element for each output element.
-
-    It is the element at the start of the output element, or at its centre if ``exact``. The position is
-    computed in float32 from ``scale``, or from the sizes if that is None. For ``small`` images, as in torch,
-    it is computed in integers from the sizes if the size stays the same or doubles, unless ``exact``.
-    """
+    """Return the index of the source element for each output element of nearest-neighbour resampling."""
     positions = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
     if small and not exact and out in (size, 2 * size):
         return np.arange(out) * size // out
@@ -118,10 +112,7 @@ def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
 def sample_taps(
     size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the source indices and the weights, both ``[out, taps]``, of linear or cubic resampling.
-
-    Indices beyond the ends are clamped.
-    """
+    """Return the source indices and the weights, both ``[out, taps]``, of linear or cubic resampling."""
     step = source_step(size, out, scale, align_corners, real)
     positions: np.ndarray = np.arange(out, dtype=real)
     positions = positions * step if align_corners else step * (positions + real(0.5)) - real(0.5)
@@ -135,11 +126,7 @@ def sample_taps(
 
 
 def antialias_filter(method: str, x: np.ndarray) -> np.ndarray:
-    """Evaluate the filter of ``method`` at distances ``x``.
-
-    It is a triangle for ``linear``, a Lanczos filter of three lobes for ``lanczos``, and else cubic
-    convolution with ``a = -0.5``.
-    """
+    """Evaluate the antialiasing filter of ``method`` at distances ``x``."""
     x = abs(x)
     if method == "linear":
         return np.maximum(1 - x, 0)
@@ -153,11 +140,7 @@ def antialias_filter(method: str, x: np.ndarray) -> np.ndarray:
 def antialias_taps(
     size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the source indices and the weights, both ``[out, taps]``, of resampling with antialiasing.
-
-    If the output samples are more than 1 apart, the filter is stretched by their distance. Unused taps have
-    weight 0.
-    """
+    """Return the source indices and the weights, both ``[out, taps]``, of resampling with antialiasing."""
     step = source_step(size, out, scale, align_corners, real)
     width = max(step, real(1))
     support = real({"linear": 1, "cubic": 2, "lanczos": 3}[method]) * width
@@ -171,10 +154,9 @@ def antialias_taps(
 
 
 def byte_weights(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, int]:
-    """Convert ``weights``, ``[out, taps]``, to int32 fixed point; also return the number of fractional bits.
+    """Convert ``weights``, ``[out, taps]``, to int32 fixed point.
 
-    First the weights of equal neighbouring indices in ``places`` are summed into the last of these taps,
-    as in torch.
+    Weights of equal neighbouring ``places`` are added up. Return them, and the number of fractional bits.
     """
     weights = weights.copy()
     largest = weights[:, 0].max(initial=0)

@@ -16,9 +16,8 @@ def prefixes(
     """Compute the inclusive scan of ``arrays`` along ``axis`` with the associative function ``combine``.
 
     ``combine(*first, *second)`` combines the elements of both along ``axis`` in pairs, and returns a tuple.
-    The nonnegative ``axis`` has the same length in all arrays. ``joined(first, second, axis)`` concatenates.
-    ``interleaved(even, odd, axis)`` alternates the elements of two arrays, the first of which may be longer
-    by 1.
+    The nonnegative ``axis`` has the same length in all arrays. ``joined`` concatenates two arrays, and
+    ``interleaved`` alternates their elements along an axis.
     """
     length = arrays[0].shape[axis]
     if length < 2:

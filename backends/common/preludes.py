@@ -18,8 +18,8 @@ def collect_helpers(
     """Copy the helpers of ``shared`` files and of the modules in the package ``prelude`` into this package.
 
     Helpers from ``prelude`` replace shared ones of the same name; two helpers of one name in ``prelude``
-    raise ``DuplicateRow``. Shared helpers that are written for any array module use ``xp``. ``spelled`` maps
-    names in these helpers to the text for generated source: ``{"xp": "np", "Array": "np.ndarray"}``.
+    raise ``DuplicateRow``. ``spelled`` maps names in shared helpers to the text for generated source:
+    ``{"xp": "np", "Array": "np.ndarray"}``.
     """
     package = sys.modules[prelude]
     files = [import_module(f"{prelude}.{file.name}") for file in pkgutil.iter_modules(package.__path__)]

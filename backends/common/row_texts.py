@@ -22,8 +22,6 @@ WHOLE = (None, None, 1)
 def key_text(key: tuple[Any, ...], rank: int) -> str:
     """Return the source of ``key``, with brackets, for an array of ``rank`` axes.
 
-    The items of ``key`` are None, indices, and tuples ``(start, stop, step)``.
-
     >>> key_text(((None, None, 1), (1, None, 1), None), 2)
     '[:, 1:, None]'
     >>> key_text(((None, None, 1), (None, None, 1), 0), 3), key_text((None, -1), 2)
@@ -75,7 +73,7 @@ UNSAID = (
 class SliceKeys:
     """Source of random keys for functions under ``vmap``, local to each context.
 
-    :meth:`next` returns a function that draws a key, or None outside of :meth:`drawing`.
+    :meth:`next` returns a function that draws a key, or None.
 
     >>> keys = SliceKeys()
     >>> with keys.drawing("different", lambda: 7, lambda key: key + 1):
@@ -97,7 +95,7 @@ class SliceKeys:
 
         ``randomness`` is the option of ``vmap``. With ``"same"`` the keys are used unchanged, with
         ``"different"`` they are mapped by ``of_slice``, and with ``"error"`` drawing a key raises
-        ``CallMismatch``. While ``outside`` runs, :meth:`next` returns the same as before the block.
+        ``CallMismatch``.
         """
 
         def draw() -> Any:
@@ -125,10 +123,7 @@ class SliceKeys:
 
 
 def permute_text(method: str) -> Callable[..., str]:
-    """Return a row that writes ``x.<method>(2, 0, 1)``.
-
-    If only the last two axes are swapped, it writes ``x.mT`` instead, or ``x.T`` for an array of two axes.
-    """
+    """Return a row that writes a permutation as ``x.<method>(2, 0, 1)``, or as ``x.mT`` or ``x.T``."""
 
     def permute(x: Operand, *, axes: tuple[int, ...]) -> str:
         swapped = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
@@ -154,10 +149,9 @@ def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
 
 
 def added_axes(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = False) -> tuple[int, ...]:
-    """Return the axes of size 1 whose removal from ``large`` leaves ``small``, or () if no removal does.
+    """Return the axes of size 1 whose removal from ``large`` leaves ``small``, or () if there are none.
 
-    Both shapes must have the same number of elements. With ``symbolic``, a symbolic size that was 1 when
-    recorded and is only in ``large`` counts too.
+    With ``symbolic``, symbolic sizes that were 1 when recorded may be removed, too.
     """
     added, place = [], 0
     for axis, dim in enumerate(large):
@@ -178,11 +172,7 @@ def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any
 
 
 def with_inferred_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return ``shape`` with -1 instead of the first size ``n // d`` that the other sizes determine, if any.
-
-    ``sizes`` has the sizes of ``shape`` as symbolic expressions. The other sizes determine ``n // d`` if
-    their product is an int multiple of the symbolic size ``d``.
-    """
+    """Return ``shape`` with -1 instead of a size that the other sizes determine, if one is found."""
     for axis, dim in enumerate(sizes):
         divisor = _divisor(dim)
         if divisor is not None and isinstance(product((*sizes[:axis], *sizes[axis + 1 :])) // divisor, int):
@@ -191,7 +181,6 @@ def with_inferred_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[
 
 
 def _divisor(dim: Any) -> Size | None:
-    """Return ``d`` if ``dim`` is exactly ``n // d`` for a symbolic size ``d``, else None."""
     atom = next(dim.atoms(), None) if isinstance(dim, Size) else None
     if not isinstance(atom, Apply) or atom.function != "floordiv" or dim != Size.of(atom):
         return None
@@ -214,10 +203,7 @@ _AS_THEY_ARE = frozenset({"multiply", "divide"})
 
 
 def rounded_literal(item: Any, op: str, dtype: str) -> Any:
-    """Round the literal ``item`` to the half-precision ``dtype``.
-
-    Return arrays, symbolic sizes, and the operands of ``multiply`` and ``divide`` unchanged.
-    """
+    """Return ``item``, rounded to the half-precision ``dtype`` if it is a literal for which that matters."""
     if not isinstance(item, Operand) or item.spec is not None or op in _AS_THEY_ARE:
         return item
     try:

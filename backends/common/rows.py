@@ -56,7 +56,6 @@ def call(name: str, *operands: Any, **options: Any) -> str:
 
 # Literals that were recorded as float32 have digits that nobody wrote.
 def with_short_literals(node: Node) -> tuple[Any, ...]:
-    """Return the inputs of ``node``, with literals as short as possible if it computes in float32."""
     dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
     if "float32" not in dtypes or not dtypes <= {"float32", "bool"}:
         return node.inputs
@@ -91,7 +90,7 @@ class Operand(Text):
     """Text of an input of an operation.
 
     spec: shape and dtype; None for a number.
-    given: True if the input is an array that no node of its block computes.
+    given: True if the text reads an array from outside of the block.
     """
 
     __slots__ = ("given", "spec")
@@ -121,18 +120,16 @@ class Rows:
     """Lowering table of one framework. Adding a second row for an operation raises ``DuplicateRow``.
 
     unsupported: reasons why the framework cannot run some operations, by name of the operation.
-    channels_last: operations that are faster, or only available, with channels last. The layout pass
-        transposes their arrays.
+    channels_last: operations for which the layout pass prefers channels last.
     channels_first: the same with channels first.
-    bounded: True if the compiler needs static shapes, so that data-dependent sizes get an upper bound.
-    unrolls: the most nodes that a loop of fixed length may be unrolled to; 0 for no unrolling.
+    bounded: True if data-dependent sizes get an upper bound, because shapes must be static.
+    unrolls: limit on the nodes of an unrolled loop; 0 for no unrolling.
     rolls: the fewest equal repetitions that become a loop by default; 0 for never.
     counts: True if loop indices are Python ints, which may be bounds of slices.
     stacks: True if equal layers may become a loop over stacked weights.
-    forward_while: True if ``while_loop`` without a maximal trip count has derivatives in forward mode
-        only.
-    compute_dtype: function of an operation's name and a dtype that returns the dtype which the
-        decomposition computes in for arrays of that dtype, or None for the same.
+    forward_while: True if ``while_loop`` without a maximal trip count has derivatives in forward mode only.
+    compute_dtype: function from an operation's name and the dtype of an operand to the dtype in which the
+        decomposition takes it, or None for the same.
     structured: writers of operations with regions, which write lines instead of an expression.
     """
 
@@ -181,8 +178,7 @@ class Rows:
     def row(self, *names: str, only: Callable[..., bool] | None = None) -> Callable[[Row], Row]:
         """Return a decorator that registers a function as the row of the operations ``names``.
 
-        ``only(*node.inputs, **node.params)`` returns True for the nodes that the row can write. Other
-        nodes are decomposed.
+        ``only(*node.inputs, **node.params)`` returns True for the nodes that the row can write.
         """
 
         def register(function: Row) -> Row:
@@ -194,7 +190,6 @@ class Rows:
         return register
 
     def structure(self, writers: Mapping[str, Callable[[Any, Any], None]]) -> None:
-        """Register writers of operations with regions, which write lines instead of an expression."""
         for name, writer in writers.items():
             if name in self:
                 raise DuplicateRow(f"{self.framework} has two rows for {name!r}")
@@ -283,8 +278,6 @@ _SPEC = attrgetter("spec")
 class CanonicalDialect:
     """Writer of canonical nodes that uses a backend's lowering rows.
 
-    A string parameter called ``dtype`` is written as the backend's dtype.
-
     rows: the lowering table.
     imports: import lines, by the name that the source uses.
     prelude: module of the helpers that are copied into generated code.
@@ -301,17 +294,9 @@ class CanonicalDialect:
         return ()
 
     def check(self, graph: Graph) -> None:
-        """Raise ``UnsupportedOperation`` if the target would compute another result than the source.
-
-        The default accepts every graph.
-        """
+        """Raise ``UnsupportedOperation`` if the target would compute other results than the source."""
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """Return the source of ``node`` as an expression.
-
-        Raise ``UnsupportedOperation`` if an output has a dtype that no target has, or if the row refuses
-        the node.
-        """
         for value in node.outputs:
             if value.dtype not in DTYPES:
                 raise UnsupportedOperation(

@@ -90,10 +90,7 @@ def excess_of_logarithm(mu: Any) -> Any:
 
 
 def temme_series(eta: Any, a: Any) -> Any:
-    """Compute the sum of ``C[k](eta) / a**k`` in Temme's expansion of incomplete gamma functions (DLMF 8.12).
-
-    The sum is truncated for ``a`` of at least 200. Each ``C[k]`` is a power series in ``eta``.
-    """
+    """Sum the terms ``C[k](eta) / a**k`` of Temme's expansion of incomplete gamma functions (DLMF 8.12)."""
     # fmt: off
     coefficients = (
         (-0.3333333333333333, 0.08333333333333333, -0.014814814814814815, 0.0011574074074074073,

@@ -107,9 +107,9 @@ def scan_with(
 
 
 def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
-    """Return ``loop`` with ``range`` in place of integer ``arange`` that the body does not compute with.
+    """Return ``loop`` with ``range`` for some ``arange`` whose elements the body does not compute with.
 
-    Drop the line of an ``arange`` that nothing else uses. A reversed loop is returned unchanged.
+    Lines of ``arange`` that this leaves unused may be dropped.
     """
     if node.params["reverse"]:
         return loop
@@ -128,10 +128,7 @@ def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
 
 
 def _is_read(block: Block, number: Value) -> bool:
-    """Return True if ``block`` returns ``number`` or may compute with it.
-
-    A use as a parameter, such as the bound of a slice, does not count.
-    """
+    """Return True if ``block`` returns ``number`` or may compute with it."""
     if number in block.outputs:
         return True
     for node in block.nodes:
@@ -166,8 +163,7 @@ def _range(scope: Scope, node: Node) -> str:
 class Results:
     """Writer of the lines that collect the outputs of the iterations of a ``for`` loop.
 
-    ``begin`` writes before the loop, ``add`` in the loop, and ``end`` after it. By default they write
-    nothing.
+    ``begin`` writes before the loop, ``add`` in the loop, and ``end`` after it.
     """
 
     def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None: ...

@@ -36,7 +36,7 @@ class IndexedWeights(Protocol):
     """Inputs that the function of a region reads by itself instead of taking them as arguments.
 
     weights: accessor of the weight for the index of each such input.
-    layer_indices: layer index that each call passes; empty if no weight's name contains one.
+    layer_indices: layer index that each call passes; may be empty.
     holders: names of the objects that hold the weights, passed as first arguments.
     """
 
@@ -58,12 +58,12 @@ class Scope(Protocol):
     dialect: Any
 
     def literal(self, structure: Any) -> Any:
-        """Return ``structure`` with values replaced by their texts and the rest by literals."""
+        """Return ``structure`` with leaves whose ``repr`` is their source text."""
 
     def line(self, text: str) -> None: ...
 
     def blank(self) -> None:
-        """Write an empty line, unless the last line is empty."""
+        """Write an empty line, unless it would be the first line or follow another."""
 
     def indented(self, head: str) -> AbstractContextManager[None]:
         """Write ``head``, and indent the lines that are written in the context."""
@@ -77,7 +77,7 @@ class Scope(Protocol):
         """Free the names of values that are not used after ``node``, so that its outputs may reuse them."""
 
     def name(self, node: Node) -> list[str]:
-        """Assign and return names for the outputs of ``node``, with ``_`` for unused ones among several."""
+        """Name the outputs of ``node``, and return the names, with ``_`` for unused outputs among several."""
 
     def name_carry(self, node: Node, body: Region, is_statement: bool = True) -> list[str]:
         """Return names for the carry of a loop, before and after each iteration of ``body``."""
@@ -92,16 +92,13 @@ class Scope(Protocol):
         """
 
     def write_separately(self, region: Region, inputs: Sequence[str]) -> WrittenRegion:
-        """Write ``region`` for a separate function, without inserting its lines.
-
-        Its inputs get the names ``inputs``.
-        """
+        """Write ``region`` with the input names ``inputs`` for a separate function, without inserting it."""
 
     def define(self, wanted: str, write: Callable[[Any, str], None], suffixes: Sequence[str] = ()) -> str:
         """Let ``write(scope, name)`` write a function or class at module level, and return its name.
 
-        Equal definitions are written once. ``write`` may define further names, which are ``name``
-        followed by one of ``suffixes``.
+        Equal definitions are written once. ``write`` may define further names, which are ``name`` followed by
+        one of ``suffixes``.
         """
 
     def define_region(self, region: Region, write: Callable[[Any, str], None]) -> str:
@@ -122,7 +119,7 @@ class Loop:
 
     state: texts of the initial carry.
     sequences: texts of the arrays that are iterated over.
-    captured: values that the regions read from the enclosing scope.
+    captured: inputs that the regions read from the enclosing scope.
     """
 
     state: list[str]
@@ -160,10 +157,7 @@ def tuple_text(texts: Sequence[str]) -> str:
 
 
 def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: WrittenRegion, result: str) -> str:
-    """Write a nested function of ``arguments`` with the lines of ``inside`` that returns ``result``.
-
-    Return the name of the function.
-    """
+    """Write a nested function that returns ``result`` after the lines of ``inside``, and return its name."""
     name = scope.new(wanted)
     scope.blank()
     with scope.indented(f"def {name}({', '.join(arguments)}):"):
@@ -174,10 +168,7 @@ def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Writte
 
 
 def call(scope: Scope, node: Node) -> None:
-    """Write a ``call`` node as a call of a function at module level.
-
-    The function of a region is defined once, and all calls of the region share it.
-    """
+    """Write a ``call`` node as a call of a function at module level, which all calls of the region share."""
     (region,) = node.regions
     own = scope.indexed_weights(region)
     name = scope.define_region(region, lambda inner, name: _definition(inner, name, region, own))
@@ -206,10 +197,7 @@ def _definition(scope: Scope, name: str, region: Region, own: IndexedWeights) ->
 
 
 def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
-    """Write the region of ``node`` as a nested function, and return its name and the texts of its operands.
-
-    ``results`` returns the text of the function's result from the texts of the outputs.
-    """
+    """Write the region of ``node`` as a nested function. Return its name and the texts of its operands."""
     region = node.regions[0]
     # The function is recomputed for the gradient, so it captures no variables.
     names = [scope.new(value.name) for value in region.block.inputs]
@@ -244,10 +232,7 @@ def step_called(node: Node) -> Node:
 
 
 def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:
-    """Return a writer of ``associative_scan`` nodes as ``helper(combine, sequences, axis)``.
-
-    ``combine`` takes the arrays of both elements one after the other, and returns a tuple.
-    """
+    """Return a writer of ``associative_scan`` nodes as calls of ``helper``."""
 
     def associative_scan(scope: Scope, node: Node) -> None:
         (combine,), count, params = node.regions, node.params["sequences"], node.params
@@ -329,10 +314,7 @@ class Derivative:
         )
 
     def written_rule(self, scope: Scope) -> Rule:
-        """Write the rule for a separate function and return it, not yet inserted.
-
-        Other functions may reuse its local names.
-        """
+        """Write the rule for a separate function and return it, not yet inserted."""
         inputs = self.rule.block.inputs
         names = arguments(scope, inputs)
         inside = scope.write_separately(self.rule, names)
@@ -378,10 +360,7 @@ def bare(texts: Sequence[str]) -> str:
 
 
 def insert_region(scope: Scope, region: Region, names: Sequence[str]) -> list[str]:
-    """Write and insert the lines of ``region``, whose inputs get ``names``, and return the output texts.
-
-    Other functions may reuse the local names of the region.
-    """
+    """Write and insert ``region`` with the input names ``names``, and return the texts of its outputs."""
     inside = scope.write_separately(region, names)
     scope.take(inside)
     inside.free()

@@ -53,7 +53,7 @@ class Packed:
     """Result of a compiled function as a pytree, whose leaves are the arrays.
 
     leaves: the arrays.
-    form: the static part, such as numbers, strings and the order of keys.
+    form: the static part.
     """
 
     def __init__(self, leaves: Any, form: ResultStructure) -> None:
@@ -105,10 +105,7 @@ _WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
 
 
 def key_of(text: str, args: Iterable[Any]) -> str | None:
-    """Return the cache key of the program of the source ``text`` and the traced ``args``.
-
-    Return None if the program is not to be cached.
-    """
+    """Return the cache key of the source ``text`` and the traced ``args``, or None for no caching."""
     is_off = not jax.config.jax_enable_compilation_cache
     if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
         return None
@@ -128,7 +125,6 @@ def _settings() -> Iterator[str]:
 
 
 def _is_in_a_context() -> bool:
-    """Return True if a context manager of JAX, such as a mesh, changes the settings of this thread."""
     seen: list[Any] = []
     # JAX has no public list of open contexts. A new thread has none, so its context is compared.
     context = config.trace_context
@@ -139,10 +135,6 @@ def _is_in_a_context() -> bool:
 
 
 def _described(arg: Any) -> str | None:
-    """Return a description of a traced array, a dict of traced arrays, or a bool, int or float.
-
-    Return None for anything else.
-    """
     if isinstance(arg, jax.core.Tracer):
         aval = arg.aval
         return repr((str(aval.dtype), aval.shape, aval.weak_type, str(getattr(aval, "memory_space", ""))))
@@ -155,11 +147,8 @@ def _described(arg: Any) -> str | None:
     return repr(arg) if type(arg) in (bool, int, float) else None
 
 
+# JAX, NumPy and the standard library are identified by other parts of the key.
 def _packages(text: str) -> Iterator[str | None]:
-    """Yield name and version of each imported package in ``text``, or None if these do not identify its code.
-
-    JAX, NumPy and the standard library are left out.
-    """
     for name in dict.fromkeys(_IMPORT.findall(text)):
         if name in _OWN or name in sys.stdlib_module_names:
             continue
@@ -184,8 +173,8 @@ class ProgramFile:
 
     program: the exported program.
     form: structure of the result.
-    passed: for each array of the result, the index of the argument's array that it is, or None if the program
-        computes it.
+    passed: for each array of the result, the index of the same array among those of the arguments, or None if
+        the program computes it.
     weak: for each computed array, True if its dtype is weak.
     """
 
@@ -204,7 +193,7 @@ def classes_of(function: Callable[..., Any]) -> Classes:
 def write(path: Path, kept: ProgramFile, classes: Classes) -> None:
     """Write the program ``kept`` to ``path`` atomically.
 
-    Raise ``InvalidFile`` if the structure of the result cannot be restored from JSON.
+    Raise an exception if the structure of the result cannot be restored.
     """
     form = tree_to_json(kept.form, repr)
     # Static parts of a result, such as the user's objects, may have no text that can be read back.
@@ -234,7 +223,7 @@ def _put(path: Path, held: dict[str, Any]) -> None:
 
 
 def read(path: Path, classes: Classes) -> ProgramFile | None:
-    """Read the program at ``path``. Return None if the file is missing, corrupt, or of another key.
+    """Return the program at ``path``, or None if the file is missing, corrupt, or of another key.
 
     Raise ``NotStorable`` if the file says that its program cannot be stored.
     """
@@ -269,8 +258,7 @@ class StoredPrograms:
 
     ``text`` is the complete source of the function. If it is None, nothing is stored.
 
-    are_used: True if programs are looked up and stored. It becomes False if the first trace neither
-        finds nor stores one.
+    are_used: True if programs are looked up and stored.
     are_for_another_platform: True once JAX has rejected a stored program on this platform.
     """
 
@@ -291,10 +279,6 @@ class StoredPrograms:
         return Packed.of(self._function(*args)) if found is None else found
 
     def _found(self, args: tuple[Any, ...]) -> Packed | None:
-        """Return the result of the program for ``args``, or None if it cannot be stored.
-
-        A missing program is stored first, unless the function is traced quickly.
-        """
         try:
             key = key_of(self._text, args)
         # JAX's settings have no public names, so another version may rename them.
@@ -371,7 +355,6 @@ class _ExportedCall:
         return self._whole(results, self._passed, self._form)
 
     def lowered(self) -> ProgramFile:
-        """Export the program. JAX raises ``NotImplementedError``, among others, if it cannot be exported."""
         # The export is a trace of its own, and must not be part of the current one.
         with jax.core.eval_context():
             program = export.export(self._jitted)(*self._leaves)
@@ -459,8 +442,7 @@ def compiled(
 
     static: positions of static arguments.
     text: complete source of the function, for a cache of programs between processes; None for no cache.
-    by_default: True if the user has not asked for compilation. Then some calls with new shapes run operation
-        by operation, and calls from a function that is itself compiled are inlined there.
+    by_default: True if the user has not asked for compilation.
     """
     options = {**options, **({"static_argnums": static} if static else {})}
     cache, programs = PersistentCache(), StoredPrograms(function, text)
@@ -499,12 +481,12 @@ def compiled(
 
 @dataclass(frozen=True)
 class _Entries:
-    """One function compiled for each context that it may be called in.
+    """One function compiled in several ways.
 
-    outermost: for calls that JAX does not trace. It counts shapes, and runs a stored program if there is one.
-    transformed: for calls inside of a transformation. A stored program has no derivative and no batching
-        rule, so it is not used here.
-    nested: for calls inside of another compiled function, whose compiler options then apply.
+    outermost: counts shapes, and runs a stored program if there is one.
+    transformed: runs no stored program, because these have no derivative and no batching rule.
+    nested: has no compiler options besides those of the user, because JAX rejects them inside of another
+        compiled function.
     """
 
     outermost: Callable[..., Any]
@@ -563,7 +545,6 @@ def _entry_after(
 
 
 def _is_staged(args: tuple[Any, ...], static: tuple[int, ...]) -> bool:
-    """Return True if JAX traces an enclosing program, or if an argument at ``static`` is no Python number."""
     trace: Any = core.trace_ctx.trace
     while trace is not None and not isinstance(trace, DynamicJaxprTrace):
         trace = getattr(trace, "parent_trace", None)

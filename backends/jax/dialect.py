@@ -25,10 +25,7 @@ def sharding(mesh: Mesh, layout: Layout) -> NamedSharding:
 
 
 def automatic(array: Any) -> Any:
-    """Return ``array`` with the explicit axes of its mesh made automatic.
-
-    A traced array and an array without explicit axes are returned unchanged.
-    """
+    """Return ``array`` with the explicit axes of its mesh made automatic, unless it is traced."""
     # Operations on explicit axes would require a sharding for each result.
     mesh = (
         None
@@ -41,10 +38,9 @@ def automatic(array: Any) -> Any:
 
 
 def placed(array: Any, where: NamedSharding, is_local: bool = False) -> Any:
-    """Move ``array`` to the sharding ``where``, unless it has that sharding or is traced.
+    """Return ``array`` with the sharding ``where``, unless it is traced.
 
-    With several processes, ``array`` is this process's part of the result if ``is_local``. Otherwise it is
-    the complete array, which all processes have, or an array that is sharded over them.
+    With several processes, ``is_local`` says that ``array`` is only this process's part of the result.
     """
     if isinstance(array, jax.core.Tracer) or getattr(array, "sharding", None) == where:
         return array
@@ -90,7 +86,6 @@ class JaxDialect(CanonicalDialect):
     """Writer of canonical nodes for JAX, with the recorded precision of matrix products."""
 
     def check(self, graph: Graph) -> None:
-        """Raise ``UnsupportedOperation`` if ``graph`` needs 64-bit integers and ``jax_enable_x64`` is off."""
         if graph.demands.wide and not jax.config.jax_enable_x64:
             raise UnsupportedOperation(
                 f"{graph.demands.wide} gives whole numbers of more than 32 bits, which JAX has only where "

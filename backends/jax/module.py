@@ -18,9 +18,9 @@ class _ParameterNode(nnx.Module):  # type: ignore[misc,unused-ignore]
 class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
     """Module that calls a graph with its own variables (``nnx.Param`` and ``nnx.BatchStat``).
 
-    A call updates the buffers. ``train()`` and ``eval()`` set the mode of the original's modules for calls
-    of this module, also within ``nnx.jit``. Before either is called, the original's own mode applies.
-    Random numbers come from the argument ``rng`` of a call, or by default from a key in the module's state.
+    A call stores the buffers that the graph updates. ``train()`` and ``eval()`` set the mode of the
+    original's modules for calls of this module. Random numbers come from the argument ``rng`` of a call, or
+    by default from a key in the module's state.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -32,10 +32,7 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
             self._keys: Any = nnx.RngStream(key=graph.variants[0].target.next_key(), tag="graph")
 
     def _hold_all(self) -> None:
-        """Add a variable for each parameter of the graph that has none, such as those of new variants.
-
-        Trained real floating-point parameters become ``nnx.Param``, all others ``nnx.BatchStat``.
-        """
+        """Add a variable for each parameter of the graph that has none, such as those of new variants."""
         graph = self._graph.value
         trained = graph.trained
         for name, array in graph.parameters.items():

@@ -40,10 +40,7 @@ from .compiled import compiled, is_leaf, weak
 
 
 def is_without_forward_mode(problem: Exception) -> bool:
-    """Return True if ``problem`` says that a function with a ``jax.custom_vjp`` rule has no forward mode.
-
-    JAX raises a ``TypeError``, or a ``NotImplementedError`` inside of another transformation.
-    """
+    """Return True if ``problem`` says that a function with a ``jax.custom_vjp`` rule has no forward mode."""
     is_refused = (
         isinstance(problem, TypeError) and "forward-mode" in str(problem) and "custom_vjp" in str(problem)
     )
@@ -55,10 +52,9 @@ def is_without_forward_mode(problem: Exception) -> bool:
 
 
 def is_batched_call(leaves: Iterable[Any]) -> bool:
-    """Return True if ``jax.vmap`` is active and computes all rows by one call with these ``leaves``.
+    """Return True if one call with these ``leaves`` serves several rows of ``jax.vmap``.
 
-    Return False if only the tangents of ``leaves`` are batched, as in ``jax.jacfwd`` and ``jax.hessian``:
-    then all directions share the values of one call.
+    Return False if only the tangents of ``leaves`` are batched, as in ``jax.jacfwd``.
     """
     if not _inside_vmap():
         return False
@@ -87,11 +83,10 @@ _ALIGNMENT = 16
 
 
 def over_dlpack(array: Any, is_copied: bool = False) -> Any:
-    """Return a JAX array that shares storage with ``array``, or with a copy of it if ``is_copied``.
+    """Return ``array`` as a JAX array by DLPack, or None if that is not possible.
 
-    A tensor of torch that is not contiguous, or unaligned on a GPU, is copied, too. Return None if the
-    layout, dtype or device of ``array`` does not allow sharing. The device must be JAX's default one, because
-    an array elsewhere would move the computation there, or mix devices.
+    The result may share storage with ``array`` unless ``is_copied``. Return None for an array on another
+    device than JAX's default one, because it would move the computation there, or mix devices.
 
     >>> import numpy as np
     >>> over_dlpack(np.arange(3, dtype="int32")).tolist()
@@ -151,11 +146,7 @@ _REMEDIES = (
 
 
 def jax_dtype(dtype: str) -> str:
-    """Return the name of the dtype that JAX uses for ``dtype``.
-
-    Without ``jax_enable_x64``, a 64-bit dtype becomes the 32-bit one, and complex128 becomes complex64. The
-    first such use of each dtype is logged.
-    """
+    """Return the name of the dtype that JAX uses for ``dtype``, which depends on ``jax_enable_x64``."""
     if jax.config.jax_enable_x64 or dtype not in NARROWED:
         return dtype
     if dtype not in _said:
@@ -281,10 +272,6 @@ class JaxTarget(Target):
             self._key = jax.random.PRNGKey(number)
 
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
-        """Return the next key of the target, or a key for the slices of ``graph_compiler.transforms.vmap``.
-
-        Raise ``CallMismatch`` if the key would be a tracer, or would serve several rows of ``jax.vmap``.
-        """
         if draw := self.of_slices.next():
             return draw()
         if is_batched_call(leaves):
@@ -319,11 +306,6 @@ class JaxTarget(Target):
                 _register(cls)
 
     def require_guards(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """Return ``result``. Raise ``GuardFailed`` if a guard whose check is not traced does not hold.
-
-        While a function is recorded, guards on traced checks become guards of its graph. Otherwise they
-        change ``result`` at run time if they do not hold, see ``_invalidated_unless``.
-        """
         traced, recording = [], regions()
         for check, guard in zip(checks, guards):
             if isinstance(check, jax.core.Tracer) and recording is not None:
@@ -355,7 +337,6 @@ class JaxTarget(Target):
 
 
 def _over_dlpack(array: Any, is_copied: bool = False) -> Any:
-    """Return what :func:`over_dlpack` returns, or None if JAX would use another dtype for ``array``."""
     dtype = str(getattr(array, "dtype", "")).rpartition(".")[2]
     return (
         over_dlpack(array, is_copied) if hasattr(array, "__dlpack__") and jax_dtype(dtype) == dtype else None
@@ -423,9 +404,9 @@ def _register(cls: type) -> None:
 
 
 def _as_expected(check: Any, guard: Guard) -> Any:
-    """Return a 0-d boolean array: True if ``check`` equals the recorded values of ``guard``.
+    """Return a boolean array, True if ``check`` has the recorded values of ``guard``, up to rounding.
 
-    Elements are compared as by ``same_elements``. Raise ``GuardFailed`` if the shapes differ.
+    Raise ``GuardFailed`` if the shapes differ.
     """
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:
@@ -447,11 +428,7 @@ def _is_same(check: Any, wanted: Any) -> Any:
 
 
 def _invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """Return ``result``, in which floats become NaN, and integers and booleans 0, if a guard fails.
-
-    ``each`` are the traced outcomes of ``guards``. If the result has no array, an array of another dtype
-    than floats, or a Python number, the program also raises ``GuardFailed`` by a callback.
-    """
+    """Return ``result``, marked as invalid at run time if one of ``guards`` fails."""
     leaves, tree = flatten(result, is_leaf)
     holds = functools.reduce(jnp.logical_and, each)
     if not shows_as_nan(tree, [jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in leaves]):
@@ -463,9 +440,9 @@ def _invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard,
 
 
 def _raised_unless(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
-    """Return ``holds``, after the program has called ``raising(each)`` on the host if it is False.
+    """Return the value of ``holds``, and call ``raising(each)`` on the host if it is False.
 
-    XLA may drop the callback unless the result depends on the value returned here.
+    XLA may drop the call unless results depend on the returned value.
     """
     # An effect would take ``jax.jit`` off its fast path, so the callback is pure.
     called = functools.partial(
@@ -480,10 +457,6 @@ def _raised_by_effect(holds: Any, each: Any, raising: Callable[[Any], Any]) -> A
 
 
 def _poisoned(leaf: Any, holds: Any) -> Any:
-    """Return ``leaf`` if ``holds`` is True at run time, else NaN, or 0 for integers and booleans.
-
-    Return ``leaf`` itself for other dtypes, such as random keys.
-    """
     if jnp.issubdtype(leaf.dtype, jnp.inexact):
         return _not_a_number(leaf, holds)
     # Random keys have no zero.

@@ -46,11 +46,6 @@ class JaxTrainingOverMesh(JaxTraining):
         self._rate: tuple[float, Any] | None = None
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Return a program that moves the state, the batch and the rate to the mesh, and runs ``step``.
-
-        The new state has the shardings of the state that the program was compiled for. The program raises
-        ``CollectiveFailed`` if the communication between processes fails.
-        """
         compiled: dict[Any, Callable[..., Any]] = {}
         # The state after the last step, which has its shardings already, and the program of that step.
         last: tuple[Callable[[], Any], Callable[..., Any]] = (type(None), step)
@@ -84,17 +79,13 @@ class JaxTrainingOverMesh(JaxTraining):
         return run
 
     def _constrained(self, step: Program, layouts: StepState, is_consuming: bool) -> Program:
-        """Wrap ``step`` to constrain the new state to ``layouts``, and its other results to be replicated.
-
-        A step that does not consume its state returns gradients first, which get the layouts of the trained
-        arrays.
-        """
         whole = self._whole
 
         def constrained(held: StepState, arrays: Any, rate: Any) -> tuple[StepState, Any]:
             with running_over_mesh(self._mesh):
                 after, found = step(held, arrays, rate)
             where = (
+                # A step that does not consume its state returns gradients first.
                 jax.tree.map(lambda _: whole, found)
                 if is_consuming
                 else (layouts.trained, jax.tree.map(lambda _: whole, found[1]))
@@ -105,7 +96,6 @@ class JaxTrainingOverMesh(JaxTraining):
         return constrained
 
     def _everywhere(self, rate: Any) -> Any:
-        """Return the learning rate replicated over the mesh, or None if there is no rate."""
         if rate is None:
             return None
         if self._rate is None or self._rate[0] != rate:
@@ -154,10 +144,9 @@ class JaxTrainingOverMesh(JaxTraining):
 
 
 def shard_state(held: StepState, mesh: Mesh, layouts: Mapping[str, Layout]) -> StepState:
-    """Return a copy of ``held`` on the mesh, with parameters sharded by ``layouts`` and the rest replicated.
+    """Return a copy of ``held`` on the mesh, with parameters sharded by ``layouts``.
 
-    Any other array with the name and shape of a parameter, such as optimizer state, is sharded like that
-    parameter.
+    Other arrays with the name and shape of a parameter, such as optimizer state, are sharded like it.
     """
     shapes = {name: array.shape for name, array in held.parameters.items()}
 
@@ -228,8 +217,7 @@ class JaxParallelism(Parallelism):
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """Return an axis over all devices (None), the first ones (a number), a list, or those of a mesh.
 
-        Raise ``InvalidOption`` for anything else, and for a mesh unless its axis ``name`` has all its
-        devices.
+        Raise ``InvalidOption`` if ``devices`` are not valid.
         """
         if is_count(devices):
             devices = jax.devices()[

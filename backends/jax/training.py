@@ -60,16 +60,12 @@ def _rmsprop(options: Options) -> list[Any]:
 
 
 def _adagrad(options: Options) -> list[Any]:
-    """Return the gradient scaling of torch's Adagrad, which adds ``eps`` to the square root of the sum.
-
-    ``optax.scale_by_rss`` adds it before taking the root.
-    """
-
     def init(parameters: Any) -> Any:
         return jax.tree.map(lambda array: jnp.full_like(array, options["initial_accumulator"]), parameters)
 
     def update(gradients: Any, sums: Any, parameters: Any = None) -> tuple[Any, Any]:
         sums = jax.tree.map(lambda total, gradient: total + gradient * gradient, sums, gradients)
+        # ``optax.scale_by_rss`` adds ``eps`` before it takes the root.
         return jax.tree.map(
             lambda gradient, total: gradient / (jnp.sqrt(total) + options["eps"]), gradients, sums
         ), sums
@@ -90,10 +86,6 @@ def _lion(options: Options) -> list[Any]:
 
 
 def _amsgrad(options: Options) -> Any:
-    """Return the gradient scaling of torch's AMSGrad, which takes the maximum of the raw second moments.
-
-    optax takes the maximum of the moments after bias correction.
-    """
     b1, b2, eps = options["b1"], options["b2"], options["eps"]
 
     def init(parameters: Any) -> Any:
@@ -104,6 +96,7 @@ def _amsgrad(options: Options) -> Any:
         count = state.count + 1
         mu = optax.tree.update_moment(gradients, state.mu, b1, 1)
         nu = optax.tree.update_moment(gradients, state.nu, b2, 2)
+        # optax takes the maximum of the moments after bias correction.
         most = jax.tree.map(jnp.maximum, state.nu_max, nu)
         steps = jax.tree.map(
             lambda m, v: m / (jnp.sqrt(v) + eps),
@@ -116,12 +109,9 @@ def _amsgrad(options: Options) -> Any:
 
 
 def _nadam(options: Options) -> list[Any]:
-    """Return the gradient scaling of NAdam with its momentum schedule, which optax lacks.
-
-    See https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ.
-    """
     b1, b2, eps = options["b1"], options["b2"], options["eps"]
 
+    # optax lacks this momentum schedule, see https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ.
     def momentum(count: Any) -> Any:
         return b1 * (1 - 0.5 * 0.96 ** (count * options["momentum_decay"]))
 
@@ -341,11 +331,6 @@ def _is_key(array: Any) -> bool:
 
 # A step returns its state committed, so without this function the second step would be compiled again.
 def _committed(held: StepState, arrays: Any) -> StepState:
-    """Return ``held`` with all arrays committed to the one sharding that some array is committed to.
-
-    Arrays of the batch ``arrays`` count, too. Return ``held`` itself if no array is committed, or if
-    arrays are committed to different shardings.
-    """
     leaves, tree = jax.tree.flatten(held)
     places = {
         array.sharding
@@ -362,10 +347,6 @@ def _committed(held: StepState, arrays: Any) -> StepState:
 
 
 def _require_one_place(held: StepState, arrays: Any, problem: Exception) -> None:
-    """Raise ``CallMismatch`` if an array of the batch is on several devices that are not those of the state.
-
-    ``problem``, the exception of the step, is its cause.
-    """
     own = {device for array in held.trained.values() for device in array.devices()}
     for place, array in enumerate(jax.tree.leaves(arrays)):
         if isinstance(array, jax.Array) and len(array.devices()) > 1 and array.devices() != own:

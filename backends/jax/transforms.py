@@ -28,10 +28,7 @@ _KEPT = "kept by the minimum cut"
 
 
 def checkpoint_by_min_cut(function: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
-    """Wrap ``function`` in ``jax.checkpoint`` such that it saves the values of a minimum cut.
-
-    Each call traces ``function`` to a jaxpr first. ``variables_to_save`` describes the cut.
-    """
+    """Wrap ``function`` in ``jax.checkpoint`` such that it saves the values of a minimum cut."""
 
     def of_arrays(*arrays: Any) -> Any:
         closed = jax.make_jaxpr(function)(*arrays)
@@ -48,8 +45,7 @@ def checkpoint_by_min_cut(function: Callable[..., Sequence[Any]]) -> Callable[..
 def variables_to_save(program: Any) -> set[Any]:
     """Return the variables of the jaxpr ``program``, and of inner jaxprs, to save for the backward pass.
 
-    They are a minimum cut, in bytes, between what is available and what the backward pass reads. The
-    inputs and the results of expensive operations are available. Inputs are not part of the result.
+    They are found by a minimum cut, in bytes, between what is available and what the backward pass reads.
     """
     flow = nx.DiGraph()
     flow.add_nodes_from(("given", "backward"))
@@ -70,10 +66,9 @@ def variables_to_save(program: Any) -> set[Any]:
 
 
 def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
-    """Add the equations of the jaxpr ``program``, and of the jaxprs that it calls, to ``flow``.
+    """Add the equations of the jaxpr ``program`` to ``flow``.
 
-    ``outside`` maps variables to the outer variables that they equal. The results of called jaxprs are
-    added to it.
+    ``outside`` maps variables to equal ones of enclosing jaxprs, and is extended.
     """
     for equation in program.eqns:
         operands = [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
@@ -108,11 +103,7 @@ def _cost(flow: Any, variable: Any, size: int) -> None:
 # ``is_fault`` needs them.
 @api_boundary
 def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
-    """Return the operands whose values the derivative of ``equation`` reads, without literals.
-
-    Return all operands if the derivative cannot be traced, and none if no operand is a float or complex
-    array. ``outside`` replaces operands as in :func:`_follow`.
-    """
+    """Return the operands whose values the derivative of ``equation`` may read."""
     inexact = [
         jax.numpy.issubdtype(getattr(item.aval, "dtype", int), jax.numpy.inexact) for item in equation.invars
     ]
@@ -153,7 +144,6 @@ def _needed(program: Any) -> set[Any]:
 
 
 def _inner(equation: Any) -> Any:
-    """Return the jaxpr that ``equation`` calls, or None if there is none or if it closes over constants."""
     found = equation.params.get("jaxpr") or equation.params.get("call_jaxpr")
     program = getattr(found, "jaxpr", found)
     has_constants = bool(getattr(found, "consts", None))
@@ -215,10 +205,6 @@ class JaxDerivatives(Derivatives):
         return jax.enable_x64(True)
 
     def placed(self, array: Any, device: Any) -> Any:
-        """Move ``array`` to a device, or to one named by platform and optional index, such as ``"cpu:1"``.
-
-        Raise ``ValueError`` if there is no such device.
-        """
         if isinstance(device, str):
             platform, _, place = device.partition(":")
             try:
@@ -279,7 +265,6 @@ class JaxDerivatives(Derivatives):
         return results, aux, conjugated
 
     def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Use ``jax.jvp``, or double reverse mode if ``function`` has no forward mode."""
         try:
             results, out, aux = jax.jvp(
                 lambda *arrays: function(list(arrays)), tuple(primals), tuple(tangents), has_aux=True
@@ -292,12 +277,9 @@ class JaxDerivatives(Derivatives):
     def linearize(
         self, function: Function, primals: Arrays
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Use ``jax.linearize``, or double reverse mode if ``function`` has no forward mode.
-
-        JAX reports a missing forward mode only when the linear function is called.
-        """
         results, push, aux = jax.linearize(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
 
+        # JAX reports a missing forward mode only when the linear function is called.
         def pushed(tangents: Arrays) -> Arrays:
             try:
                 return list(push(*tangents))
@@ -311,12 +293,12 @@ class JaxDerivatives(Derivatives):
     ) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Return the results, the auxiliary arrays and the JVP function, by double reverse mode.
 
-        The VJP is linear in its cotangents, so its own VJP is the JVP. Raise ``problem`` unless it reports
-        a missing forward mode.
+        Raise ``problem`` unless it reports a missing forward mode.
         """
         if not is_without_forward_mode(problem):
             raise problem
         results, aux, pull = self.vjp(function, primals)
+        # The VJP is linear in its cotangents, so its own VJP is the JVP.
         _, _, push = self.vjp(lambda cotangents: (pull(cotangents), []), list(map(jnp.ones_like, results)))
         return results, aux, push
 
@@ -328,13 +310,6 @@ class JaxDerivatives(Derivatives):
         )
 
     def vmap(self, function: Callable[[Arrays], Arrays], how: VmapSpec) -> Callable[[Arrays], Arrays]:
-        """Map by ``jax.vmap``; keys among the arguments are mapped like other arrays.
-
-        A key from the target's sequence is drawn outside of ``jax.vmap``. With ``how.randomness``
-        ``"different"``, each slice folds its index into the key. With ``"same"``, all slices share the key,
-        and with ``"error"``, drawing a key raises ``CallMismatch``.
-        """
-
         def over_rows(arrays: Arrays) -> Arrays:
             outside = core.trace_ctx.trace
 

@@ -62,11 +62,7 @@ def compute_dtype(op: str, dtype: str) -> str | None:
 
 
 class NumpyRows(Rows):
-    """Table of rows that casts half-precision operands to float32, and the results back.
-
-    Operations that compute no elements, or whose results depend on the precision, run in half precision.
-    So do operations that round only once, unless an operand is a Python number.
-    """
+    """Table of rows that computes most operations on half-precision arrays in float32."""
 
     def expression(
         self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]
@@ -118,8 +114,6 @@ def _narrowed(text: str, out: tuple[ArraySpec, ...]) -> str:
 
 def is_call(text: str) -> bool:
     """Return True if ``text`` is a single call of a dotted name.
-
-    Then ``.method()`` may follow it without parentheses.
 
     >>> is_call("np.sum(x + 1, axis=0)"), is_call("(a + b) * f(c)"), is_call("f(a) + f(b)")
     (True, False, False)

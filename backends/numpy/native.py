@@ -28,8 +28,7 @@ READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
     """Copy outputs that alias arguments, weights or each other, that are read-only, or that are scalars.
 
-    The copy of a scalar is a 0-d array. Outputs and written values that an earlier effect of the graph would
-    overwrite are copied, too. Return the graph, and True if copies were added.
+    Return the graph, and True if copies were added.
     """
     graph, separated = copy_overwritten(graph, VIEWS | READ_ONLY)
     graph, copied = _copy_aliased_outputs(graph, VIEWS, READ_ONLY, scalars=True)

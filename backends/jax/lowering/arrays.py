@@ -89,11 +89,7 @@ rows.row("reshape")(reshape_text)
 
 @rows.row("bitcast")
 def bitcast(x: Operand, *, dtype: Any, out: Any) -> str:
-    """Write ``x.view(dtype)``.
-
-    Raise ``UnsupportedOperation`` if one of the dtypes is missing while ``jax_enable_x64`` is off, such as
-    int64, because JAX would then narrow it and change the bytes.
-    """
+    # JAX would narrow a dtype that it does not have, and so change the bytes.
     for name in (x.dtype or "", out[0].dtype):
         if jax_dtype(name) != name:
             raise UnsupportedOperation(
@@ -171,8 +167,8 @@ rows.table({
 
 @rows.row("dynamic_slice")
 def dynamic_slice(x: Operand, *starts: Any, axes: tuple[int, ...], sizes: tuple[Any, ...]) -> str:
-    """Write one nested slice per axis, so that the sizes of other axes need not be written."""
     text = str(x)
+    # One nested slice per axis does not need the sizes of the other axes.
     for start, axis, size in zip(starts, axes, sizes):
         text = f"lax.dynamic_slice_in_dim({text}, {start}, {size!r}{f', {axis}' if axis else ''})"
     return text

@@ -59,8 +59,7 @@ def _scan(scope: Scope, node: Node) -> None:
 def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence[Any], count: int) -> str:
     """Write the function of an iteration with the inputs ``parts``, and return its name.
 
-    The first ``count`` outputs are the carry. A function that captures nothing is written at module level,
-    because JAX caches compiled loops by the identity of their function.
+    The first ``count`` outputs are the carry.
     """
     inputs = [name for part in parts for name in part]
 
@@ -74,6 +73,7 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
         inside.free()
         return name
 
+    # JAX caches compiled loops by their function, so a function without captures is defined at module level.
     def write(module: Scope, name: str) -> None:
         own = [[module.new(wanted) for wanted in part] for part in parts]
         apart = module.write_separately(body, [name for part in own for name in part])
@@ -83,11 +83,8 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
 
 
 def _has_constant(scope: Scope, values: Sequence[Any]) -> bool:
-    """Return True if one of ``values`` depends on no input of the block of ``scope``, such as zeros.
-
-    ``shard_map`` takes such a value for replicated. Return False for a dialect without the helper
-    ``varying_as``, whose code has the carry of the original.
-    """
+    """Return True if one of ``values`` is computed from constants, and the dialect has ``varying_as``."""
+    # ``shard_map`` takes a constant carry for replicated.
     if not hasattr(scope.dialect.prelude, "varying_as"):
         return False
     made: set[Value] = set()

@@ -142,8 +142,6 @@ rows.table(
 
 # Half precision is too coarse for the polynomials of the helpers.
 def _in_single(name: str) -> Callable[[Operand], str]:
-    """Return a row that calls the helper ``name``, in float32 for operands of half precision."""
-
     def row(x: Operand) -> str:
         return (
             f"{name}({x}.astype(jnp.float32)).astype({x}.dtype)"

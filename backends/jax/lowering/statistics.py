@@ -56,11 +56,7 @@ rows.table({
 
 
 def _running(function: str, x: Operand, axis: int, dtype: str | None, cast: Any = None) -> str:
-    """Write a cumulative function of ``x`` with results of ``dtype``.
-
-    Half precision is accumulated in float32, as in torch. ``cast`` is the text of ``dtype``, or None for
-    that of ``x``.
-    """
+    # As in torch, half precision is accumulated in float32.
     if dtype in ("float16", "bfloat16"):
         return f"{function}({x}.astype(jnp.float32), axis={axis}).astype({cast or f'{x}.dtype'})"
     given = x if dtype == x.dtype or cast is None else f"{x}.astype({cast!r})"

@@ -11,10 +11,7 @@ from jax import lax
 
 
 def linspace(start: jax.Array | float, stop: jax.Array | float, num: int, dtype: jnp.dtype) -> jax.Array:
-    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included.
-
-    Each number is computed from the nearer end. A single number is ``start``.
-    """
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, each computed from the nearer end."""
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)
     counted = (start + step * index, stop - step * (num - 1 - index))
@@ -25,7 +22,7 @@ def linspace(start: jax.Array | float, stop: jax.Array | float, num: int, dtype:
 
 
 def sliding_window(x: jax.Array, axis: int, size: int, step: int = 1) -> jax.Array:
-    """Return the windows of ``size`` elements along ``axis``, which start every ``step`` elements.
+    """Return windows of ``size`` elements along the nonnegative ``axis``, ``step`` elements apart.
 
     The elements of a window are on a new last axis. A 0-d array is repeated ``size`` times.
     """
@@ -74,9 +71,9 @@ def pad_from_inside(x: jax.Array, padding: tuple[tuple[int, int], ...], mode: st
 
 
 def along_axis(indices: jax.Array, axis: int) -> tuple[jax.Array, ...]:
-    """Return the tuple of index arrays that selects ``indices`` along ``axis``.
+    """Return index arrays that select ``indices`` along the nonnegative ``axis``.
 
-    On all other axes, it selects the position of the index itself. ``axis`` is not negative.
+    On all other axes, they select the position of the index itself.
     """
     shapes = [
         tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)
@@ -90,8 +87,8 @@ def along_axis(indices: jax.Array, axis: int) -> tuple[jax.Array, ...]:
 def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_self: bool = True) -> jax.Array:
     """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
 
-    ``reduce`` is "sum", "mean", "prod", "max" or "min". With ``include_self``, the reduction includes the
-    old element. The mean of integers is rounded down.
+    ``reduce`` is "sum", "mean", "prod", "max" or "min". With ``include_self``, the reduction includes the old
+    element.
     """
     count = jnp.zeros(x.shape, jnp.int32).at[key].add(1)
     if not include_self:
@@ -117,10 +114,7 @@ def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_sel
 
 
 def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
-    """Compute ``x.at[key].multiply(values)`` with gradients also for repeated indices.
-
-    JAX has no gradient for repeated indices, so an associative scan multiplies the values for each element.
-    """
+    """Compute ``x.at[key].multiply(values)``, differentiable for repeated indices, too."""
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         return x.at[key].multiply(jnp.asarray(values, x.dtype))
     places = jnp.arange(x.size).reshape(x.shape).at[key].get(mode="fill", fill_value=x.size)
@@ -132,13 +126,14 @@ def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
     def combine(left: Any, right: Any) -> Any:
         return left[0] | right[0], jnp.where(right[0], right[1], left[1] * right[1])
 
+    # JAX has no gradient for repeated indices, so a scan multiplies the values of each element.
     _, products = lax.associative_scan(combine, (jnp.concatenate((edge, is_other)), values))
     lasts = jnp.where(jnp.concatenate((is_other, edge)), places, x.size)
     return x * jnp.ones(x.size, x.dtype).at[lasts].set(products, mode="drop").reshape(x.shape)
 
 
 def masked_scatter(x: jax.Array, mask: jax.Array, source: jax.Array) -> jax.Array:
-    """Return a copy of ``x`` whose elements where ``mask`` is True are those of ``source``, in order."""
+    """Return ``x`` with the elements where ``mask`` is True replaced by those of ``source``, in order."""
     # An empty source has no element to read, even if the mask selects nothing.
     if source.size == 0:
         return x

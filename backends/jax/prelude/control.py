@@ -26,13 +26,11 @@ def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Iter
 
 
 def varying_as(sequences: Any, start: Any) -> Any:
-    """Return ``start``, marked within ``shard_map`` as varying over the devices that ``sequences`` vary over.
-
-    The carry of a loop must have the same type before and after each iteration, and the mark is part of the
-    type. Outside of ``shard_map``, return ``start`` unchanged.
-    """
+    """Return ``start``, marked within ``shard_map`` as varying over the devices as ``sequences`` do."""
     if not jax.sharding.get_abstract_mesh().manual_axes:
         return start
+    # The carry of a loop must have the same type before and after each iteration, and the mark is part of the
+    # type.
     # This is False, but it depends on ``sequences``, so that the ``where`` below gets their mark.
     differs = jnp.stack(
         [jnp.zeros_like(array, dtype=bool).any() for array in jax.tree.leaves(sequences)]
@@ -43,7 +41,7 @@ def varying_as(sequences: Any, start: Any) -> Any:
 def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], start: Any, most: Any) -> Any:
     """Run ``lax.while_loop``, differentiable in reverse mode, too, if ``most`` is an ``int``.
 
-    ``most`` is an upper bound of the trip count, which the caller guarantees.
+    ``most`` is an upper bound of the trip count.
     """
     # The bound is a tracer if sizes are traced.
     if not isinstance(most, int):
@@ -78,9 +76,7 @@ def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], sta
 def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int) -> Callable[..., Any]:
     """Return a function of ``(captured, state)`` that iterates ``after`` while ``holds(captured, state)``.
 
-    It can run at least ``most`` iterations, by nested loops of up to 32 iterations, each of which is skipped
-    once ``holds`` is False. No derivative flows through an iteration that is not taken, even if the
-    derivative of ``after`` there is NaN.
+    It can run at least ``most`` iterations.
     """
     if most > 1:
         inner, count = (
@@ -124,7 +120,7 @@ def anywhere(truth: jax.Array) -> jax.Array:
 def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
     """Return ``value`` with the gradient of ``sum(source * slope)`` instead of its own.
 
-    ``pairs`` alternates sources and slopes. The slopes count as constants.
+    ``pairs`` alternates sources, which get this gradient, and slopes.
     """
 
     @jax.custom_jvp
@@ -184,10 +180,7 @@ def refuse_gradient(*arrays: jax.Array, message: str) -> jax.Array:
 
 
 def strong_zero(function: Callable[..., jax.Array], *arrays: jax.Array) -> jax.Array:
-    """Compute the element-wise ``function(*arrays)`` such that a tangent or cotangent that is 0 stays 0.
-
-    It stays 0 even where the derivative of ``function`` is infinite or NaN.
-    """
+    """Compute the element-wise ``function(*arrays)`` such that a tangent or cotangent that is 0 stays 0."""
     ruled = jax.custom_jvp(function)
 
     def derivative(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
@@ -202,11 +195,6 @@ def strong_zero(function: Callable[..., jax.Array], *arrays: jax.Array) -> jax.A
 
 
 def slope_of(function: Callable[..., jax.Array], place: int, arrays: Sequence[jax.Array]) -> jax.Array:
-    """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``.
-
-    In its own derivatives, too, tangents that are 0 stay 0.
-    """
-
     def slope(*arrays: jax.Array) -> jax.Array:
         before, array, after = arrays[:place], arrays[place], arrays[place + 1 :]
         return jax.jvp(lambda array: function(*before, array, *after), (array,), (jnp.ones_like(array),))[1]
@@ -229,7 +217,6 @@ def strong_product(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def product_primitive() -> Primitive:
-    """Create the primitive of ``strong_product``, which JAX treats as bilinear."""
     primitive = Primitive("strong_product")
 
     def product(x: jax.Array, y: jax.Array) -> jax.Array:

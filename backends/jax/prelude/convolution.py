@@ -75,7 +75,7 @@ def conv_channels_last(
 ) -> jax.Array:
     """Convolve ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``.
 
-    Add ``bias`` if it is not None. This is the native layout of XLA on a CPU.
+    Add ``bias`` if it is not None.
     """
     rank = x.ndim - 2
     space = "DHW"[3 - rank :]
@@ -102,7 +102,7 @@ def grouped_conv_channels_last(
     dilation: tuple[int, ...] | None = None,
     groups: int,
 ) -> jax.Array:
-    """Convolve as ``conv_channels_last`` does; on a CPU, small depthwise kernels are computed by sums."""
+    """Convolve as ``conv_channels_last`` does, with a faster path for small depthwise kernels on a CPU."""
     rank = x.ndim - 2
     # Sizes are symbolic under ``jax.export``.
     known = all(isinstance(size, int) for size in x.shape)
@@ -116,7 +116,6 @@ def grouped_conv_channels_last(
 
 
 def plus_bias(x: jax.Array, bias: jax.Array | None, behind: int = 0) -> jax.Array:
-    """Add ``bias`` along the axis before the last ``behind`` axes. Return ``x`` if ``bias`` is None."""
     return x if bias is None else x + bias.reshape(-1, *(1,) * behind)
 
 
@@ -141,10 +140,7 @@ def shifted(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> list[jax.Array]:
-    """Return, for each element of the kernel, the elements of padded ``x`` under it in all windows.
-
-    ``x`` and the results have the axes ``[batch, *space, channels]``.
-    """
+    """Return, for each element of the kernel, the elements of padded ``x`` under it in all windows."""
     counts = window_counts(x, kernel, strides, padding, dilation)
     padded = lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0), *((*pair, 0) for pair in padding), (0, 0, 0)])
     parts = []
@@ -161,7 +157,7 @@ def shifted(
 def depthwise_conv(x: jax.Array, taps: jax.Array, kernel: tuple[int, ...], *shape: Any) -> jax.Array:
     """Convolve each channel of ``x[batch, *space, channels]`` with its column of ``taps[window, channels]``.
 
-    ``shape`` is the strides, the padding and the dilation. Half precision is summed in float32.
+    ``shape`` is the strides, the padding and the dilation.
     """
     # Sums in half precision would lose small terms.
     wide = jnp.promote_types(x.dtype, jnp.float32) if jnp.issubdtype(x.dtype, jnp.floating) else x.dtype
@@ -176,10 +172,7 @@ def conv_of_columns(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> jax.Array:
-    """Convolve ``x[batch, *space, channels]`` as a matrix product.
-
-    The factors are the windows of ``x`` and the flattened ``weight[out, in, *kernel]``.
-    """
+    """Convolve ``x[batch, *space, channels]`` with ``weight[out, in, *kernel]`` by a matrix product."""
     kernel = weight.shape[2:]
     if tuple(strides) == kernel and all(step == 1 for step in dilation):
         columns = tiles(x, kernel, padding)
@@ -213,12 +206,10 @@ def conv_transpose(
 ) -> jax.Array:
     """Compute the transposed convolution of ``x`` with ``weight[in, out // groups, *kernel]``.
 
-    This is the gradient of a convolution with respect to its input: ``padding`` is cut off the result, and
-    ``output_padding`` makes it longer at the end of each axis. Add ``bias`` if it is not None.
-
-    ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an item for each spatial axis. None is
-    1 on each axis, or no padding. For the ``layout`` "channels_first", ``x`` and the result are
-    ``[batch, channels, *space]``, for "channels_last" ``[batch, *space, channels]``.
+    ``padding`` is cut off the result, and ``output_padding`` makes it longer at the end of each axis. Add
+    ``bias`` if it is not None. ``strides``, ``padding``, ``output_padding`` and ``dilation`` have an item for
+    each spatial axis; None is 1 on each axis, or no padding. For the ``layout`` "channels_first", ``x`` and
+    the result are ``[batch, channels, *space]``, for "channels_last" ``[batch, *space, channels]``.
     """
     rank = x.ndim - 2
     taken, given, *kernel = weight.shape

@@ -23,7 +23,7 @@ from .control import with_slopes
 
 
 def absolute(x: jax.Array) -> jax.Array:
-    """Compute the absolute value; its gradient at 0 and NaN is 0."""
+    """Compute the absolute value, with gradient 0 at 0."""
     return lax.abs(jnp.where((x > 0) | (x < 0), x, lax.stop_gradient(x)))
 
 
@@ -38,9 +38,9 @@ def atan2(x1: jax.Array, x2: jax.Array) -> jax.Array:
 def clip(
     x: jax.Array, low: jax.Array | float | None = None, high: jax.Array | float | None = None
 ) -> jax.Array:
-    """Limit ``x`` to [low, high], where None is no bound. If ``low > high``, the result is ``high``.
+    """Limit ``x`` to [low, high], where None is no bound.
 
-    At a bound, the whole gradient goes to ``x``. A bound that is NaN makes the result NaN.
+    At a bound, the gradient goes to ``x``.
     """
     x = x if low is None else jnp.where((x < low) | (low != low), low, x)
     return x if high is None else jnp.where((x > high) | (high != high), high, x)
@@ -52,26 +52,20 @@ def copysign(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
 
 
 def hypot(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
-    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow of the squares.
-
-    The derivatives are ``x1 / hypot(x1, x2)`` and ``x2 / hypot(x1, x2)``, which are NaN at the origin.
-    """
+    """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow of the squares."""
     return with_slopes(
         jnp.hypot, [lambda x, y: x / hypot(x, y), lambda x, y: y / hypot(x, y)], *jnp.broadcast_arrays(x1, x2)
     )
 
 
 def complex_sign(x: jax.Array) -> jax.Array:
-    """Compute ``x / abs(x)``, or 0 where ``x`` is 0, with gradient 0 there.
-
-    The gradient of ``lax.sign`` is 0 everywhere.
-    """
+    """Compute ``x / abs(x)``, or 0 where ``x`` is 0, with gradient 0 there."""
     zero = x == 0
     return jnp.where(zero, 0, x / jnp.abs(jnp.where(zero, 1, x)))
 
 
 def floor_divide(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
-    """Compute ``x1 // x2`` of floats from an exact remainder, without a gradient.
+    """Compute ``x1 // x2`` of floats, without a gradient.
 
     Where ``x2`` is 0, the result is ``x1 / x2``.
     """
@@ -82,7 +76,7 @@ def floor_divide(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
 
 
 def log2(x: jax.Array) -> jax.Array:
-    """Compute the logarithm to base 2, exact for powers of two."""
+    """Compute the logarithm to base 2 of real numbers."""
     mantissa, exponent = jnp.frexp(x)
     quotient = jnp.log2(x)
     return jnp.where(mantissa == 0.5, quotient + lax.stop_gradient(exponent - 1 - quotient), quotient)
@@ -264,7 +258,7 @@ def bessel_k1(x: jax.Array) -> jax.Array:
 
 
 def airy_ai(x: jax.Array) -> jax.Array:
-    """Compute the Airy function Ai, by a series on [-3, 3] and by asymptotic forms outside."""
+    """Compute the Airy function Ai."""
     series = airy_between(jnp.clip(x, -3, 3) / 3)
     return jnp.where(
         x < -3, airy_waves(jnp.maximum(-x, 3)), jnp.where(x > 3, airy_decay(jnp.maximum(x, 3)), series)
@@ -290,7 +284,7 @@ def digamma(x: jax.Array) -> jax.Array:
 
 
 def erfcx(x: jax.Array) -> jax.Array:
-    """Compute ``exp(x ** 2) * erfc(x)``: as this product below 2, from there on by a continued fraction."""
+    """Compute ``exp(x ** 2) * erfc(x)``."""
     near, far = jnp.minimum(x, 2), jnp.maximum(x, 2)
     rest = far
     for k in range(60, 0, -1):
@@ -309,11 +303,7 @@ def fmin(x1: jax.Array, x2: jax.Array) -> jax.Array:
 
 
 def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
-    """Compute the regularised lower incomplete gamma function.
-
-    Where ``a`` is 0 or infinite, the result is the limit, 1 or 0. It is NaN if ``a`` and ``x`` are both 0 or
-    both infinite, and for a negative ``x`` if ``a`` is 0.
-    """
+    """Compute the regularised lower incomplete gamma function."""
     limit = jnp.where(a == 0, jnp.where(x > 0, 1, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 0))
     far, near_a, near_x = gamma_far(a, x, -1)
     value = jnp.where(jnp.isnan(far), special.gammainc(near_a, near_x), far)
@@ -321,11 +311,7 @@ def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
-    """Compute the regularised upper incomplete gamma function.
-
-    Where ``a`` is 0 or infinite, the result is the limit, 0 or 1. It is NaN if ``a`` and ``x`` are both 0 or
-    both infinite, and for a negative ``x`` if ``a`` is 0.
-    """
+    """Compute the regularised upper incomplete gamma function."""
     limit = jnp.where(a == 0, jnp.where(x > 0, 0, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 1))
     far, near_a, near_x = gamma_far(a, x, 1)
     value = jnp.where(jnp.isnan(far), special.gammaincc(near_a, near_x), far)
@@ -333,11 +319,10 @@ def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Compute a regularised incomplete gamma function for ``a`` of at least 200 and ``x`` near ``a``.
+    """Compute a regularised incomplete gamma function for large ``a`` and ``x`` near it; NaN elsewhere.
 
-    ``sign`` is 1 for the upper function and -1 for the lower one. Return the value, which is NaN for all
-    other ``a`` and ``x``. Also return ``a`` and ``x`` with 1 where the value was computed, because JAX's own
-    implementation does not converge there.
+    ``sign`` is 1 for the upper function and -1 for the lower one. Also return ``a`` and ``x``, with 1 where
+    the value was computed.
     """
     is_far = (a >= 200) & (jnp.abs(x - a) < (0.6 if jnp.finfo(x.dtype).bits <= 32 else 0.4) * a)
     far_a, far_x = jnp.where(is_far, a, 200), jnp.where(is_far, x, 200)
@@ -346,6 +331,7 @@ def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Arr
     eta = mu * jnp.sqrt(2 * excess)
     rest = jnp.exp(-far_a * mu * mu * excess) / jnp.sqrt(2 * jnp.pi * far_a) * temme_series(eta, far_a)
     value = lax.erfc(sign * eta * jnp.sqrt(far_a / 2)) / 2 + sign * rest
+    # JAX's own implementation does not converge where the value was computed, so it gets 1 there.
     return jnp.where(is_far, value, jnp.nan), jnp.where(is_far, 1, a), jnp.where(is_far, 1, x)
 
 
@@ -358,15 +344,13 @@ def magnitudes(x1: jax.Array, x2: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def gcd(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """Compute the greatest common divisor, the smallest integer if it does not fit into the dtype.
-
-    ``jnp.gcd`` alone does not end if an operand is the smallest integer.
-    """
+    """Compute the greatest common divisor."""
+    # ``jnp.gcd`` alone does not end if an operand is the smallest integer.
     return jnp.gcd(*magnitudes(x1, x2)).astype(jnp.result_type(x1, x2))
 
 
 def lcm(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """Compute the least common multiple, which wraps around if it does not fit into the dtype."""
+    """Compute the least common multiple."""
     return jnp.lcm(*magnitudes(x1, x2)).astype(jnp.result_type(x1, x2))
 
 
@@ -412,10 +396,7 @@ def logit(x: jax.Array, eps: float | None = None) -> jax.Array:
 
 
 def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
-    """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``, by its recurrence.
-
-    ``n`` is truncated to an integer. The result is 0 for negative and non-finite degrees.
-    """
+    """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``."""
     x, n = jnp.broadcast_arrays(x, jnp.trunc(n))
     first = {
         "chebyshev_t": x, "chebyshev_u": 2 * x, "chebyshev_v": 2 * x - 1, "chebyshev_w": 2 * x + 1,
@@ -446,10 +427,7 @@ def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
 
 
 def polygamma(x: jax.Array, n: int) -> jax.Array:
-    """Compute the ``n``-th derivative of ``digamma``, for ``n`` of at least 1.
-
-    Half precision is computed in float32.
-    """
+    """Compute the ``n``-th derivative of ``digamma``, for ``n`` of at least 1."""
     wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
     if n == 1:
         return trigamma(wide).astype(x.dtype)
@@ -469,7 +447,7 @@ def sine_quotient(x: jax.Array) -> jax.Array:
 
 
 def trigamma(x: jax.Array) -> jax.Array:
-    """Compute the derivative of ``digamma``, below 0.5 by the reflection formula."""
+    """Compute the derivative of ``digamma``."""
     # The reflection formula is valid for all arguments, but the zeta function needs positive ones.
     below = x < 0.5
     sine = jnp.sin(jnp.pi * jnp.where(below, x, 0.5))
@@ -479,11 +457,7 @@ def trigamma(x: jax.Array) -> jax.Array:
 
 
 def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Compute ``x * log1p(y)``, or 0 where ``x`` is 0 and ``y`` is not NaN.
-
-    The derivative with respect to ``x`` is ``log1p(y)``, or 0 where ``x`` is 0 and ``y`` is at most -1. That
-    with respect to ``y`` is ``x / (1 + y)``.
-    """
+    """Compute ``x * log1p(y)``, or 0 where ``x`` is 0 and ``y`` is not NaN."""
 
     def value(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where(jnp.isnan(y), jnp.nan, special.xlog1py(x, inside(x, y)))
@@ -497,11 +471,7 @@ def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Compute ``x * log(y)``, or 0 where ``x`` is 0 and ``y`` is not NaN.
-
-    The derivative with respect to ``x`` is ``log(y)``, or 0 where ``x`` is 0 and ``y`` is at most 0. That
-    with respect to ``y`` is ``x / y``.
-    """
+    """Compute ``x * log(y)``, or 0 where ``x`` is 0 and ``y`` is not NaN."""
 
     def value(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where(jnp.isnan(y), jnp.nan, special.xlogy(x, inside(x, y)))
@@ -515,11 +485,7 @@ def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def zeta(x: jax.Array, q: jax.Array) -> jax.Array:
-    """Compute the Hurwitz zeta function.
-
-    It is infinite where ``x`` is 1, and for ``x`` above 1 at the poles ``q`` = 0, -1, -2, ... It is NaN where
-    ``x`` is below 1.
-    """
+    """Compute the Hurwitz zeta function, or NaN where ``x`` is below 1."""
     below = q < 0
     pole = (x == 1) | (x > 1) & (q <= 0) & (q == jnp.floor(q))
     slope = -x * (q - lax.stop_gradient(q)) * zeta_below(x + 1, q)

@@ -14,16 +14,12 @@ from .statistics import vector_norm
 
 
 def conjugate_transpose(x: jax.Array) -> jax.Array:
-    """Return the conjugate transpose of the matrices in the last two axes."""
     return jnp.swapaxes(x.conj(), -1, -2)
 
 
 # -------------------------------------------------------------------------------------------- norms and ranks
 def matrix_norm(x: jax.Array, *, ord: float | str = "fro", keepdims: bool = False) -> jax.Array:
-    """Compute the ``ord``-norm of the matrices in the last two axes.
-
-    The norms ``"fro"``, 1, -1, inf and -inf have derivative 0 at elements that are 0.
-    """
+    """Compute the ``ord``-norm of the matrices in the last two axes."""
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     # The sums of ``vector_norm`` have derivative 0 at 0, unlike those of ``jnp.linalg.matrix_norm``.
@@ -47,7 +43,6 @@ def matrix_rank(
     """Count the singular values of the matrices above ``max(atol, rtol * largest)``.
 
     The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
-    With ``hermitian``, only the lower triangle of ``x`` is read.
     """
     values = jnp.abs(jnp.linalg.eigvalsh(hermitian_matrix(x))) if hermitian else jnp.linalg.svdvals(x)
     cutoff = singular_cutoff(x, jnp.max(values, axis=-1, initial=0), rtol, atol)
@@ -61,10 +56,9 @@ def pinv(
     *,
     hermitian: bool = False,
 ) -> jax.Array:
-    """Compute the pseudo-inverse. Singular values up to ``max(atol, rtol * largest)`` count as zero.
+    """Compute the pseudo-inverse of the matrices in the last two axes.
 
-    The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
-    With ``hermitian``, only the lower triangle of ``x`` is read.
+    ``rtol`` and ``atol`` limit the singular values that count as zero.
     """
     x = hermitian_matrix(x) if hermitian else x
     if atol is None:
@@ -77,7 +71,6 @@ def pinv(
 
 # ---------------------------------------------------------------------------------------------- solutions
 def with_same_batch(x1: jax.Array, x2: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Broadcast the batch axes of two arrays, which are all axes but the last two."""
     batch = jnp.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     return jnp.broadcast_to(x1, batch + x1.shape[-2:]), jnp.broadcast_to(x2, batch + x2.shape[-2:])
 
@@ -112,10 +105,7 @@ def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.
 
 # --------------------------------------------------------------------------------------------- decompositions
 def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
-    """Return the Hermitian matrix whose lower (or ``upper``) triangle is in ``x``.
-
-    The gradient with respect to ``x`` is Hermitian, too, as in torch.
-    """
+    """Return the Hermitian matrix whose lower (or ``upper``) triangle is in ``x``."""
     lower = conjugate_transpose(x) if upper else x
     told = lax.stop_gradient(jnp.tril(lower) + conjugate_transpose(jnp.tril(lower, -1)))
     # This has the value 0, and carries the gradient to both triangles.
@@ -124,19 +114,13 @@ def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
 
 
 def cholesky(x: jax.Array, *, upper: bool = False) -> jax.Array:
-    """Compute the lower (or ``upper``) Cholesky factor, reading only this triangle of ``x``.
-
-    It is NaN for matrices that are not positive definite.
-    """
+    """Compute the lower (or ``upper``) Cholesky factor from this triangle of ``x``."""
     factor = lax.linalg.cholesky(hermitian_matrix(x, upper=upper), symmetrize_input=False)
     return conjugate_transpose(factor) if upper else factor
 
 
 def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Array]:
-    """Return the Cholesky factor, and the order of the first leading minor that is not positive.
-
-    For matrices that are positive definite, the order is 0. For others, the factor is NaN.
-    """
+    """Return the Cholesky factor, and the order of the first leading minor that is not positive, or 0."""
     factor = cholesky(x, upper=upper)
     if not x.size:
         return factor, jnp.zeros(x.shape[:-2], jnp.int32)
@@ -147,10 +131,7 @@ def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Ar
 
 
 def first_indefinite(x: jax.Array) -> jax.Array:
-    """Return the order of the first leading minor that is not positive, or 0 if all are.
-
-    Only the lower triangle is read.
-    """
+    """Return the order of the first leading minor that is not positive, or 0 if all are."""
 
     def step(k: jax.Array, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         a, first = state
@@ -173,10 +154,7 @@ def lu_factor(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def lu_unpack(lu: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return the matrices P, L and U of a factorisation by ``lu_factor``.
-
-    Their product is the factorised matrix.
-    """
+    """Return the matrices P, L and U of a factorisation by ``lu_factor``."""
     rows, columns = lu.shape[-2:]
     inner = min(rows, columns)
     permutation = lax.linalg.lu_pivots_to_permutation(pivots - 1, rows)
@@ -263,7 +241,7 @@ def istft(
     """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
 
     The signal is real unless ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not
-    None. ``window`` is padded with zeros to ``n_fft`` elements, and is ones if it is None.
+    None.
     """
     norm = "ortho" if normalized else "backward"
     spectrum = jnp.swapaxes(x, -1, -2)

@@ -15,10 +15,7 @@ from .statistics import norm_over
 
 
 def celu(x: jax.Array, alpha: float) -> jax.Array:
-    """Compute ``x`` where it is positive, else ``alpha * expm1(x / alpha)``.
-
-    At 0 the first derivative is 1 and the second is 0.
-    """
+    """Compute ``x`` where it is positive, else ``alpha * expm1(x / alpha)``."""
 
     def value(x: jax.Array) -> jax.Array:
         return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) / alpha))
@@ -27,24 +24,17 @@ def celu(x: jax.Array, alpha: float) -> jax.Array:
 
 
 def elu(x: jax.Array, alpha: float = 1.0) -> jax.Array:
-    """Compute ``x`` where it is positive, else ``alpha * expm1(x)``.
-
-    At 0 the first derivative is ``alpha`` and the second is 0.
-    """
+    """Compute ``x`` where it is positive, else ``alpha * expm1(x)``."""
     return with_slopes(lambda x: jax.nn.elu(x, alpha), [lambda x: slope_of_exponential(x, alpha)], x)
 
 
 def selu(x: jax.Array) -> jax.Array:
-    """Compute ``1.05 * elu(x, 1.67)`` with the exact constants of self-normalising networks.
-
-    See Klambauer et al., 2017.
-    """
+    """Compute the scaled exponential linear unit of Klambauer et al., 2017."""
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
     return with_slopes(jax.nn.selu, [lambda x: scale * slope_of_exponential(x, alpha)], x)
 
 
 def slope_of_exponential(x: jax.Array, at_zero: float, rate: float = 1.0) -> jax.Array:
-    """Compute 1 where ``x`` is positive, else ``at_zero * exp(rate * x)``, with derivative 0 at 0."""
     return jnp.where(x > 0, 1, at_zero * jnp.exp(rate * jnp.where(x < 0, x, 0)))
 
 
@@ -63,7 +53,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> jax.Array:
-    """Compute ``softmax(query @ key.T * scale + mask) @ value``. Fully masked rows are 0.
+    """Compute ``softmax(query @ key.T * scale + mask) @ value``.
 
     A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
     keys after the position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
@@ -80,7 +70,7 @@ def attention_weights(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> jax.Array:
-    """Compute ``softmax(query @ key.T * scale + mask)`` in at least float32. Fully masked rows are 0.
+    """Compute ``softmax(query @ key.T * scale + mask)`` in at least float32.
 
     A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
     keys after the position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
@@ -137,9 +127,8 @@ def embedding_bag(
 ) -> jax.Array:
     """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by sum, mean or max.
 
-    Embeddings are multiplied by ``per_sample_weights`` unless that is None. Embeddings of ``padding_idx``
-    are left out. Empty bags are 0. The last bag ends with ``indices``, or with ``include_last_offset`` at
-    the last offset.
+    Embeddings are multiplied by ``per_sample_weights`` unless that is None. Embeddings of ``padding_idx`` are
+    left out. Empty bags are 0.
     """
     starts = offsets[:-1] if include_last_offset else offsets
     bags = starts.shape[0]
@@ -171,8 +160,7 @@ def nll_loss(
     """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
     Without a batch, classes are on axis 0. The loss is 0 for targets equal to ``ignore_index``. ``reduction``
-    is "none", "sum" or "mean", which is weighted by ``weight[target]``. A ``weight`` of None is 1 for each
-    class.
+    is "none", "sum" or "mean", which is weighted by ``weight[target]``.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.
@@ -198,8 +186,7 @@ def cross_entropy(
     """Compute the cross entropy of ``softmax(logits)`` and class indices, with classes on axis 1.
 
     Without a batch, classes are on axis 0. ``label_smoothing`` is the share of the target distribution that
-    is spread evenly over all classes. ``weight``, ``ignore_index`` and ``reduction`` are those of
-    ``nll_loss``.
+    is spread evenly over all classes.
     """
     axis = min(1, logits.ndim - 1)
     logs = jax.nn.log_softmax(logits, axis)
@@ -251,7 +238,7 @@ def ctc_loss(
     """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
     ``log_probabilities`` is [time, batch, classes], and ``targets`` is [batch, length]. If no alignment
-    exists, the loss is infinite and its gradient 0.
+    exists, the loss is infinite.
     """
     time, batch = log_probabilities.shape[:2]
     length = targets.shape[1]
@@ -294,12 +281,11 @@ def ctc_loss(
 
 
 def widened(x: jax.Array) -> jax.Array:
-    """Cast half precision to float32. Return other arrays unchanged."""
+    """Cast floats of fewer than 32 bits to float32. Return other arrays unchanged."""
     return x.astype(jnp.float32) if jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.itemsize < 4 else x
 
 
 def over_channels(vector: jax.Array, ndim: int, axis: int = 1) -> jax.Array:
-    """Reshape ``vector`` to broadcast over ``axis`` of an array with ``ndim`` axes, in at least float32."""
     return widened(vector).reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
@@ -403,7 +389,6 @@ def instance_norm(
 
 
 def scaled_channels(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, axis: int) -> jax.Array:
-    """Compute ``x * weight + bias`` with vectors along ``axis``, each of which may be None."""
     if weight is not None:
         x = x * over_channels(weight, x.ndim, axis)
     return x if bias is None else x + over_channels(bias, x.ndim, axis)
@@ -412,8 +397,7 @@ def scaled_channels(x: jax.Array, weight: jax.Array | None, bias: jax.Array | No
 def local_response_norm(x: jax.Array, *, size: int, alpha: float, beta: float, k: float) -> jax.Array:
     """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with means over ``size`` neighbouring channels.
 
-    Channels are on axis 1. Each mean is over ``size // 2`` channels before, the channel itself, and
-    ``(size - 1) // 2`` after it. Beyond the first and last channel, ``x`` counts as 0.
+    Channels are on axis 1. Beyond the first and last channel, ``x`` counts as 0.
     """
     wide = widened(x)
     window = (1, size) + (1,) * (x.ndim - 2)
@@ -423,10 +407,7 @@ def local_response_norm(x: jax.Array, *, size: int, alpha: float, beta: float, k
 
 
 def normalize(x: jax.Array, *, ord: float = 2, axis: int | tuple[int, ...], epsilon: float) -> jax.Array:
-    """Compute ``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``.
-
-    The norm has derivative 0 at elements that are 0.
-    """
+    """Compute ``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``."""
     wide = widened(x)
     norm = norm_over(wide, axis, ord, True)
     return (wide / jnp.maximum(norm, epsilon)).astype(x.dtype)

@@ -38,8 +38,7 @@ def max_pool(
 ) -> jax.Array:
     """Compute the maximum of each window over ``len(kernel)`` spatial axes.
 
-    Padding has the smallest value of the dtype. With ``ceil_mode``, the last window of an axis may extend
-    beyond the padded end.
+    With ``ceil_mode``, the last window of an axis may extend beyond the padded end.
     """
     padding = padding or ((0, 0),) * len(kernel)
     return over_windows(x, lowest_value(x.dtype), lax.max, kernel, strides, padding, ceil_mode, layout)
@@ -54,10 +53,8 @@ def dilated_max_pool(
     ceil_mode: bool = False,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Compute the maximum of each window, as ``max_pool`` does, of elements that are ``dilation`` apart.
-
-    ``lax.reduce_window`` has no gradient for such windows.
-    """
+    """Compute the maximum of each window, as ``max_pool`` does, of elements that are ``dilation`` apart."""
+    # ``lax.reduce_window`` has no gradient for such windows.
     array = x if layout == "channels_first" else jnp.moveaxis(x, -1, 1)
     result = max_pool_with_indices(array, kernel, strides, padding, dilation, ceil_mode)[0]
     return result if layout == "channels_first" else jnp.moveaxis(result, 1, -1)
@@ -73,11 +70,7 @@ def over_windows(
     ceil_mode: bool,
     layout: str,
 ) -> jax.Array:
-    """Reduce each window over ``len(kernel)`` spatial axes by ``join``, starting with ``start``.
-
-    Padding has the value ``start``. With ``ceil_mode``, the last window of an axis may extend beyond the
-    padded end.
-    """
+    """Reduce each window over ``len(kernel)`` spatial axes by ``join``, starting with ``start``."""
     after = 0 if layout == "channels_first" else 1
     lead = x.ndim - len(kernel) - after
     around = padding_for_windows(x.shape[lead : x.ndim - after], kernel, strides, padding, ceil_mode)
@@ -97,9 +90,8 @@ def avg_pool(
 ) -> jax.Array:
     """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates.
 
-    The divisor is ``divisor_override``, or by default the number of elements in the window. It includes
-    padding if ``count_include_pad``, but no elements beyond the padding, which a window may reach with
-    ``ceil_mode``. Half precision is summed in float32.
+    The divisor is ``divisor_override``, or by default the number of elements in the window, with padding only
+    if ``count_include_pad``. With ``ceil_mode``, the last window of an axis may extend beyond the padded end.
     """
     padding = padding or ((0, 0),) * len(kernel)
     # Sums in half precision would lose small terms.
@@ -125,8 +117,7 @@ def lp_pool(
 ) -> jax.Array:
     """Compute ``sum(x ** ord) ** (1 / ord)`` over each window.
 
-    As in torch, it is NaN for a negative sum, unless ``1 / ord`` is an integer, and the sum over a window
-    that extends beyond the end is scaled to the size of a full window.
+    With ``ceil_mode``, the sum over a window that extends beyond the end is scaled to a full window.
     """
     mean = avg_pool(x**ord, kernel, strides, None, ceil_mode)
     return power_of(jnp.sign(mean) * jax.nn.relu(abs(mean)) * math.prod(kernel), 1 / ord)
@@ -146,10 +137,7 @@ def max_unpool(x: jax.Array, indices: jax.Array, size: tuple[int, ...]) -> jax.A
 
 
 def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channels_first") -> jax.Array:
-    """Average over ``size[i]`` windows of about equal length that cover spatial axis ``i``.
-
-    Half precision is computed in float32.
-    """
+    """Average over ``size[i]`` windows of about equal length that cover spatial axis ``i``."""
     result = widened(x)
     for axis, windows in enumerate(size, x.ndim - len(size) - (layout == "channels_last")):
         places, inside = adaptive_places(x.shape[axis], windows)
@@ -160,10 +148,7 @@ def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channe
 
 
 def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) -> jax.Array:
-    """Return the first index of each of ``windows`` windows of fractional pooling, on a new last axis.
-
-    ``samples`` are random numbers in [0, 1) that shift the windows. ``size`` is that of the pooled axis.
-    """
+    """Return the first index of each of ``windows`` windows of fractional pooling, on a new last axis."""
     if windows == 1:
         return jnp.full((*samples.shape, 1), size - kernel)
     step = jnp.asarray((size - kernel) / (windows - 1), samples.dtype)
@@ -173,7 +158,7 @@ def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) 
 
 
 def weighted_taps(x: jax.Array, axis: int, places: np.ndarray, weights: np.ndarray) -> jax.Array:
-    """Return weighted sums of elements along ``axis``, whose length becomes ``len(places)``.
+    """Return weighted sums of elements along the nonnegative ``axis``, whose length becomes ``len(places)``.
 
     Element ``i`` is the sum over ``t`` of element ``places[i, t]`` of ``x`` times ``weights[i, t]``.
     """
@@ -200,10 +185,8 @@ def interpolate(
 ) -> jax.Array:
     """Resample the spatial axes of ``x`` to ``size``.
 
-    ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".
-    ``scales`` has the factor by which source positions along each axis are computed, unless
-    ``align_corners`` is True. None is the ratio of the sizes. ``antialias`` stretches the filter where
-    output samples are more than 1 apart.
+    ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales``
+    has the scale factor of each axis, or None for the ratio of the sizes.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
@@ -230,8 +213,7 @@ def interpolate(
 def padded_position(position: jax.Array, size: int, padding: str, align_corners: bool) -> jax.Array:
     """Map positions into [0, size - 1] by ``padding``; ``"zeros"`` leaves them unchanged.
 
-    ``"border"`` clips positions, and ``"reflection"`` reflects them before clipping. In both, no gradient
-    flows to a position that is clipped or at an end.
+    ``"border"`` clips positions, and ``"reflection"`` reflects them before clipping.
     """
     if padding == "reflection":
         position = reflected(position, size, align_corners)
@@ -259,9 +241,9 @@ def elements_at(x: jax.Array, places: list[jax.Array]) -> jax.Array:
 def affine_grid(theta: jax.Array, size: tuple[int, ...], align_corners: bool = False) -> jax.Array:
     """Return the positions ``[batch, *size, axes]`` to which the affine maps ``theta`` take a regular grid.
 
-    ``theta`` has the shape ``[batch, axes, axes + 1]``. The grid spans [-1, 1] along each axis. With
-    ``align_corners``, -1 and 1 are the centres of the first and last element, and otherwise their outer
-    edges. Coordinates are ordered from the last spatial axis to the first.
+    ``theta`` has the shape ``[batch, axes, axes + 1]``. With ``align_corners``, -1 and 1 are the centres of
+    the first and last element of an axis, and otherwise their outer edges. Coordinates are ordered from the
+    last spatial axis to the first.
     """
     lines = []
     for n in size:

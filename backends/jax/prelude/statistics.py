@@ -13,7 +13,7 @@ from jax import lax
 
 # ------------------------------------------------------------------------------------------ moments and norms
 def safe_sqrt(x: jax.Array) -> jax.Array:
-    """Compute the square root, with derivative 0 at 0."""
+    """Compute the square root, or 0 with derivative 0 where ``x`` is 0."""
     zero = x == 0
     # The inner ``where`` keeps the infinite derivative at 0 away, because 0 times infinity is NaN.
     return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, x)))
@@ -22,10 +22,7 @@ def safe_sqrt(x: jax.Array) -> jax.Array:
 def variance_over(
     x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> jax.Array:
-    """Compute the variance over ``axis``, or over all axes if it is None.
-
-    It is the sum of squared deviations divided by ``max(0, N - correction)`` for ``N`` elements.
-    """
+    """Compute the variance over ``axis``, or over all axes if it is None."""
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     count = math.prod(x.shape[i] for i in axes)
     return jnp.divide(jnp.var(x, axis=axis, keepdims=keepdims) * count, max(count - correction, 0))
@@ -34,17 +31,14 @@ def variance_over(
 def standard_deviation(
     x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> jax.Array:
-    """Compute the square root of ``variance_over``, with derivative 0 where the result is 0."""
+    """Compute the standard deviation over ``axis``, with derivative 0 where it is 0."""
     return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
 
 
 def vector_norm(
     x: jax.Array, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False
 ) -> jax.Array:
-    """Compute the ``ord``-norm of vectors over ``axis``, or of all elements if it is None.
-
-    Elements that are 0 have derivative 0. Half precision is computed in float32.
-    """
+    """Compute the ``ord``-norm of vectors over ``axis``, or of all elements if it is None."""
     half = x.dtype in (jnp.float16, jnp.bfloat16)
     norm = norm_over(x.astype(jnp.float32) if half else x, axis, ord, keepdims)
     return norm.astype(x.dtype) if half else norm
@@ -69,8 +63,8 @@ def norm_over(x: jax.Array, axis: int | tuple[int, ...] | None, ord: float, keep
 
 
 def power_of(x: jax.Array, exponent: float) -> jax.Array:
-    """Compute ``x ** exponent`` for an exponent other than 0, with derivative 0 where ``x`` is 0."""
     zero = x == 0
+    # The derivative is 0 where ``x`` is 0.
     return jnp.where(zero, 0 if exponent > 0 else math.inf, jnp.where(zero, 1, x) ** exponent)
 
 
@@ -78,10 +72,7 @@ def power_of(x: jax.Array, exponent: float) -> jax.Array:
 def sort_with_indices(
     x: jax.Array, *, axis: int = -1, descending: bool = False
 ) -> tuple[jax.Array, jax.Array]:
-    """Sort along ``axis``, and return the values and their indices.
-
-    The sort is stable in both directions. NaN is larger than all numbers.
-    """
+    """Sort stably along ``axis``, and return the values and their indices."""
     axis = axis % x.ndim
     pair = (x, lax.broadcasted_iota(int, x.shape, axis))
     if not descending:
@@ -93,10 +84,7 @@ def sort_with_indices(
 
 
 def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tuple[jax.Array, jax.Array]:
-    """Return the ``k`` largest or smallest elements along ``axis`` in order, and their indices.
-
-    NaN is larger than all numbers. Equal elements are ordered by index.
-    """
+    """Return the ``k`` largest (or smallest) elements along ``axis``, and their indices."""
     if largest and x.dtype != bool:
         last = jnp.moveaxis(x, axis, -1)
         # ``lax.top_k`` takes NaN with a sign bit, which 0 / 0 can return, for the smallest element.
@@ -109,10 +97,7 @@ def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tupl
 
 
 def kth_value(x: jax.Array, *, k: int, axis: int = -1, keepdims: bool = False) -> tuple[jax.Array, jax.Array]:
-    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index.
-
-    NaN is larger than all numbers. Equal elements are ordered by index.
-    """
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
     values, indices = sort_with_indices(x, axis=axis)
     return lax.index_in_dim(values, k - 1, axis, keepdims), lax.index_in_dim(indices, k - 1, axis, keepdims)
 
@@ -133,28 +118,19 @@ def most_frequent(x: jax.Array, *, axis: int, keepdims: bool = False) -> tuple[j
 
 
 def cummax(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
-    """Return the cumulative maximum along ``axis``, and the index of its last occurrence up to there.
-
-    From the first NaN on, the maximum is NaN.
-    """
+    """Return the cumulative maximum along ``axis``, and the index of its last occurrence up to there."""
     return running_extreme(lax.cummax, x, axis)
 
 
 def cummin(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
-    """Return the cumulative minimum along ``axis``, and the index of its last occurrence up to there.
-
-    From the first NaN on, the minimum is NaN.
-    """
+    """Return the cumulative minimum along ``axis``, and the index of its last occurrence up to there."""
     return running_extreme(lax.cummin, x, axis)
 
 
 def running_extreme(
     function: Callable[[jax.Array, int], jax.Array], x: jax.Array, axis: int
 ) -> tuple[jax.Array, jax.Array]:
-    """Compute ``function``, ``lax.cummax`` or ``lax.cummin``, and the index of each result's last occurrence.
-
-    The element at this index gets the gradient.
-    """
+    """Compute ``lax.cummax`` or ``lax.cummin``, and the index of the last occurrence of each result."""
 
     @jax.custom_jvp
     def computed(x: jax.Array) -> jax.Array:
@@ -205,8 +181,7 @@ def searchsorted_rows(
 ) -> jax.Array:
     """Return the indices at which to insert the elements of each row of ``x`` into a row of ``sequences``.
 
-    Rows are on the last axis. Those of ``sequences`` are sorted, unless ``sorter`` has the indices that sort
-    them.
+    Rows are on the last axis. ``sorter`` has the indices that sort ``sequences``, unless that is sorted.
     """
     if sorter is not None:
         sequences = jnp.take_along_axis(sequences, sorter, axis=-1)
@@ -221,8 +196,7 @@ def searchsorted_rows(
 def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
     """Count the elements in ``bins`` equal bins of [min, max]; if ``min == max``, of the range of ``x``.
 
-    A range of a single number is widened by 1 on both sides. Elements outside of the range are not counted.
-    The counts have the dtype of ``x``.
+    A range of a single number is widened by 1 on both sides.
     """
     x = x.reshape(-1)
     if x.size == 0:
@@ -239,10 +213,7 @@ def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
 def histogram_counts(
     x: jax.Array, bin_edges: jax.Array, weights: jax.Array | None = None, *, density: bool = False
 ) -> jax.Array:
-    """Count the elements of ``x``, or sum their ``weights``, between ``bin_edges``.
-
-    With ``density``, the result is normalised to the integral 1. It has the dtype of ``x``.
-    """
+    """Compute the histogram of ``x``, or of its ``weights``, over the bins between ``bin_edges``."""
     counted, _ = jnp.histogram(x, bins=bin_edges, weights=weights, density=density)
     return counted.astype(x.dtype)
 
@@ -262,7 +233,7 @@ def pdist(x: jax.Array, *, p: float = 2.0) -> jax.Array:
 def dropout(key: jax.Array, x: jax.Array, rate: float, shared_axes: tuple[int, ...] = ()) -> jax.Array:
     """Set elements of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
 
-    The random choice is the same for all elements along ``shared_axes``.
+    The random choice is the same for all elements along the nonnegative ``shared_axes``.
     """
     if rate == 1:
         return jnp.zeros_like(x)

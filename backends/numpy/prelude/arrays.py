@@ -9,10 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 
 def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtype: np.dtype) -> np.ndarray:
-    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included.
-
-    Each number is computed from the nearer end. A single number is ``start``.
-    """
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, each computed from the nearer end."""
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)
     return np.where(
@@ -21,7 +18,7 @@ def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtyp
 
 
 def sliding_window(x: np.ndarray, axis: int, size: int, step: int = 1) -> np.ndarray:
-    """Return the windows of ``size`` elements along ``axis``, which start every ``step`` elements.
+    """Return windows of ``size`` elements along the nonnegative ``axis``, ``step`` elements apart.
 
     The elements of a window are on a new last axis. A 0-d array is repeated ``size`` times. The result is a
     read-only view.
@@ -34,7 +31,7 @@ def sliding_window(x: np.ndarray, axis: int, size: int, step: int = 1) -> np.nda
 def as_strided(
     x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
 ) -> np.ndarray:
-    """Return a new array of ``shape`` with elements of flattened ``x`` (row-major).
+    """Return an array of ``shape`` with elements of flattened ``x`` (row-major).
 
     Element ``[i, j, ...]`` is element ``offset + i * strides[0] + j * strides[1] + ...`` of flattened ``x``.
     """
@@ -82,9 +79,9 @@ def with_items(x: np.ndarray, key: Any, values: Any) -> np.ndarray:
 
 
 def along_axis(indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
-    """Return the tuple of index arrays that selects ``indices`` along ``axis``.
+    """Return index arrays that select ``indices`` along the nonnegative ``axis``.
 
-    On all other axes, it selects the position of the index itself. ``axis`` is not negative.
+    On all other axes, they select the position of the index itself.
     """
     shapes = [
         tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)
@@ -99,8 +96,8 @@ def scatter_reduce(
 ) -> np.ndarray:
     """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
 
-    ``reduce`` is "sum", "mean", "prod", "max" or "min". With ``include_self``, the reduction includes the
-    old element. The mean of integers is rounded down.
+    ``reduce`` is "sum", "mean", "prod", "max" or "min". With ``include_self``, the reduction includes the old
+    element.
     """
     result = np.array(x)
     count = np.zeros(x.shape, np.int64)

@@ -13,10 +13,10 @@ from ...common.prefixes import prefixes
 def associative_scan(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[np.ndarray, ...], axis: int, reverse: bool = False
 ) -> tuple[np.ndarray, ...]:
-    """Compute the inclusive scan of ``arrays`` along ``axis`` with an associative function.
+    """Compute the inclusive scan of ``arrays`` along the nonnegative ``axis`` by an associative function.
 
-    ``combine(*left, *right)`` returns a tuple. With ``reverse``, the scan starts at the end of ``axis``, so
-    that ``left`` are later elements.
+    ``combine(*left, *right)`` combines pairs of elements along ``axis``, all at once, and returns a tuple.
+    With ``reverse``, the scan starts at the end of ``axis``.
     """
     # There is nothing to combine, but the results must not be the arguments.
     if arrays[0].shape[axis] < 2:
@@ -29,7 +29,7 @@ def associative_scan(
 
 
 def interleaved(even: np.ndarray, odd: np.ndarray, axis: int) -> np.ndarray:
-    """Alternate the elements of ``even`` and ``odd`` along ``axis``. ``even`` may have one element more."""
+    """Alternate the elements of ``even`` and ``odd`` along the nonnegative ``axis``."""
     before = (slice(None),) * axis
     made = np.empty(
         (*even.shape[:axis], even.shape[axis] + odd.shape[axis], *even.shape[axis + 1 :]), even.dtype

@@ -27,7 +27,8 @@ def rounded(arrays: tuple[np.ndarray, ...], dtype: np.dtype) -> tuple[np.ndarray
 
 
 def airy_ai(x: np.ndarray) -> np.ndarray:
-    """Compute the Airy function Ai, which is 0 for finite ``x`` above 1000, where scipy returns NaN."""
+    """Compute the Airy function Ai."""
+    # scipy returns NaN for large finite ``x``.
     return np.where((x > 1e3) & (x < np.inf), 0, special.airy(x)[0]).astype(x.dtype)
 
 
@@ -46,21 +47,13 @@ def digamma(x: np.ndarray) -> np.ndarray:
 
 
 def gammainc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Compute the regularised lower incomplete gamma function.
-
-    Where ``a`` is 0 or infinite, the result is the limit, 1 or 0. It is NaN if ``a`` and ``x`` are both 0 or
-    both infinite, and for a negative ``x``.
-    """
+    """Compute the regularised lower incomplete gamma function."""
     limit = np.where(a == 0, np.where(x > 0, 1, np.nan), np.where((x >= 0) & (x < np.inf), 0, np.nan))
     return np.where((a == 0) | (a == np.inf), limit, special.gammainc(a, x)).astype(np.result_type(a, x))
 
 
 def gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Compute the regularised upper incomplete gamma function.
-
-    Where ``a`` is 0 or infinite, the result is the limit, 0 or 1. It is NaN if ``a`` and ``x`` are both 0 or
-    both infinite, and for a negative ``x``.
-    """
+    """Compute the regularised upper incomplete gamma function."""
     limit = np.where(a == 0, np.where(x > 0, 0, np.nan), np.where((x >= 0) & (x < np.inf), 1, np.nan))
     return np.where((a == 0) | (a == np.inf), limit, special.gammaincc(a, x)).astype(np.result_type(a, x))
 
@@ -95,10 +88,7 @@ def logit(x: np.ndarray, eps: float | None = None) -> np.ndarray:
 
 
 def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray:
-    """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``.
-
-    ``n`` is truncated to an integer. The result is 0 for negative and non-finite degrees.
-    """
+    """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``."""
     dtype = np.result_type(x, n)
     x, n = np.broadcast_arrays(x, np.trunc(n))
     first = {
@@ -123,10 +113,7 @@ def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray
 
 
 def polygamma(x: np.ndarray, n: int) -> np.ndarray:
-    """Compute the ``n``-th derivative of ``digamma``, for ``n`` of at least 1.
-
-    For ``n`` above 1, it is NaN at inf. Half precision is computed in float32.
-    """
+    """Compute the ``n``-th derivative of ``digamma``, for ``n`` of at least 1."""
     wide = x.astype(np.promote_types(x.dtype, np.float32))
     value = trigamma(wide) if n == 1 else np.where(x == np.inf, np.nan, special.polygamma(n, wide))
     return value.astype(x.dtype)
@@ -138,7 +125,7 @@ def spherical_bessel_j0(x: np.ndarray) -> np.ndarray:
 
 
 def trigamma(x: np.ndarray) -> np.ndarray:
-    """Compute the derivative of ``digamma``, below 0.5 by the reflection formula."""
+    """Compute the derivative of ``digamma``."""
     below = x < 0.5
     sine = np.sin(np.pi * np.where(below, x, x.dtype.type(0.5)))
     value = special.zeta(2, np.where(below, 1 - x, x))
@@ -146,11 +133,7 @@ def trigamma(x: np.ndarray) -> np.ndarray:
 
 
 def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Compute the Hurwitz zeta function.
-
-    It is NaN where ``x`` is below 1 or ``q`` is inf. Otherwise it is infinite where ``x`` is 1, and at the
-    poles ``q`` = 0, -1, -2, ...
-    """
+    """Compute the Hurwitz zeta function, or NaN where ``x`` is below 1."""
     dtype = np.result_type(x, q)
     x, q = np.broadcast_arrays(x, q)
     pole = (x == 1) | (x > 1) & (q <= 0) & (q == np.floor(q))

@@ -14,7 +14,6 @@ from .statistics import vector_norm
 
 
 def conjugate_transpose(x: np.ndarray) -> np.ndarray:
-    """Return the conjugate transpose of the matrices in the last two axes."""
     return np.conj(x.mT)
 
 
@@ -57,7 +56,6 @@ def matrix_rank(
     """Count the singular values of the matrices above ``max(atol, rtol * largest)``.
 
     The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
-    With ``hermitian``, only the lower triangle of ``x`` is read.
     """
     values = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svdvals(x)
     cutoff = singular_cutoff(x, np.max(values, axis=-1, initial=0), rtol, atol)
@@ -71,10 +69,9 @@ def pinv(
     *,
     hermitian: bool = False,
 ) -> np.ndarray:
-    """Compute the pseudo-inverse. Singular values up to ``max(atol, rtol * largest)`` count as zero.
+    """Compute the pseudo-inverse of the matrices in the last two axes.
 
-    The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
-    With ``hermitian``, only the lower triangle of ``x`` is read.
+    ``rtol`` and ``atol`` limit the singular values that count as zero.
     """
     if hermitian:
         values, right = np.linalg.eigh(x)
@@ -129,10 +126,7 @@ def cholesky_solve(x1: np.ndarray, x2: np.ndarray, *, upper: bool = False) -> np
 
 # --------------------------------------------------------------------------------------------- decompositions
 def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return the Cholesky factor, and the order of the first leading minor that is not positive.
-
-    For matrices that are positive definite, the order is 0. For others, the factor is NaN.
-    """
+    """Return the Cholesky factor, and the order of the first leading minor that is not positive, or 0."""
     try:
         factor = np.linalg.cholesky(x, upper=upper)
     except np.linalg.LinAlgError:
@@ -148,10 +142,7 @@ def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.n
 
 
 def first_indefinite(x: np.ndarray) -> np.ndarray:
-    """Return the order of the first leading minor that is not positive, or 0 if all are.
-
-    Only the lower triangle is read.
-    """
+    """Return the order of the first leading minor that is not positive, or 0 if all are."""
     a, first = np.tril(x) + conjugate_transpose(np.tril(x, -1)), np.zeros(x.shape[:-2], np.int32)
     for k in range(x.shape[-1]):
         pivot, column = a[..., k, k], a[..., :, k]
@@ -184,10 +175,7 @@ def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the matrices P, L and U of a factorisation by ``lu_factor``.
-
-    Their product is the factorised matrix.
-    """
+    """Return the matrices P, L and U of a factorisation by ``lu_factor``."""
     rows, columns = lu.shape[-2:]
     inner = min(rows, columns)
     order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()
@@ -292,7 +280,7 @@ def istft(
     """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
 
     The signal is real unless ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not
-    None. ``window`` is padded with zeros to ``n_fft`` elements, and is ones if it is None.
+    None.
     """
     norm: Any = "ortho" if normalized else "backward"
     spectrum = np.swapaxes(x, -1, -2)

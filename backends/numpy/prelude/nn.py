@@ -19,10 +19,7 @@ def elu(x: np.ndarray, alpha: float = 1.0) -> np.ndarray:
 
 
 def selu(x: np.ndarray) -> np.ndarray:
-    """Compute ``1.05 * elu(x, 1.67)`` with the exact constants of self-normalising networks.
-
-    See Klambauer et al., 2017.
-    """
+    """Compute the scaled exponential linear unit of Klambauer et al., 2017."""
     return 1.0507009873554805 * elu(x, 1.6732632423543772)
 
 
@@ -32,10 +29,7 @@ def celu(x: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def gelu(x: np.ndarray) -> np.ndarray:
-    """Compute ``x`` times the standard normal distribution function of ``x``.
-
-    In float32, it is computed by the approximation ``single_erf``.
-    """
+    """Compute ``x`` times the standard normal distribution function of ``x``."""
     if x.dtype != np.float32:
         return x * 0.5 * (1 + special.erf(x * math.sqrt(0.5)))
     result = single_erf(x * math.sqrt(0.5))
@@ -46,10 +40,7 @@ def gelu(x: np.ndarray) -> np.ndarray:
 
 
 def single_erf(x: np.ndarray) -> np.ndarray:
-    """Approximate the error function in float32 to a relative error of 4e-7.
-
-    It is ``x`` times a rational function of ``x**2`` up to 3.92, and the sign of ``x`` beyond.
-    """
+    """Approximate the error function in float32 by a rational function."""
     above = (2.05011294e-06, 0.000284877732, 0.00376542547, 0.052748136, 0.19040211, 1.12837915)
     below = (3.8091717e-05, 0.00116248766, 0.0149688359, 0.1141073, 0.502072219, 1.0)
     near = np.clip(x, -3.92, 3.92)
@@ -102,7 +93,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> np.ndarray:
-    """Compute ``softmax(query @ key.T * scale + mask) @ value``. Fully masked rows are 0.
+    """Compute ``softmax(query @ key.T * scale + mask) @ value``.
 
     A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
     keys after the position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
@@ -118,7 +109,7 @@ def attention_weights(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> np.ndarray:
-    """Compute ``softmax(query @ key.T * scale + mask)``. Fully masked rows are 0.
+    """Compute ``softmax(query @ key.T * scale + mask)``.
 
     A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
     keys after the position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
@@ -156,9 +147,8 @@ def embedding_bag(
 ) -> np.ndarray:
     """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by sum, mean or max.
 
-    Embeddings are multiplied by ``per_sample_weights`` unless that is None. Embeddings of ``padding_idx``
-    are left out. Empty bags are 0. The last bag ends with ``indices``, or with ``include_last_offset`` at
-    the last offset.
+    Embeddings are multiplied by ``per_sample_weights`` unless that is None. Embeddings of ``padding_idx`` are
+    left out. Empty bags are 0.
     """
     starts = offsets[:-1] if include_last_offset else offsets
     bag = np.searchsorted(starts, np.arange(len(indices)), side="right") - 1
@@ -190,8 +180,8 @@ def nll_loss(
     """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
     Without a batch, classes are on axis 0. The loss is 0 for targets equal to ``ignore_index``. ``reduction``
-    is "none", "sum" or "mean", which is weighted by ``weight[target]``. A ``weight`` of None is 1 for each
-    class. Raise ``IndexError`` for other targets that are no class.
+    is "none", "sum" or "mean", which is weighted by ``weight[target]``. Raise ``IndexError`` for other
+    targets that are no class.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.
@@ -219,8 +209,7 @@ def cross_entropy(
     """Compute the cross entropy of ``softmax(logits)`` and class indices, with classes on axis 1.
 
     Without a batch, classes are on axis 0. ``label_smoothing`` is the share of the target distribution that
-    is spread evenly over all classes. ``weight``, ``ignore_index`` and ``reduction`` are those of
-    ``nll_loss``.
+    is spread evenly over all classes.
     """
     axis = min(1, logits.ndim - 1)
     logs = log_softmax(logits, axis)
@@ -293,7 +282,6 @@ def ctc_loss(
 
 
 def over_channels(vector: np.ndarray, ndim: int, axis: int = 1) -> np.ndarray:
-    """Reshape ``vector`` to broadcast over ``axis`` of an array with ``ndim`` axes."""
     return vector.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
@@ -400,7 +388,6 @@ def instance_norm(
 def scaled_channels(
     x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, axis: int
 ) -> np.ndarray:
-    """Compute ``x * weight + bias`` with vectors along ``axis``, each of which may be None."""
     if weight is not None:
         x = x * over_channels(weight, x.ndim, axis)
     return x if bias is None else x + over_channels(bias, x.ndim, axis)
@@ -409,8 +396,7 @@ def scaled_channels(
 def local_response_norm(x: np.ndarray, *, size: int, alpha: float, beta: float, k: float) -> np.ndarray:
     """Compute ``x / (k + alpha * mean(x ** 2)) ** beta`` with means over ``size`` neighbouring channels.
 
-    Channels are on axis 1. Each mean is over ``size // 2`` channels before, the channel itself, and
-    ``(size - 1) // 2`` after it. Beyond the first and last channel, ``x`` counts as 0.
+    Channels are on axis 1. Beyond the first and last channel, ``x`` counts as 0.
     """
     around = [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2)
     squares = np.pad(x * x, around)

@@ -35,8 +35,7 @@ def reduced_windows(
 ) -> np.ndarray:
     """Reduce each window by ``function``, after padding with ``fill`` by ``around``.
 
-    Windows extend over the ``len(kernel)`` axes of ``x`` from axis ``lead`` on. The axes are reduced one by
-    one, by combining a strided slice for each element of the kernel.
+    Windows extend over the ``len(kernel)`` axes of ``x`` from axis ``lead`` on.
     """
     if any(amount for pair in around for amount in pair):
         x = np.pad(
@@ -60,8 +59,7 @@ def max_pool(
 ) -> np.ndarray:
     """Compute the maximum of each window over ``len(kernel)`` spatial axes.
 
-    Padding has the smallest value of the dtype. With ``ceil_mode``, the last window of an axis may extend
-    beyond the padded end.
+    With ``ceil_mode``, the last window of an axis may extend beyond the padded end.
     """
     if dilation and ceil_mode:
         array = x if layout == "channels_first" else np.moveaxis(x, -1, 1)
@@ -85,9 +83,8 @@ def avg_pool(
 ) -> np.ndarray:
     """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates.
 
-    The divisor is ``divisor_override``, or by default the number of elements in the window. It includes
-    padding if ``count_include_pad``, but no elements beyond the padding, which a window may reach with
-    ``ceil_mode``.
+    The divisor is ``divisor_override``, or by default the number of elements in the window, with padding only
+    if ``count_include_pad``. With ``ceil_mode``, the last window of an axis may extend beyond the padded end.
     """
     rank = len(kernel)
     padding = padding or ((0, 0),) * rank
@@ -114,8 +111,7 @@ def lp_pool(
 ) -> np.ndarray:
     """Compute ``sum(x ** ord) ** (1 / ord)`` over each window.
 
-    As in torch, it is NaN for a negative sum, unless ``1 / ord`` is an integer, and the sum over a window
-    that extends beyond the end is scaled to the size of a full window.
+    With ``ceil_mode``, the sum over a window that extends beyond the end is scaled to a full window.
     """
     mean = avg_pool(x**ord, kernel, strides, None, ceil_mode)
     return (np.sign(mean) * np.abs(mean) * math.prod(kernel)) ** (1 / ord)
@@ -144,10 +140,7 @@ def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...], layout: str = "chann
 
 
 def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int) -> np.ndarray:
-    """Return the first index of each of ``windows`` windows of fractional pooling, on a new last axis.
-
-    ``samples`` are random numbers in [0, 1) that shift the windows. ``size`` is that of the pooled axis.
-    """
+    """Return the first index of each of ``windows`` windows of fractional pooling, on a new last axis."""
     if windows == 1:
         return np.full((*samples.shape, 1), size - kernel)
     step = samples.dtype.type((size - kernel) / (windows - 1))
@@ -160,7 +153,7 @@ def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int)
 
 
 def weighted_taps(x: np.ndarray, axis: int, places: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return weighted sums of elements along ``axis``, whose length becomes ``len(places)``.
+    """Return weighted sums of elements along the nonnegative ``axis``, whose length becomes ``len(places)``.
 
     Element ``i`` is the sum over ``t`` of element ``places[i, t]`` of ``x`` times ``weights[i, t]``.
     """
@@ -183,10 +176,8 @@ def interpolate(
 ) -> np.ndarray:
     """Resample the spatial axes of ``x`` to ``size``.
 
-    ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".
-    ``scales`` has the factor by which source positions along each axis are computed, unless
-    ``align_corners`` is True. None is the ratio of the sizes. ``antialias`` stretches the filter where
-    output samples are more than 1 apart.
+    ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales``
+    has the scale factor of each axis, or None for the ratio of the sizes.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
@@ -237,9 +228,9 @@ def elements_at(x: np.ndarray, places: list[np.ndarray]) -> np.ndarray:
 def affine_grid(theta: np.ndarray, size: tuple[int, ...], align_corners: bool = False) -> np.ndarray:
     """Return the positions ``[batch, *size, axes]`` to which the affine maps ``theta`` take a regular grid.
 
-    ``theta`` has the shape ``[batch, axes, axes + 1]``. The grid spans [-1, 1] along each axis. With
-    ``align_corners``, -1 and 1 are the centres of the first and last element, and otherwise their outer
-    edges. Coordinates are ordered from the last spatial axis to the first.
+    ``theta`` has the shape ``[batch, axes, axes + 1]``. With ``align_corners``, -1 and 1 are the centres of
+    the first and last element of an axis, and otherwise their outer edges. Coordinates are ordered from the
+    last spatial axis to the first.
     """
     lines = []
     for n in size:

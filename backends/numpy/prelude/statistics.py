@@ -13,10 +13,8 @@ import numpy as np
 
 # ------------------------------------------------------------------------------------------ moments and norms
 def mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
-    """Compute the mean over ``axis``, or over all axes if it is None.
-
-    It is NaN if there are no elements, for which ``np.mean`` would warn.
-    """
+    """Compute the mean over ``axis``, or over all axes if it is None."""
+    # ``np.mean`` would warn if there are no elements.
     total = np.sum(x, axis=axis, keepdims=keepdims)
     return total / (x.size // total.size if total.size else 1)
 
@@ -24,10 +22,7 @@ def mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: boo
 def variance(
     x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> np.ndarray:
-    """Compute the variance over ``axis``, or over all axes if it is None.
-
-    It is the sum of squared deviations divided by ``max(0, N - correction)`` for ``N`` elements.
-    """
+    """Compute the variance over ``axis``, or over all axes if it is None."""
     distance = np.abs(x - mean(x, axis, keepdims=True))
     total = np.sum(distance * distance, axis=axis, keepdims=keepdims)
     return total / max((x.size // total.size if total.size else 1) - correction, 0)
@@ -36,7 +31,7 @@ def variance(
 def standard_deviation(
     x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> np.ndarray:
-    """Compute the square root of ``variance``."""
+    """Compute the standard deviation over ``axis``, or over all axes if it is None."""
     return np.sqrt(variance(x, axis, correction=correction, keepdims=keepdims))
 
 
@@ -74,10 +69,7 @@ def vector_norm(
 def sort_with_indices(
     x: np.ndarray, *, axis: int = -1, descending: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sort along ``axis``, and return the values and their indices.
-
-    The sort is stable in both directions. NaN is larger than all numbers.
-    """
+    """Sort stably along ``axis``, and return the values and their indices."""
     # Sorting reversed elements and reversing the result keeps ties in order.
     if descending:
         indices = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)
@@ -87,10 +79,7 @@ def sort_with_indices(
 
 
 def indices_of_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
-    """Return the indices of the ``k`` largest or smallest elements of the last axis, in ascending order.
-
-    NaN is larger than all numbers. Ties go to the lowest indices.
-    """
+    """Return the indices, in ascending order, of the ``k`` largest or smallest elements of the last axis."""
     place = x.shape[-1] - k if largest else k - 1
     # A partition takes linear time, a sort does not.
     last = np.partition(x, place, -1)[..., place : place + 1]
@@ -102,10 +91,7 @@ def indices_of_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
 
 
 def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ``k`` largest or smallest elements along ``axis`` in order, and their indices.
-
-    NaN is larger than all numbers. Equal elements are ordered by index.
-    """
+    """Return the ``k`` largest (or smallest) elements along ``axis``, and their indices."""
     size = x.shape[axis]
     if not 0 < k < size:
         values, indices = sort_with_indices(x, axis=axis, descending=largest)
@@ -119,17 +105,13 @@ def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tup
 def kth_value(
     x: np.ndarray, *, k: int, axis: int = -1, keepdims: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index.
-
-    NaN is larger than all numbers. Equal elements are ordered by index.
-    """
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
     values, indices = sort_with_indices(x, axis=axis)
     place = (slice(None),) * (axis % x.ndim) + (slice(k - 1, k) if keepdims else k - 1,)
     return values[place], indices[place]
 
 
 def picked_along(x: np.ndarray, index: np.ndarray, axis: int, keepdims: bool) -> np.ndarray:
-    """Return the elements at ``index`` along ``axis``. Remove ``axis``, of size 1, unless ``keepdims``."""
     found = np.take_along_axis(x, index, axis=axis)
     return found if keepdims else found.squeeze(axis)
 
@@ -145,19 +127,13 @@ def most_frequent(x: np.ndarray, *, axis: int, keepdims: bool = False) -> tuple[
 
 
 def cummax(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cumulative maximum along ``axis``, and the index of its last occurrence up to there.
-
-    From the first NaN on, the maximum is NaN.
-    """
+    """Return the cumulative maximum along ``axis``, and the index of its last occurrence up to there."""
     values = np.maximum.accumulate(x, axis)
     return values, last_index_of(x, values, axis)
 
 
 def cummin(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cumulative minimum along ``axis``, and the index of its last occurrence up to there.
-
-    From the first NaN on, the minimum is NaN.
-    """
+    """Return the cumulative minimum along ``axis``, and the index of its last occurrence up to there."""
     values = np.minimum.accumulate(x, axis)
     return values, last_index_of(x, values, axis)
 
@@ -183,8 +159,7 @@ def quantile(
     """Compute the ``q``-th quantiles along ``axis``, or over all elements if it is None.
 
     The axes of ``q`` come first in the result. ``interpolation`` is "linear", "lower", "higher", "midpoint"
-    or "nearest". The result is NaN if there is a NaN. With ``skip_nan``, NaNs are left out, and the result
-    is NaN if there is no other element.
+    or "nearest". With ``skip_nan``, NaN are left out.
     """
     ordered = np.sort(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1), axis=-1)
     size, valid = ordered.shape[-1], np.sum(ordered == ordered, axis=-1, keepdims=True)
@@ -224,8 +199,7 @@ def searchsorted_rows(
 ) -> np.ndarray:
     """Return the indices at which to insert the elements of each row of ``x`` into a row of ``sequences``.
 
-    Rows are on the last axis. Those of ``sequences`` are sorted, unless ``sorter`` has the indices that sort
-    them.
+    Rows are on the last axis. ``sorter`` has the indices that sort ``sequences``, unless that is sorted.
     """
     if sorter is not None:
         sequences = np.take_along_axis(sequences, sorter, axis=-1)
@@ -239,8 +213,7 @@ def searchsorted_rows(
 def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
     """Count the elements in ``bins`` equal bins of [min, max]; if ``min == max``, of the range of ``x``.
 
-    A range of a single number is widened by 1 on both sides. Elements outside of the range are not counted.
-    The counts have the dtype of ``x``.
+    A range of a single number is widened by 1 on both sides.
     """
     x = x.reshape(-1)
     if x.size == 0:
@@ -256,10 +229,7 @@ def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
 def histogram_counts(
     x: np.ndarray, bin_edges: np.ndarray, weights: np.ndarray | None = None, *, density: bool = False
 ) -> np.ndarray:
-    """Count the elements of ``x``, or sum their ``weights``, between ``bin_edges``.
-
-    The last edge belongs to the last bin. With ``density``, the result is normalised to the integral 1.
-    """
+    """Compute the histogram of ``x``, or of its ``weights``, over the bins between ``bin_edges``."""
     x = x.reshape(-1)
     inside = (x >= bin_edges[0]) & (x <= bin_edges[-1])
     place = np.minimum(np.searchsorted(bin_edges, x[inside], side="right") - 1, len(bin_edges) - 2)
@@ -279,7 +249,7 @@ def covariances(
     """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` has one axis.
 
     ``fweights`` are the numbers of repetitions of each observation (column), and ``aweights`` its relative
-    weights. ``correction`` reduces the divisor, which is at least 0.
+    weights.
     """
     rows = np.atleast_2d(x)
     weights = np.ones(rows.shape[1], rows.real.dtype)
@@ -298,8 +268,7 @@ def covariances(
 def correlations(x: np.ndarray) -> np.ndarray:
     """Compute the Pearson correlation matrix of the rows of ``x``, clipped to [-1, 1].
 
-    The result is a scalar if ``x`` has one axis. Real and imaginary parts of complex numbers are clipped
-    separately.
+    The result is a scalar if ``x`` has one axis.
     """
     covariance = np.atleast_2d(covariances(x))
     deviation = np.sqrt(np.diagonal(covariance).real)
@@ -312,8 +281,8 @@ def correlations(x: np.ndarray) -> np.ndarray:
 
 
 def distance(x: np.ndarray, p: float) -> np.ndarray:
-    """Compute the ``p``-norm over the last axis; NaN coordinates make the result NaN, also for ``p == 0``."""
     return (
+        # For 0, ``vector_norm`` would count NaN as 1.
         np.sum(np.where(np.isnan(x), x, x != 0), axis=-1, dtype=x.dtype)
         if p == 0
         else vector_norm(x, axis=-1, ord=p)
@@ -342,7 +311,7 @@ def derived_generator(key: np.random.Generator, index: Any) -> np.random.Generat
 def random_uniform(
     key: np.random.Generator, shape: tuple[int, ...], low: float, high: float, dtype: np.dtype
 ) -> np.ndarray:
-    """Sample numbers of ``dtype`` uniformly from [low, high). None of them is rounded up to ``high``."""
+    """Sample numbers of ``dtype`` uniformly from [low, high)."""
     steps = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24}.get(np.dtype(dtype).name, 2**53)
     numbers = (low + (high - low) * (key.integers(0, steps, shape) / steps)).astype(dtype)
     # Rounding to ``dtype`` may reach ``high``, which does not belong to the interval.
@@ -371,7 +340,7 @@ def dropout(
 ) -> np.ndarray:
     """Set elements of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
 
-    The random choice is the same for all elements along ``shared_axes``.
+    The random choice is the same for all elements along the nonnegative ``shared_axes``.
     """
     if rate == 1:
         return np.zeros_like(x)
