@@ -147,8 +147,7 @@ def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
 def shows_as_nan(tree: Tree, floating: Sequence[bool]) -> bool:
     """Return True if filling the floating arrays of a result with NaN marks the whole result as wrong.
 
-    This requires at least one array, only floating arrays, and no Python numbers in ``tree``. ``floating``
-    has an item for each array of the result.
+    ``floating`` has an item for each array of the result.
 
     >>> from graph_compiler.trees import flatten
     >>> trees = [flatten(result, lambda item: False)[1] for result in ((1.5j, 2), ("name", None))]
