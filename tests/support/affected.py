@@ -41,6 +41,8 @@ SAMPLES = {
 DERIVATIVES = (
     "tests/corpora/test_kinks.py",
     "tests/transforms/test_derivatives.py",
+    "tests/transforms/test_forward_formulas*.py",
+    "tests/transforms/test_strong_zero.py",
     "tests/frontends/tensorflow/test_sample_gradients.py",
     "tests/frontends/jax/test_gradients.py",
 )
