@@ -33,6 +33,7 @@ from ...errors import InvalidFile, Signal
 from ...forwarding import forwards
 from ...ir.json import KnownClasses, tree_from_json, tree_to_json
 from ...recording.faults import is_fault
+from ...recording.request import AbandonedWay, log_abandoned_way
 from ...trees import Tree, flatten, unflatten
 from ..common.compilers import CompiledShapes, NewShape, cache_folder, compiled_or_plain
 
@@ -269,7 +270,11 @@ class StoredPrograms:
         self.are_used = self._folder is not None
         self.are_for_another_platform = False
         self._has_any = False
+        self._gave_up: AbandonedWay | None = None
         self._tracing = threading.RLock()
+
+    def describe(self) -> str:
+        return "" if self._gave_up is None else f"gave up: {self._gave_up}"
 
     def traced(self, *args: Any) -> Packed:
         """Return the result of ``function`` for traced ``args``, by a stored program if possible."""
@@ -307,12 +312,7 @@ class StoredPrograms:
         except Exception as problem:
             if is_fault(problem):
                 raise
-            log.debug(
-                "the program of %s is not kept: %s: %s",
-                self._function.__name__,
-                type(problem).__name__,
-                problem,
-            )
+            self._gave_up = log_abandoned_way(self._function.__name__, "keeping its program on disk", problem)
             write_none(path)
             return None
         self._has_any = True
@@ -474,7 +474,7 @@ def compiled(
         function,
         _why_not_compiled,
         "jax.jit",
-        shapes.describe,
+        lambda: ", ".join(filter(None, (shapes.describe(), programs.describe()))),
         is_wanted=not by_default,
     )
 

@@ -5,6 +5,7 @@ a second process.
 from __future__ import annotations
 
 import collections
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import torch
 import graph_compiler
 from graph_compiler.backends.jax import compiled as kept_programs
 from graph_compiler.errors import InternalError
+from tests.support.logs import logged
 
 Pair = collections.namedtuple("Pair", ["first", "second"])
 
@@ -262,6 +264,18 @@ def test_another_jax_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("graph_compiler.backends.jax.compiled.config", object())
     assert compiled(torch.sin, torch.ones(3))(torch.ones(4)).shape == (4,)
     assert not kept(folder)
+
+
+def test_a_program_that_jax_cannot_export_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(call: Any) -> Any:
+        raise NotImplementedError("no rule to export it")
+
+    monkeypatch.setattr(kept_programs._ExportedCall, "lowered", refused)
+    graph = compiled(torch.sin, torch.ones(3))
+    with logged(logging.INFO) as messages:
+        graph(torch.ones(3))
+    words = "gave up: keeping its program on disk (NotImplementedError: no rule to export it"
+    assert words in graph.explain() and any(words in message for message in messages)
 
 
 def test_a_bug_in_storing_a_program_surfaces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
