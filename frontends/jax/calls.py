@@ -361,6 +361,7 @@ def _bind_call(name: str, original: Callable[..., Any], args: Any, kwargs: Any) 
         except Exception as problem:
             if is_fault(problem):
                 raise
+            current().note_given_up(f"making the number of an iteration an argument of {name}", problem)
             args, kwargs = map_structure(_decided_step, (args, kwargs))
     leaves, tree = flatten((args, kwargs), is_array, lambda item: False)
     if not all(_is_static(item) for item in statics(tree)) or any(is_key(leaf) for leaf in leaves):

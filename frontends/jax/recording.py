@@ -455,6 +455,9 @@ class _Attempt:
             "constant", array, ArraySpec(tuple(np.shape(array)), dtype_name(array.dtype))
         )
 
+    def note_given_up(self, way: str, problem: Exception) -> None:
+        self.recorder.note_given_up(way, problem)
+
     def decide(self, size: Any) -> Any:
         return decide(self.recorder, size, self.locator.locate("a comparison of numbers", 3))
 
@@ -534,7 +537,13 @@ class _Attempt:
         computes_with_elements = self.shown.reads is not None and self.shown.reads.reading.any
         graph.demand(is_lifted=computes_with_elements)
         opened = bool(self.numbers or self.loops.found) or computes_with_elements
-        return Recording(move_checks_out(graph, record_check), self.weights, self._unchanged(), opened=opened)
+        return Recording(
+            move_checks_out(graph, record_check),
+            self.weights,
+            self._unchanged(),
+            opened=opened,
+            gave_up=tuple(self.recorder.gave_up),
+        )
 
     def _referred(self) -> tuple[Any, ...]:
         function = self.function

@@ -128,6 +128,9 @@ class SizeRecording(Protocol):
     def loops(self) -> Any:
         """Return the :class:`TracedLoops`, which marks iterations of Python loops."""
 
+    def note_given_up(self, way: str, problem: Exception) -> None:
+        """Store and log that ``way`` of recording a part of the function ended with ``problem``."""
+
     def decide(self, size: Size) -> Any:
         """Return the number that ``size`` has in the recorded call, and guard it."""
 

@@ -231,7 +231,8 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
     # Functions that were looked up by computed names are known only after the run.
     code.extend(asked.globals.functions())
     environment = _environment(code, asked, graph, weights, containers)
-    return Recording(graph, weights, environment, kept.places, bool(numbers) or reading.any), found
+    opened, gave_up = bool(numbers) or reading.any, tuple(capture.recorder.gave_up)
+    return Recording(graph, weights, environment, kept.places, opened, gave_up), found
 
 
 def _reached(function: Callable[..., Any], tree: Tree) -> Reached:

@@ -365,9 +365,13 @@ class _TracingAttempt:
                 return self._finish(result, tree)
         # The user's code may raise anything. Variables that the first tracing created exist in the second.
         except Exception as problem:
-            if not is_fault(problem) and self.is_first and (self.created.count or was_unbuilt):
-                return _TracingAttempt(request, hypotheses, is_first=False)._run(locks)
-            raise
+            if is_fault(problem) or not self.is_first or not (self.created.count or was_unbuilt):
+                raise
+            self.recorder.note_given_up("recording the call that creates variables or builds layers", problem)
+            again = _TracingAttempt(request, hypotheses, is_first=False)._run(locks)
+            if isinstance(again, Refutation):
+                return again
+            return replace(again, gave_up=(*self.recorder.gave_up, *again.gave_up))
 
     def _trace(self, trace: TensorFlowTrace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """Run the function on placeholders; return the leaves of its result (values and sizes) and its tree.
@@ -542,6 +546,7 @@ class _TracingAttempt:
             environment,
             self.python_state.places,
             is_opened,
+            tuple(self.recorder.gave_up),
         )
 
     def _referred(self) -> tuple[Any, ...]:

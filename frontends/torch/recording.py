@@ -86,16 +86,20 @@ def is_hook(place: StatePlace) -> bool:
     return any(f"{name}[" in place.name for name in _HOOKS)
 
 
-def record_as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | None:
+def record_as_installed(
+    first: Attempt, attempt: Callable[[], Attempt]
+) -> tuple[Recording | None, Exception | None]:
     """Record again with what the ``first`` attempt left in its places, such as hooks that it installed.
 
     Return the second recording if that attempt finds no new state, does not depend on ``is_compiling()`` and
     has the same graph. The places then keep their new contents. Otherwise restore the places and return None.
+    The second result is the exception that ended the second attempt, or None.
     """
     before = {place: place.read() for place in first.left}
     for place, item in first.left.items():
         place.write(item)
     again: Recording | None = None
+    failure: Exception | None = None
     try:
         made = attempt()
         if not (made.left or made.is_other_code) and same_program(
@@ -106,11 +110,12 @@ def record_as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recor
     except Exception as problem:
         if is_fault(problem):
             raise
+        failure = problem
     finally:
         if again is None:
             for place, item in before.items():
                 place.write(item)
-    return again
+    return again, failure
 
 
 # Maps a canonical operation to a function of torch. All others have the same name in both.
@@ -380,6 +385,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
         _environment(function, tree, graph, state, containers, reads),
         state.places,
         hypotheses.reading.any or bool(hypotheses.numbers),
+        tuple(reads.capture.recorder.gave_up),
     )
     return Attempt(recording, left, is_other_code)
 
@@ -615,13 +621,18 @@ class _Search:
         made, hypotheses = self._again(), self.hypotheses
         if not made.left and not made.is_other_code:
             return made.recording
-        if any(map(is_hook, made.left)) and (installed := record_as_installed(made, self._again)):
-            return installed
+        failure: Exception | None = None
+        if any(map(is_hook, made.left)):
+            installed, failure = record_as_installed(made, self._again)
+            if installed is not None:
+                return installed
         hypotheses.compiled = hypotheses.compiled and not made.is_other_code
         hypotheses.keys.give_up()
         given = len(self.request.places)
         self.known = [*self.request.places, *merge_places(self.known[given:], list(made.left))]
-        return Refutation(self)
+        return Refutation(
+            self, failure, "recording with the hooks that the function installs" if failure else ""
+        )
 
     def _again(self) -> Attempt:
         return with_compiler_if_wanted(self._once)

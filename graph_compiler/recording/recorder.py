@@ -24,6 +24,7 @@ from ..ops.registry import ArraySpec
 from ..sizes import Size, SymbolicNumber, apply, negate
 from ..trees import iterate_structure, map_structure
 from .lock import stage
+from .request import AbandonedWay, log_abandoned_way
 
 if TYPE_CHECKING:
     from .loop_marks import LoopMarker
@@ -54,6 +55,7 @@ class Recorder:
     numbers: inputs that are Python numbers.
     arguments: inputs of all open blocks.
     loops: marks of loops while they run; None if loops are not marked.
+    gave_up: ways of recording parts of the function that failed and were followed by others.
     """
 
     def __init__(self, name: str, dialect: str) -> None:
@@ -75,6 +77,7 @@ class Recorder:
         # Nodes outside each open block, outermost first.
         self._around: list[tuple[list[Node], Makers]] = []
         self.loops: LoopMarker | None = None
+        self.gave_up: list[AbandonedWay] = []
         # Keys of guards that became checks in each open block. They guard nothing outside of it.
         self._checked: list[set[Any]] = []
 
@@ -214,6 +217,10 @@ class Recorder:
 
     def is_random(self, value: Value) -> bool:
         return value in self._random or self.base_of(value) in self._random
+
+    def note_given_up(self, way: str, problem: BaseException) -> None:
+        """Store and log that ``way`` of recording a part of the function ended with ``problem``."""
+        self.gave_up.append(log_abandoned_way(self.graph.name, way, problem))
 
     # ------------------------------------------------------------------------------ blocks
     @contextmanager

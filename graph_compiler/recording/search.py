@@ -67,6 +67,8 @@ def search_recording(
 ) -> Recording:
     """Return the recording of the first attempt that refutes nothing, with the abandoned ways in ``gave_up``.
 
+    Those that the attempt itself noted come last.
+
     After an exception, the first function in ``give_up`` that returns hypotheses determines those of the next
     attempt. If none does, the next attempt does not record lists of traced loops as arrays; if this one did
     not, or if the exception is a bug of this package, it is raised. Raise ``TracingError`` with the text of
@@ -94,7 +96,7 @@ def search_recording(
                 left.append(log_abandoned_way(name, way, problem))
                 continue
             if not isinstance(found, Refutation):
-                return replace(found, gave_up=tuple(left)) if left else found
+                return replace(found, gave_up=(*left, *found.gave_up)) if left else found
             hypotheses, refuted = found.hypotheses, refuted + 1
             left += (
                 [log_abandoned_way(name, found.way, found.problem)]

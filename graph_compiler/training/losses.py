@@ -126,6 +126,7 @@ class LossFunction:
         except Exception as problem:
             if is_fault(problem):
                 raise
+            self._graph._note_given_up("recording the loss with integers of 32 bits", problem)
             with self._reporting_errors(*self.arguments(outputs, wide)):
                 self._graph.add_variant(self.arguments(outputs, wide), {}, why)
 

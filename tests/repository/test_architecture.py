@@ -436,6 +436,26 @@ BROAD_HANDLERS: dict[str, str] = {
     "graph_compiler/transforms/functions.py missing_derivatives_reported": "raises again, or GradientRefused by message",
 }
 
+# Broad handlers that ask ``is_fault`` and go on after other exceptions, by file and function, and why they give
+# up no way of recording or compiling. Those that do have to note it. Strict.
+PROBES: dict[str, str] = {
+    "backends/jax/transforms.py _read_backward": "a probe: all operands count as read",
+    "frontends/jax/calls.py _abstract_results": "a probe of the types; tracing the body raises what is wrong",
+    "frontends/jax/control_flow.py call_with_rule": "a refusal: a gradient raises with the reason",
+    "frontends/numpy/reading.py run": "a probe: an iteration that differs is recorded, whatever differs",
+    "frontends/tensorflow/derivatives.py identity": "a refusal: a gradient raises with the reason",
+    "frontends/torch/compiling.py differs_outside": "a comparison; what raises differs",
+    "frontends/torch/generators.py draw_in_other_thread": "copies arguments of another thread, which draws anyway",
+    "frontends/torch/gradient_rules.py follow": "a refusal: the reason is returned, and a gradient raises with it",
+    "frontends/torch/recording.py record_as_installed": "returns what it caught, which a Refutation notes",
+    "frontends/torch/reference.py _runs": "a probe of example inputs",
+    "frontends/torch/state/parameters.py _determined_buffers": "a probe: the buffers stay weights",
+    "graph_compiler/runtime/variants.py _problem_of_original": "returns what it caught, for the text of an error",
+    "graph_compiler/runtime/verify.py check": "a comparison: arguments that the original refuses are skipped",
+    "graph_compiler/transforms/transformed.py verify_derivative": "a comparison, in float32 next",
+}
+NOTING = frozenset({"log_abandoned_way", "note_given_up", "_note_given_up", "Refutation"})
+
 
 def broad_handlers(sources: list[Source]) -> Iterator[tuple[Source, ast.ExceptHandler | ast.Call]]:
     """Yield handlers of ``Exception`` or ``BaseException``, or of everything, and calls of ``suppress`` with
@@ -479,6 +499,27 @@ def handlers_of_bugs(sources: list[Source], exceptions: Mapping[str, str]) -> It
         unused.discard(place)
         if not exceptions.get(place, "").strip():
             yield f"{source.path}:{node.lineno}: a bug of this package is caught, too; let it pass if is_fault, or name the exceptions"
+    yield from (f"{place}: has no broad handler" for place in sorted(unused))
+
+
+def unnoted_ways(sources: list[Source], probes: Mapping[str, str]) -> Iterator[str]:
+    """Yield broad handlers that ask :func:`is_fault` and go on without a note of what they gave up, unless
+    ``probes`` allows them by the path and the function that they are in. Yield entries of ``probes`` without a
+    reason or without a handler.
+    """
+    unused = set(probes)
+    for source, node in broad_handlers(sources):
+        if not isinstance(node, ast.ExceptHandler) or isinstance(node.body[-1], ast.Raise):
+            continue
+        called = {
+            ast.unparse(call.func).rpartition(".")[2] for call in ast.walk(node) if isinstance(call, ast.Call)
+        }
+        if "is_fault" not in called or not NOTING.isdisjoint(called):
+            continue
+        place = f"{source.path} {_function_at(source, node.lineno)}"
+        unused.discard(place)
+        if not probes.get(place, "").strip():
+            yield f"{source.path}:{node.lineno}: what is given up here is noted nowhere; call note_given_up, or say why it is a probe"
     yield from (f"{place}: has no broad handler" for place in sorted(unused))
 
 
@@ -591,6 +632,7 @@ RULES: dict[str, Callable[[list[Source]], Iterator[str]]] = {
     "functions fit a screen": long_functions,
     "broad handlers say why": unexplained_handlers,
     "no handler hides bugs": lambda sources: handlers_of_bugs(sources, BROAD_HANDLERS),
+    "ways given up are noted": lambda sources: unnoted_ways(sources, PROBES),
     "files stay short": lambda sources: wrong_lengths(sources, EXCEPTIONS),
 }
 
@@ -874,6 +916,21 @@ def test_planted_handler_of_bugs_is_found(handler: str, tmp_path: Path) -> None:
     assert not list(handlers_of_bugs(sources, {"graph_compiler/bad.py g": "it calls nothing of ours"}))
     unused = {"graph_compiler/bad.py g": "it calls nothing of ours", "graph_compiler/a.py g": "why"}
     assert list(handlers_of_bugs(sources, unused)) == ["graph_compiler/a.py g: has no broad handler"]
+
+
+def test_planted_way_that_is_not_noted_is_found(tmp_path: Path) -> None:
+    silent = (
+        "def g() -> None:\n    try:\n        f()\n    except Exception as problem:\n"
+        "        if is_fault(problem):\n            raise\n        {}\n"
+    )
+    noted = silent.format("recorder.note_given_up('calling f', problem)")
+    assert not list(unnoted_ways(plant(tmp_path, graph_compiler__a=noted), {}))
+    sources = plant(tmp_path, graph_compiler__a=noted, graph_compiler__bad=silent.format("clean()"))
+    found = list(unnoted_ways(sources, {}))
+    assert len(found) == 1 and found[0].startswith("graph_compiler/bad.py:4: ")
+    assert not list(unnoted_ways(sources, {"graph_compiler/bad.py g": "a probe"}))
+    unused = {"graph_compiler/bad.py g": "a probe", "graph_compiler/a.py g": "a probe"}
+    assert list(unnoted_ways(sources, unused)) == ["graph_compiler/a.py g: has no broad handler"]
 
 
 def test_planted_suppression_is_found(tmp_path: Path) -> None:

@@ -392,6 +392,55 @@ def test_what_was_given_up_is_told() -> None:
     assert f"  gave up: {gave_up}" in graph.explain() and f"hashed: gave up: {gave_up}" in messages
 
 
+def an_associative_scan() -> tuple[Any, Any]:
+    jax = pytest.importorskip("jax")
+    combine = lambda a, b: a + b if a.shape[0] > 1 else b + a  # noqa: E731
+    return lambda x: jax.lax.associative_scan(combine, x), jax.numpy.arange(6.0)
+
+
+def variables_that_are_created() -> tuple[Any, Any]:
+    tf = pytest.importorskip("tensorflow")
+    kept: list[Any] = []
+
+    def function(x: Any) -> Any:
+        if not kept:
+            kept.append(tf.Variable(2.0))
+            raise ValueError("called before it is built")
+        return x * kept[0]
+
+    return function, tf.ones(3)
+
+
+def hooks_that_are_installed() -> tuple[Any, Any]:
+    torch = pytest.importorskip("torch")
+    layer = torch.nn.Linear(3, 3)
+
+    def function(x: Any) -> Any:
+        if layer._forward_hooks:
+            raise ValueError("installed already")
+        layer.register_forward_hook(lambda layer, given, result: result * 2)
+        return layer(x)
+
+    return function, torch.ones(3)
+
+
+@pytest.mark.parametrize(
+    ("make", "way"),
+    [
+        (an_associative_scan, "recording an associative scan for any number of rows"),
+        (variables_that_are_created, "recording the call that creates variables or builds layers"),
+        (hooks_that_are_installed, "recording with the hooks that the function installs"),
+    ],
+)
+def test_what_a_part_of_a_recording_gave_up_is_told(make: Any, way: str) -> None:
+    function, x = make()
+    with logged(logging.INFO) as messages:
+        graph = graph_compiler.compile(function, args=(x,))
+    (gave_up,) = (each for each in graph.gave_up if each.way == way)
+    assert f"  gave up: {gave_up}" in graph.explain()
+    assert any(f"gave up: {gave_up}" in message for message in messages)
+
+
 def test_nothing_was_given_up() -> None:
     graph = graph_compiler.compile(with_a_loop, args=(X.copy(),))
     assert graph.gave_up == () and "gave up" not in graph.explain()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ import torch.nn.functional as F  # noqa: E402
 import graph_compiler  # noqa: E402
 from graph_compiler import training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, FrameworkNotInstalled, InvalidOption, NotCompilable  # noqa: E402
+from graph_compiler.training.losses import LossFunction  # noqa: E402
 from tests.support.logs import logged  # noqa: E402
 
 from .models import (  # noqa: E402
@@ -654,3 +656,12 @@ def test_the_second_step_compiles_nothing(apart: bool) -> None:
                 state, _ = training.single_train_step(state, batch)
         compiled.append([text for text in messages if "Compiling" in text])
     assert compiled[0] and not compiled[1]
+
+
+def test_a_loss_that_takes_no_integers_of_32_bits_is_told() -> None:
+    import jax
+
+    loss = LossFunction(F.cross_entropy, "torch", "jax")
+    with logged(logging.INFO) as messages:
+        loss.record(jax.numpy.ones((2, 3)), jax.numpy.array([0, 2], "int32"))
+    assert any("gave up: recording the loss with integers of 32 bits" in message for message in messages)

@@ -224,9 +224,12 @@ class _LengthlessRecording:
     def loops(self) -> Any:
         return self.recording.loops
 
+    def note_given_up(self, way: str, problem: Exception) -> None:
+        self.recording.note_given_up(way, problem)
+
     def decide(self, size: Size) -> Any:
         if self.own in size.symbols():
-            raise _LengthNeeded
+            raise _LengthNeeded("the function needs the number of rows")
         return self.recording.decide(size)
 
     def knows(self, size: Size) -> bool:
@@ -307,10 +310,12 @@ def _combine(
 
     try:
         pairs, program = _traced(flat, leaves, axis)
-    # The user's function may raise any exception. JAX then calls it again and shows the exception.
+    # The user's function may raise any exception. JAX then calls it again and shows the exception, unless the
+    # unknown number of pairs is the reason.
     except Exception as problem:
         if is_fault(problem):
             raise
+        current().note_given_up("recording an associative scan for any number of rows", problem)
         return None
     outside[:] = program.consts
     return CombineFunction(function, _with_constants_as_inputs(program), pairs), list(program.consts)
