@@ -126,7 +126,6 @@ def sample_taps(
 
 
 def antialias_filter(method: str, x: np.ndarray) -> np.ndarray:
-    """Evaluate the antialiasing filter of ``method`` at distances ``x``."""
     x = abs(x)
     if method == "linear":
         return np.maximum(1 - x, 0)

@@ -148,7 +148,6 @@ def _described(arg: Any) -> str | None:
     return repr(arg) if type(arg) in (bool, int, float) else None
 
 
-# JAX, NumPy and the standard library are identified by other parts of the key.
 def _packages(text: str) -> Iterator[str | None]:
     for name in dict.fromkeys(_IMPORT.findall(text)):
         if name in _OWN or name in sys.stdlib_module_names:

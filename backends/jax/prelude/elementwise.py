@@ -38,10 +38,8 @@ def atan2(x1: jax.Array, x2: jax.Array) -> jax.Array:
 def clip(
     x: jax.Array, low: jax.Array | float | None = None, high: jax.Array | float | None = None
 ) -> jax.Array:
-    """Limit ``x`` to [low, high], where None is no bound.
-
-    At a bound, the gradient goes to ``x``.
-    """
+    """Limit ``x`` to [low, high], where None is no bound."""
+    # At a bound, the whole gradient goes to ``x``.
     x = x if low is None else jnp.where((x < low) | (low != low), low, x)
     return x if high is None else jnp.where((x > high) | (high != high), high, x)
 
@@ -83,11 +81,7 @@ def log2(x: jax.Array) -> jax.Array:
 
 
 def power(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """Compute ``x1 ** x2`` of floats.
-
-    The derivative with respect to ``x1`` is 0 where ``x2`` is 0. The derivative with respect to ``x2`` is 0
-    where ``x1`` is 0 and ``x2`` is not negative.
-    """
+    """Compute ``x1 ** x2`` of floats."""
 
     def by_base(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where(y == 0, 0, y * power(x, y - 1))
@@ -106,7 +100,7 @@ def power(x1: jax.Array, x2: jax.Array) -> jax.Array:
 
 
 def bessel_far_0(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Compute ``(J0(x), Y0(x))`` for ``x`` of at least 8, by amplitude and phase."""
+    """Compute ``(J0(x), Y0(x))`` for finite ``x`` of at least 8, by amplitude and phase."""
     # The function is evaluated for smaller ``x``, too, but its result is not used there.
     x = jnp.maximum(x, 8)
     t = 128 / (x * x) - 1
@@ -127,7 +121,7 @@ def bessel_far_0(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def bessel_far_1(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Compute ``(J1(x), Y1(x))`` for ``x`` of at least 8, by amplitude and phase."""
+    """Compute ``(J1(x), Y1(x))`` for finite ``x`` of at least 8, by amplitude and phase."""
     # The function is evaluated for smaller ``x``, too, but its result is not used there.
     x = jnp.maximum(x, 8)
     t = 128 / (x * x) - 1
@@ -344,13 +338,13 @@ def magnitudes(x1: jax.Array, x2: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def gcd(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """Compute the greatest common divisor."""
+    """Compute the greatest common divisor, which wraps around if it does not fit into the dtype."""
     # ``jnp.gcd`` alone does not end if an operand is the smallest integer.
     return jnp.gcd(*magnitudes(x1, x2)).astype(jnp.result_type(x1, x2))
 
 
 def lcm(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """Compute the least common multiple."""
+    """Compute the least common multiple, which wraps around if it does not fit into the dtype."""
     return jnp.lcm(*magnitudes(x1, x2)).astype(jnp.result_type(x1, x2))
 
 
@@ -372,7 +366,7 @@ def i1e(x: jax.Array) -> jax.Array:
 
 
 def quotient_at(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax.Array:
-    """Compute ``function(x) / x``, or its limit 0.5 where ``x`` is within 1e-6 of 0."""
+    """Compute ``function(x) / x``, or 0.5 where ``x`` is within 1e-6 of 0."""
     near = abs(x) < 1e-6
     safe = jnp.where(near, 1, x)
     return jnp.where(near, 0.5, function(safe) / safe)

@@ -281,7 +281,6 @@ def ctc_loss(
 
 
 def widened(x: jax.Array) -> jax.Array:
-    """Cast floats of fewer than 32 bits to float32. Return other arrays unchanged."""
     return x.astype(jnp.float32) if jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.itemsize < 4 else x
 
 
@@ -290,7 +289,6 @@ def over_channels(vector: jax.Array, ndim: int, axis: int = 1) -> jax.Array:
 
 
 def standardised(x: jax.Array, axis: int | tuple[int, ...], epsilon: float) -> jax.Array:
-    """Compute ``(x - mean) / sqrt(variance + epsilon)`` with mean and variance over ``axis``."""
     centred = x - x.mean(axis, keepdims=True)
     return centred * lax.rsqrt((centred * centred).mean(axis, keepdims=True) + epsilon)
 

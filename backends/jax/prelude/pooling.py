@@ -24,7 +24,6 @@ from .statistics import power_of
 
 
 def lowest_value(dtype: np.dtype) -> np.ndarray:
-    """Return the smallest value of ``dtype``, which is -inf for floats."""
     return np.array(-np.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min, dtype)
 
 

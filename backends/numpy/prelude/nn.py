@@ -286,7 +286,6 @@ def over_channels(vector: np.ndarray, ndim: int, axis: int = 1) -> np.ndarray:
 
 
 def standardised(x: np.ndarray, axis: int | tuple[int, ...], epsilon: float) -> np.ndarray:
-    """Compute ``(x - mean) / sqrt(variance + epsilon)`` with mean and variance over ``axis``."""
     count = x.size // max(np.sum(x, axis).size, 1)
     centred = x - np.sum(x, axis, keepdims=True) / count
     return centred / np.sqrt(np.sum(centred * centred, axis, keepdims=True) / count + epsilon)

@@ -19,7 +19,6 @@ from ...common.positions import (
 
 
 def lowest_value(dtype: np.dtype) -> float | int:
-    """Return the smallest value of ``dtype``, which is -inf for floats."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 

@@ -139,10 +139,6 @@ def cummin(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def last_index_of(x: np.ndarray, values: np.ndarray, axis: int) -> np.ndarray:
-    """Return, for each position along ``axis``, the last index up to it where ``x`` equals ``values``.
-
-    NaN elements of ``x`` count as equal. The index is 0 if there is none.
-    """
     place = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
     return np.maximum.accumulate(np.where((x == values) | (x != x), place, 0), axis)
 
