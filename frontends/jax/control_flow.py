@@ -144,7 +144,7 @@ def checkpoint(reader: ProgramReader, equation: Any, operands: list[Any]) -> lis
     return step.node("call", [], [step.body(_name_of(program), program, operands)], checkpoint=True)
 
 
-_RESULTS = {"associative_scan": "prefixes", "branch": "chosen", "call": "made", "scan": "outputs"}
+_RESULTS = {"associative_scan": "prefixes", "branch": "branch", "call": "call", "scan": "outputs"}
 READ: dict[str, Callable[[ProgramReader, Any, list[Any]], list[Any]]] = {
     "associative_scan": associative_scan,
     **dict.fromkeys(CHECKPOINTS, checkpoint),

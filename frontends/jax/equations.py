@@ -128,12 +128,14 @@ _PASSES_ON = frozenset(
 # Primitives that print and return no arrays.
 _SAYS = frozenset({"debug_print"})
 _NAMES = {
-    "dot_general_p": "product",
-    "convert_element_type_p": "converted",
+    "dot_general_p": "dot",
+    "convert_element_type_p": "cast",
     "broadcast_in_dim_p": "broadcast",
-    "select_n_p": "chosen",
-    "reduce_sum_p": "total",
+    "select_n_p": "where",
 }
+# Functions of ``jnp.linalg`` return the results of these primitives in another order, so the variables of the
+# user's code do not name them.
+_REORDERED = frozenset({"eigh", "svd"})
 # Transformations add cotangents by a primitive of their own, which computes the same.
 _RENAMED = {"add_any": "add"}
 # Python types whose literals are weakly typed arrays of this kind.
@@ -264,6 +266,8 @@ class Reader:
             kept = {key: item for key, item in params.items() if key not in implied}
         # Some names have a hyphen (`scatter-add`), but the variables of these primitives do not.
         op, origin = f"{PRIMITIVE}{name.replace('-', '_')}_p", self.origin(equation, f"lax.{name}")
+        if name in _REORDERED and len(equation.outvars) > 1:
+            origin = replace(origin, stored=())
         return self._node(op, tuple(operands), kept, origin, equation, CallProgram(primitive))
 
     def _ruled(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:

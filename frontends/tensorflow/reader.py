@@ -6,6 +6,7 @@ operations are run on the arrays of the call as they are read.
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections import defaultdict
@@ -498,7 +499,7 @@ class GraphReader:
         """Append a call of ``op`` and return its results, whose arrays in the call are ``seen``."""
         name = op.rpartition(".")[2].lower()
         outputs = self.recorder.new_values(
-            [(_NAMES.get(name, name), array, spec_of(array)) for array in seen]
+            [(_NAMES.get(name, _VERSION.sub("", name)), array, spec_of(array)) for array in seen]
         )
         result = outputs[0] if len(outputs) == 1 else outputs
         self.recorder.add_call(
@@ -597,12 +598,10 @@ def as_operand(item: Any) -> Any:
     return nested(item) if isinstance(item, np.ndarray) else item
 
 
+# Version of an operation at the end of its name, such as ``AddV2``.
+_VERSION = re.compile(r"v\d$")
 _NAMES = {
-    "addv2": "add",
-    "concatv2": "concat",
-    "gatherv2": "gathered",
-    "cast": "converted",
-    "selectv2": "chosen",
+    "selectv2": "where",
     "convert_to_tensor": "number",
 }
 
@@ -722,7 +721,7 @@ class BlockNode:
         regions, captured = close(*bodies)
         whole = {name: params.get(name, default) for name, default in get(op).params.items()}
         names = [value.name for value in bodies[-1].inputs[: params.get("carried", 0)]]
-        wishes = [*names, *["outputs" if op == "scan" else "chosen"] * len(like)]
+        wishes = [*names, *["outputs" if op == "scan" else op] * len(like)]
         outputs = self.reader.recorder.new_values(
             [(name, one.seen, one.spec) for name, one in zip(wishes, like)]
         )

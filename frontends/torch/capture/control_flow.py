@@ -252,7 +252,7 @@ def _cond(capture: RunningTrace, args: Any) -> Any:
         for name, branch in zip(("then", "otherwise"), branches)
     )
     blocks.same("one branch", then.specs, otherwise.specs)
-    names = ["chosen"] * len(then.specs)
+    names = ["branch"] * len(then.specs)
     return blocks.add(
         "branch", [capture.value(chosen)], [otherwise, then], lambda mode: unrolled.cond(mode, args), names
     )

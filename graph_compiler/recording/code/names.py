@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from types import CodeType
 from typing import Any
@@ -192,26 +192,72 @@ def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
     """Return the names of the variables that store the value made at offset ``instruction``.
 
     An unpacked tuple is stored in several. Return an empty tuple if the value is not stored in variables
-    right away, for example because it is used in a larger expression.
+    right away, for example because it is used in a larger expression, or if the instruction unpacks it.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)
-    ...     return low + high
-    >>> calls = [step.offset for step in dis.get_instructions(f) if step.opname.startswith("CALL")]
-    >>> stored_names(f.__code__, calls[-1])
-    ('low', 'high')
+    ...     first, last = min(low, 1), max(high, 1)
+    ...     return first + last
+    >>> calls = [step.offset for step in dis.get_instructions(f) if step.opname == "CALL"]
+    >>> [stored_names(f.__code__, call) for call in calls]
+    [('low', 'high'), ('first',), ('last',)]
     """
+    if _OPNAME[code.co_code[instruction]] == "UNPACK_SEQUENCE":
+        # The value is one of several items, and nothing tells which one.
+        return ()
     steps = _after(code.co_code, instruction)
-    name, arg = next(steps, ("", 0))
-    if name == "UNPACK_SEQUENCE":
-        found: list[str] = []
-        for name, given in steps:
-            stored = _stored(code, name, given)
-            if not stored or len(found) >= arg:
-                break
-            found += stored
-        return tuple(found) if len(found) == arg else ()
-    return tuple(_stored(code, name, arg)[:1])
+    # How many items of the stack are above the value.
+    above = 0
+    for name, arg in steps:
+        stored = _stored(code, name, arg)
+        if name == "UNPACK_SEQUENCE" and not above:
+            return _unpacked(code, steps, arg)
+        if name == "BUILD_TUPLE" and above < arg:
+            # Tuples of more than three items are built, and unpacked right away.
+            found = _unpacked(code, steps, arg) if next(steps, None) == ("UNPACK_SEQUENCE", arg) else ()
+            return found[arg - 1 - above :][:1]
+        if above < len(stored):
+            return (stored[above],)
+        if name in _EXCHANGES:
+            above = _EXCHANGES[name](above, arg)
+        elif name in _LOADS or stored:
+            above += _effect(name, arg)
+        elif dis.opmap[name] in _JUMPS or above < max(1, 1 - _effect(name, arg)):
+            # Other instructions take at least one item, and most leave one.
+            return ()
+        else:
+            above += _effect(name, arg)
+    return ()
+
+
+# Place of an item, counted from the top of the stack, after an instruction that exchanges items.
+_EXCHANGES: dict[str, Callable[[int, int], int]] = {
+    "SWAP": lambda place, count: {0: count - 1, count - 1: 0}.get(place, place),
+    "ROT_TWO": lambda place, _: {0: 1, 1: 0}.get(place, place),
+    "ROT_THREE": lambda place, _: {0: 2, 1: 0, 2: 1}.get(place, place),
+}
+_LOADS = frozenset(
+    name
+    for name in dis.opmap
+    if name in ("PUSH_NULL", "COPY", "DUP_TOP", "NOP")
+    or name.startswith(
+        ("LOAD_FAST", "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF")
+    )
+)
+_JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
+
+
+def _effect(name: str, arg: int) -> int:
+    number = dis.opmap[name]
+    return dis.stack_effect(number, arg if number >= dis.HAVE_ARGUMENT else None)
+
+
+def _unpacked(code: CodeType, steps: Iterator[tuple[str, int]], count: int) -> tuple[str, ...]:
+    """Return the names of the variables in which the next ``steps`` store ``count`` items, or nothing."""
+    found: list[str] = []
+    while len(found) < count and (stored := _stored(code, *next(steps, ("", 0)))):
+        found += stored
+    return tuple(found) if len(found) == count else ()
 
 
 def _after(words: bytes, place: int) -> Iterator[tuple[str, int]]:

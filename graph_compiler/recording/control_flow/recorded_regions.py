@@ -224,7 +224,7 @@ class RecordedRegions(Regions, Generic[B]):
             return then() if self.concrete_truth(truth) else otherwise()
 
         found = self.node(
-            "branch", [self.value_of(truth)], sides, chosen, ["chosen"] * len(sides[0].body.outputs)
+            "branch", [self.value_of(truth)], sides, chosen, ["branch"] * len(sides[0].body.outputs)
         )
         self._tie(found, (), [value for side in sides for value in side.outside])
         return found

@@ -1,0 +1,75 @@
+"""Tests of the names in generated source: those of the user's variables and of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graph_compiler
+from tests.support.compare import assert_same
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+
+
+def scaled(x: Any) -> Any:
+    low, high = x.min(), x.max()
+    return (x - low) / (high - low), low * high
+
+
+def four_at_once(x: Any) -> Any:
+    low, high, middle, spread = x.min(), x.max(), x.mean(), x.std()
+    return (x - low) / high + (x - middle) / spread, low * high, middle * spread
+
+
+def unpacked(x: Any) -> Any:
+    first, second = x[:2]
+    return first * 2 - second, first + second
+
+
+def selected(x: Any) -> Any:
+    return [jnp.where(x > 0, x, -x), x.astype(jnp.int32), x.sum(0)]
+
+
+def decomposed(x: Any) -> Any:
+    left, values, right = jnp.linalg.svd(x, full_matrices=False)
+    return (left * values) @ right, values
+
+
+def arrays(shape: tuple[int, ...], dtype: str = "float64") -> Any:
+    return np.random.default_rng(shape[0]).normal(size=shape).astype(dtype)
+
+
+def floats(shape: tuple[int, ...]) -> Any:
+    return jnp.asarray(arrays(shape, "float32"))
+
+
+# Each row: function, argument of a shape, target, texts in the source, texts that are not in it.
+SAMPLES: list[tuple[Callable[..., Any], Callable[..., Any], str, list[str], list[str]]] = [
+    (scaled, arrays, "torch", ["low = ", "high = ", "(x - low) / (high - low)"], []),
+    (scaled, floats, "torch", ["low = ", "high = ", "(x - low) / (high - low)"], []),
+    (scaled, arrays, "numpy", ["low = ", "high = "], []),
+    (four_at_once, arrays, "jax", ["low = ", "high = ", "middle = ", "spread = "], []),
+    (unpacked, arrays, "torch", [], ["first = x[1]", "first = getitem[1]"]),
+    (decomposed, floats, "torch", [], ["values, left", "left ="]),
+    (selected, floats, "torch", [], ["chosen", "converted", "total"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "make", "to", "present", "absent"),
+    SAMPLES,
+    ids=[f"{function.__name__}-{to}-{place}" for place, (function, _, to, _, _) in enumerate(SAMPLES)],
+)
+def test_names(
+    function: Callable[..., Any], make: Callable[..., Any], to: str, present: list[str], absent: list[str]
+) -> None:
+    graph = graph_compiler.transpile(function, to=to, args=(make((4, 3)),))
+    body = graph.source.partition(f"def {graph.name}(")[2]
+    assert [text for text in present if text not in body] == [], body
+    assert [text for text in absent if text in body] == [], body
+    x = make((7, 3))
+    assert_same(graph(x), function(x))
