@@ -1,4 +1,4 @@
-"""Tests of the names in generated source: those of the user's variables and of operations."""
+"""Tests of the names in generated source: those of the user's variables, of operations, and of state."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import graph_compiler
 from tests.support.compare import assert_same
 
 jax = pytest.importorskip("jax")
+torch = pytest.importorskip("torch")
 jnp = jax.numpy
 
 
@@ -73,3 +74,29 @@ def test_names(
     assert [text for text in absent if text in body] == [], body
     x = make((7, 3))
     assert_same(graph(x), function(x))
+
+
+class Momentum:
+    """Descent that keeps the velocity of each parameter in a dict by parameter, as optimizers of torch do."""
+
+    def __init__(self) -> None:
+        self.model = torch.nn.Linear(3, 2)
+        self.velocity = {weight: torch.zeros_like(weight) for weight in self.model.parameters()}
+
+    def step(self, x: Any) -> Any:
+        with torch.no_grad():
+            for weight in self.model.parameters():
+                self.velocity[weight].mul_(0.9).add_(weight)
+        return self.model(x) + self.velocity[self.model.bias]
+
+
+@pytest.mark.parametrize("to", ["torch", "jax"])
+def test_state_of_a_parameter_has_the_name_of_the_parameter(to: str) -> None:
+    descent, other = Momentum(), Momentum()
+    other.model.load_state_dict(descent.model.state_dict())
+    graph = graph_compiler.transpile(descent.step, to=to, args=(torch.ones(4, 3),))
+    assert "velocity_weight" in graph.source.replace("model_", "") and "containing" not in graph.source
+    assert "containing" not in graph.explain()
+    for _ in range(2):
+        x = torch.randn(5, 3)
+        assert_same(graph(x), other.step(x))

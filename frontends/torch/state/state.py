@@ -370,7 +370,15 @@ def _world_of(weights: TorchWeights, stateful: Sequence[Any]) -> ObjectSnapshot:
         if weights.are_none
         else (weights.function, *filter(callable, weights.given), *dict.fromkeys(map(type, modules)))
     )
-    return ObjectSnapshot((*paths, *named, *objects), _BOOKKEEPING, (*modules, *stateful), called)
+    names = {id(root): name for name, root in weights.roots()}
+    return ObjectSnapshot(
+        (*paths, *named, *objects),
+        _BOOKKEEPING,
+        (*modules, *stateful),
+        called,
+        # An optimizer keeps its state in a dict by parameter.
+        lambda key: weights.name_of(key) or names.get(id(key)),
+    )
 
 
 def _refuse_iterators(weights: TorchWeights, world: ObjectSnapshot) -> None:

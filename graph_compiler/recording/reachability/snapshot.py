@@ -6,7 +6,7 @@ import functools
 import operator
 import types
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -33,6 +33,13 @@ _LEADING = (tuple, functools._lru_cache_wrapper, *_CODE, *WRAPPERS)
 ORDER = object()
 
 
+_LONGEST_KEY = 60
+
+
+def _no_name(item: Any) -> str | None:
+    return None
+
+
 class TrackedContainer:
     """A container in a snapshot.
 
@@ -40,12 +47,21 @@ class TrackedContainer:
     item: the container.
     kind: how the container is read and changed.
     before: parts of the container when the snapshot was taken, by key.
+    name_of_object: returns the name of an object that is a key of a dict, or None.
     """
 
-    __slots__ = ("before", "item", "kind", "name")
+    __slots__ = ("_name_of_object", "before", "item", "kind", "name")
 
-    def __init__(self, name: str, item: Any, kind: ContainerKind, before: dict[Any, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        item: Any,
+        kind: ContainerKind,
+        before: dict[Any, Any],
+        name_of_object: Callable[[Any], str | None] = _no_name,
+    ) -> None:
         self.name, self.item, self.kind, self.before = name, item, kind, before
+        self._name_of_object = name_of_object
 
     @property
     def owner(self) -> Any:
@@ -70,7 +86,19 @@ class TrackedContainer:
             return self.name
         if isinstance(self.item, NamespacePart) or self.kind.dotted:
             return f"{self.name}.{key}" if self.name else str(key)
-        return f"{self.name}[{key!r}]"
+        return f"{self.name}[{self._text_of_key(key)}]"
+
+    def _text_of_key(self, key: Any) -> str:
+        """Return the name of an object, or the ``repr`` of a key.
+
+        For a long ``repr``, or one that has several lines or an address, return the class and the position
+        among the keys instead.
+        """
+        text = self._name_of_object(key) or repr(key)
+        if len(text) <= _LONGEST_KEY and "\n" not in text and " at 0x" not in text:
+            return text
+        position = next((n for n, other in enumerate(self.kind.pairs(self.item)) if other is key), 0)
+        return f"{type(key).__name__} {position}"
 
 
 @dataclass(frozen=True)
@@ -106,7 +134,7 @@ class ObjectSnapshot:
     Containers are those of :func:`.containers.kind_of`, such as lists, dicts, closure cells and objects. The
     search goes eight levels deep from each function of the user that it finds. Parts with a name in
     ``closed`` are noted but not searched. Objects in ``own`` are searched even if their class contains
-    nothing of the user's.
+    nothing of the user's. ``name_of_object`` names objects that are keys of dicts.
 
     held: the containers, without empty dicts inside other containers.
     caches: functions that ``functools.lru_cache`` decorates.
@@ -127,7 +155,9 @@ class ObjectSnapshot:
         closed: frozenset[str] = frozenset(),
         own: Iterable[Any] = (),
         called: Iterable[Any] = (),
+        name_of_object: Callable[[Any], str | None] = _no_name,
     ) -> None:
+        self._name_of_object = name_of_object
         self.held: list[TrackedContainer] = []
         # Empty dicts with their place. A torch module has many, so no ``TrackedContainer`` is made for them.
         self._empty: list[tuple[TrackedContainer, Any, dict[Any, Any]]] = []
@@ -191,7 +221,7 @@ class ObjectSnapshot:
                 for member in vars(item).copy().values()
                 if isinstance(member, _CODE)
             )
-        held = TrackedContainer(name, item, kind, kind.pairs(item))
+        held = TrackedContainer(name, item, kind, kind.pairs(item), self._name_of_object)
         self.held.append(held)
         for key, child in held.before.items():
             cls, number = type(child), id(child)
@@ -303,7 +333,7 @@ class ObjectSnapshot:
         # A dict that was empty is a container only if something was added.
         for around, key, item in self._empty:
             if item:
-                yield TrackedContainer(around.name_of(key), item, DICT, {})
+                yield TrackedContainer(around.name_of(key), item, DICT, {}, self._name_of_object)
 
 
 def tuple_parts(item: Any) -> Iterator[Any]:
