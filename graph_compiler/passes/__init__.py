@@ -7,6 +7,7 @@ from .cleanup.constants import bake_generators as bake_generators
 from .cleanup.constants import constant_folding as constant_folding
 from .cleanup.constants import freeze as freeze
 from .cleanup.constants import repeat_draws as repeat_draws
+from .cleanup.constants import scalar_literals as scalar_literals
 from .cleanup.redundancy import cse as cse
 from .cleanup.redundancy import dce as dce
 from .cleanup.redundancy import drop_restoring_reshapes as drop_restoring_reshapes

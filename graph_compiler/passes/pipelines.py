@@ -28,6 +28,7 @@ from . import (
     require_known_sizes,
     rolled,
     rows_to_operands,
+    scalar_literals,
     scanned_layers,
     simplify_guards,
     unrolled,
@@ -69,6 +70,7 @@ def canonical_passes(target: Backend, roll: str, raises_out_of_bounds: bool) -> 
         replace_scalars,
     ]
     return [
+        scalar_literals,
         *([] if rows.counts else in_arrays),
         forward_writes,
         dce,

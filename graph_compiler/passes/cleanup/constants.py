@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Number
 from operator import attrgetter
 from typing import Any
 
 from ...ir.graph import Aliases, Graph, Guard
 from ...ir.node import CallRecord, Node, Origin, Value, values_in
-from ...ops.registry import ArraySpec
+from ...ops.dtypes import is_inexact
+from ...ops.registry import ArraySpec, find
 from ...sizes import Size, apply
 from ...trees import Branch, Leaf, iterate_structure, map_structure
 
@@ -98,6 +100,43 @@ def _varies(node: Node, tainted: set[Value], aliases: Aliases) -> bool:
         or node.depends_on_devices
         or not tainted.isdisjoint((*touched, *map(aliases.base_of, touched)))
         or any(isinstance(item, Size) for item in iterate_structure((node.inputs, node.params)))
+    )
+
+
+# -------------------------------------------------------------------------------------------- scalar literals
+def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
+    """Return the canonical graph with constant scalars as literals in elementwise operations.
+
+    A number takes the dtype of the arrays of its operation, so another operand has to have the dtype of the
+    scalar. Only scalars of NumPy are replaced, because they cannot be written to.
+    """
+    numbers = {
+        value: array.item() for value, array in graph.constants.values() if issubclass(type(array), Number)
+    }
+    if not numbers:
+        return graph, False
+    nodes = []
+    for node in graph.nodes:
+        if node.op == "astype" and node.inputs[0] in numbers and is_inexact(node.params["dtype"]):
+            # The number takes the dtype of the arrays wherever it is used, so it is not converted before.
+            number = numbers[node.inputs[0]]
+            numbers[node.outputs[0]] = number if isinstance(number, complex) else float(number)
+        nodes.append(_with_literals(node, numbers))
+    changed = any(new is not old for new, old in zip(nodes, graph.nodes))
+    return (graph.derive(nodes=nodes), True) if changed else (graph, False)
+
+
+def _with_literals(node: Node, numbers: Mapping[Value, Any]) -> Node:
+    declared = find(node.op)
+    if declared is None or declared.section != "elementwise" or numbers.keys().isdisjoint(node.uses):
+        return node
+    kept = {item.dtype for item in node.inputs if isinstance(item, Value) and item not in numbers}
+    return replace(
+        node,
+        inputs=tuple(
+            numbers[item] if isinstance(item, Value) and item in numbers and item.dtype in kept else item
+            for item in node.inputs
+        ),
     )
 
 
