@@ -29,9 +29,8 @@ def varying_as(sequences: Any, start: Any) -> Any:
     """Return ``start``, marked within ``shard_map`` as varying over the devices as ``sequences`` do."""
     if not jax.sharding.get_abstract_mesh().manual_axes:
         return start
-    # The carry of a loop must have the same type before and after each iteration, and the mark is part of the
-    # type.
-    # This is False, but it depends on ``sequences``, so that the ``where`` below gets their mark.
+    # The carry of a loop must keep its type, and the mark is part of the type. ``differs`` is False, but it
+    # depends on ``sequences``, so that the ``where`` below gets their mark.
     differs = jnp.stack(
         [jnp.zeros_like(array, dtype=bool).any() for array in jax.tree.leaves(sequences)]
     ).any()
