@@ -283,6 +283,8 @@ def none_of(flags: Sequence[str]) -> ast.expr:
 
 Names = frozenset[str]
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+# Fields of functions and classes that are evaluated outside of their own scope.
+_OUTSIDE_OF_BODY = frozenset({"decorator_list", "args", "returns", "bases", "keywords"})
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -300,7 +302,8 @@ def reads(*nodes: ast.AST | None) -> Names:
 def writes(nodes: Iterable[ast.AST]) -> Names:
     """Return the variables that statements assign, import, define or delete.
 
-    Variables of functions and classes inside, and loop variables of comprehensions, do not count.
+    Variables of functions and classes inside, and loop variables of comprehensions, do not count. Those that
+    ``:=`` assigns in a decorator, default or base class do.
 
     >>> code = "match x:\\n  case {1: a, **rest}:\\n    b = [c for c in a]"
     >>> sorted(writes(ast.parse(code).body))
@@ -319,14 +322,25 @@ def writes(nodes: Iterable[ast.AST]) -> Names:
         elif isinstance(node, ast.alias):
             found.add(node.asname or node.name.partition(".")[0])
         if isinstance(node, _COMPREHENSIONS):
-            found |= {
-                one.target.id
-                for one in ast.walk(node)
-                if isinstance(one, ast.NamedExpr) and isinstance(one.target, ast.Name)
-            }
-        elif not isinstance(node, (*_SCOPES, ast.ClassDef)):
-            found |= writes(ast.iter_child_nodes(node))
+            found |= {one.target.id for one in _walk_scope(node) if isinstance(one, ast.NamedExpr)}
+        else:
+            found |= writes(_parts_in_scope(node))
     return frozenset(found)
+
+
+def _walk_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield ``node`` and all nodes in it whose ``:=`` assigns in the scope of ``node``."""
+    yield node
+    for part in _parts_in_scope(node):
+        yield from _walk_scope(part)
+
+
+def _parts_in_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of ``node`` that are evaluated in its scope, such as the defaults of a function."""
+    for field_name, part in ast.iter_fields(node):
+        if not isinstance(node, _FUNCTIONS) or field_name in _OUTSIDE_OF_BODY:
+            parts = part if isinstance(part, list) else [part]
+            yield from (item for item in parts if isinstance(item, ast.AST))
 
 
 def captured_variables(body: Sequence[ast.AST]) -> Names:
