@@ -252,6 +252,13 @@ def test_simplify_guards(row: Row) -> None:
     Row("what is written first", "effect('argument', 0, negative(y)); effect('argument', 1, z); return y, add(x, 1.0)",
         "c = copy(y); effect('argument', 0, negative(y)); effect('argument', 1, z); return c, add(x, 1.0)"),
     Row("its own value", "effect('argument', 0, add(x, 1.0)); return y"),
+    Row("an argument that the state keeps", "effect('argument', 0, add(x, 1.0)); effect('place', 1, x); return z",
+        "a = add(x, 1.0); c = copy(x); effect('argument', 0, a); effect('place', 1, c); return z"),
+    Row("state that another one is written to", "effect('place', 0, y); effect('place', 1, x); return z",
+        "c = copy(x); effect('place', 0, y); effect('place', 1, c); return z"),
+    Row("an argument as a constant, which the caller may write to", "effect('constant', 'kept', x); return z",
+        "c = copy(x); effect('constant', 'kept', c); return z"),
+    Row("a new constant", "effect('argument', 0, add(x, 1.0)); effect('constant', 'kept', negative(x)); return z"),
     given="x: float32[n]; y: float32[n]; z: float32[n]",
 )  # fmt: skip
 def test_copy_overwritten(row: Row) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Set
 from typing import Any
 
 from ...ir.builder import Builder
@@ -84,18 +84,20 @@ def _memory(
 
 
 def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
-    """Return the graph with copies of results and values of effects that an earlier effect would overwrite.
+    """Return the graph with copies of results and values of effects that would be overwritten.
 
-    These share memory with an argument or buffer. A canonical graph is pure, and its effects are carried
-    out in order after it has run. ``views`` are the operations whose result may share memory with their
-    first input in the target.
+    A result, or the value of an effect, is copied if it shares memory with an argument, array of the state
+    or buffer that an earlier effect writes to. A new constant is copied if it shares memory with any array
+    from outside of the graph. A canonical graph is pure, and its effects are carried out in order after it
+    has run. ``views`` are the operations whose result may share memory with their first input in the target.
     """
     copies: list[Node] = []
     scratch = graph.derive(nodes=copies)
     overwritten: set[Value] = set()
+    outside = frozenset(graph.sources())
 
-    def own(value: Value) -> Value:
-        if overwritten.isdisjoint(_owners(graph, value, views)):
+    def own(value: Value, at_risk: Set[Value] = overwritten) -> Value:
+        if at_risk.isdisjoint(_owners(graph, value, views)):
             return value
         maker = graph.maker(value)
         copied: Value = Builder(scratch, maker.origin if maker is not None else Origin()).copy(value)
@@ -104,21 +106,23 @@ def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
 
     effects: list[Effect] = []
     for effect in graph.effects:
-        written = _written(graph, effect)
-        effects.append(effect if written is None else Effect(effect.kind, effect.target, own(effect.value)))
+        # A constant keeps its value after the call, when the caller may write to the arguments.
+        at_risk = outside if effect.kind == "constant" else overwritten
+        effects.append(Effect(effect.kind, effect.target, own(effect.value, at_risk)))
         # Only later effects and the results read the new contents, so the target is added after its value.
-        overwritten.update(() if written is None else (written,))
+        overwritten.update(_written(graph, effect))
     outputs = [own(leaf) if isinstance(leaf, Value) else leaf for leaf in graph.outputs]
     if not copies:
         return graph, False
     return graph.derive(nodes=[*graph.nodes, *copies], outputs=outputs, effects=effects), True
 
 
-def _written(graph: Graph, effect: Effect) -> Value | None:
-    if effect.kind == "argument":
-        argument: Value = graph.inputs[effect.target]
-        return argument
-    return graph.parameters.get(effect.target) if effect.kind == "buffer" else None
+def _written(graph: Graph, effect: Effect) -> list[Value]:
+    """Return the value whose memory the effect writes to; none for a constant, which is replaced."""
+    if effect.kind in ("argument", "place"):
+        return [graph.inputs[effect.target]]
+    is_parameter = effect.kind == "buffer" and effect.target in graph.parameters
+    return [graph.parameters[effect.target]] if is_parameter else []
 
 
 def _owners(graph: Graph, value: Value, views: Container[str]) -> set[Value]:
