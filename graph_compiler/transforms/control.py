@@ -15,8 +15,17 @@ from ..recording import active
 from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..runtime.options import require_function
-from ..trees import Tree, flatten, in_order_of, iterate_structure, map_structure, same_structure, unflatten
-from .functions import FlattenedFunction, Function, describe_array, is_value, location_text, name_of, owner_of
+from ..trees import Tree, flatten, in_order_of, iterate_structure, same_structure, unflatten
+from .functions import (
+    FlattenedFunction,
+    Function,
+    describe_array,
+    is_array,
+    is_value,
+    location_text,
+    name_of,
+    owner_of,
+)
 from .transformed import Transformed
 
 T = TypeVar("T")
@@ -78,10 +87,9 @@ def name(value: T, name: str) -> T:
         value: Arrays in any structure, of any framework.
         name: The name.
     """
-    named: T = map_structure(
+    return _map_arrays(
         lambda item: item if (owner := owner_of(item)) is None else _with_name(owner, item, name), value
     )
-    return named
 
 
 def _with_name(owner: str, item: Any, name: str) -> Any:
@@ -105,8 +113,13 @@ def stop_gradient(value: T) -> T:
     >>> transforms.grad(lambda x: x * transforms.stop_gradient(x))(torch.tensor(3.0))
     tensor(3.)
     """
-    stopped: T = map_structure(_stop, value)
-    return stopped
+    return _map_arrays(_stop, value)
+
+
+def _map_arrays(function: Callable[[Any], Any], value: T) -> T:
+    leaves, tree = flatten(value, is_array)
+    mapped: T = unflatten(tree, map(function, leaves))
+    return mapped
 
 
 def _stop(item: Any) -> Any:

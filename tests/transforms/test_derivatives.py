@@ -4,7 +4,9 @@ compared with the source framework.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -303,6 +305,34 @@ def test_stopped_gradients(to: str) -> None:
 
     graph = graph_compiler.transpile(function, source="torch", to=to, args=(torch.ones(2),))
     assert as_numpy(transforms.grad(graph)(torch.tensor([2.0, 5.0]))).tolist() == [2, 5]
+
+
+@dataclasses.dataclass
+class Pair:
+    x: Any
+    text: str
+
+
+CONTAINERS: dict[str, Callable[[Any], Any]] = {
+    "OrderedDict": lambda x: OrderedDict(x=x, text="kept"),
+    "dataclass": lambda x: Pair(x, "kept"),
+    "nested": lambda x: [Pair(OrderedDict(x=x), "kept")],
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_gradients_are_stopped_and_arrays_named_in_any_container(container: str) -> None:
+    def array_in(held: Any) -> Any:
+        while not isinstance(held, torch.Tensor):
+            held = held[0] if isinstance(held, list) else held["x"] if isinstance(held, dict) else held.x
+        return held
+
+    made = CONTAINERS[container]
+    x = torch.tensor([2.0, 5.0])
+    stopped = transforms.grad(lambda x: (x * array_in(transforms.stop_gradient(made(x)))).sum())
+    assert stopped(x).tolist() == [2, 5]
+    named = transforms.name(made(x), "kept")
+    assert type(named) is type(made(x)) and array_in(named) is not x and array_in(named).tolist() == [2, 5]
 
 
 @pytest.mark.parametrize("policy", ["nothing", "dots", "everything"])
