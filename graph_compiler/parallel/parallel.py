@@ -17,7 +17,7 @@ from ..runtime import Graph
 from ..runtime.boundary import public
 from ..runtime.options import require_function
 from ..transforms.functions import is_array, is_value
-from ..trees import Path, Tree, flatten, likeness, paths, unflatten
+from ..trees import Fixed, Path, Static, Tree, flatten, likeness, paths, unflatten
 from .sharding import engine_named, framework_of_call, name_of
 
 concat = REDUCTIONS[0]
@@ -147,13 +147,13 @@ class ShardedCall:
     def key(self) -> Hashable:
         """Key that is equal for calls that the same program can run.
 
-        Its hash raises ``TypeError`` if a static argument is not hashable.
+        Static arguments are compared by type and value. Raise ``TypeError`` if one is not hashable.
         """
         return (
             self.tree,
             self.split,
             tuple((tuple(array.shape), array.dtype) for array in self.arrays),
-            tuple(self.static.items()),
+            tuple((place, hash(item), Static(Fixed(item))) for place, item in self.static.items()),
         )
 
     def unhashable_error(self, problem: TypeError) -> InvalidOption:

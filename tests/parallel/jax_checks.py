@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,18 @@ def check_structures_and_static_arguments() -> None:
         found = function({"x": x, "n": 4}, power, bias=jnp.ones(16)[:, None])
         close(found["y"][0], x**power + 1, rtol=1e-5)
         assert found["y"][1] == 4
+
+
+def check_static_arguments_are_compared_by_type_and_sign() -> None:
+    function = parallel.Parallel(lambda x, number: -x if number is True else x * number, static_argnums=1)
+    whole = x.astype(jnp.int32)
+    for number in (1, True, 1.0, 1):
+        found = function(whole, number)
+        close(found, -whole if number is True else whole)
+        assert found.dtype == (jnp.float32 if type(number) is float else jnp.int32)
+    signs = parallel.Parallel(lambda x, zero: x * 0 + math.copysign(1.0, zero), static_argnums=1)
+    for zero in (0.0, -0.0):
+        close(signs(x, zero), np.full((16, 3), math.copysign(1.0, zero)))
 
 
 def check_calls_like_the_last_one() -> None:
