@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ import numpy as np  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import GuardFailed  # noqa: E402
-from graph_compiler.recording.patches.builtin_names import with_aliases  # noqa: E402
+from graph_compiler.recording.patches.builtin_names import only_called, with_aliases  # noqa: E402
 from tests.support.tolerance import tolerance  # noqa: E402
 
 MADE: dict[str, Callable[[Any], Any]] = {
@@ -102,3 +103,15 @@ def test_whole_numbers_beyond_32_bits_do_not_wrap_around(to: str) -> None:
                 graph(MADE[to](x))
             continue
         np.testing.assert_allclose(np.asarray(graph(MADE[to](x))), x * int(x.max()), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("feature", "expected"), [("annotations", {"float"}), ("division", set())])
+def test_annotations_of_inner_functions_are_evaluated_unless_they_stay_texts(
+    feature: str, expected: set[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "annotated.py"
+    file.write_text(
+        f"from __future__ import {feature}\n\n"
+        "def outer(x):\n    def inner(y: float):\n        return float(y)\n\n    return inner(x)\n"
+    )
+    assert only_called(str(file), ("float",)) == expected

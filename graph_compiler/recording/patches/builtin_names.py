@@ -79,7 +79,12 @@ def _uses(file: str) -> tuple[_Use, ...]:
 
 def _uses_in(tree: ast.Module) -> Iterator[_Use]:
     # With ``from __future__ import annotations``, annotations stay strings.
-    texts = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+    texts = any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "__future__"
+        and any(alias.name == "annotations" for alias in node.names)
+        for node in tree.body
+    )
     called: set[int] = set()
     harmless: set[int] = set()
     to_see: list[tuple[Any, tuple[int, ...]]] = [(tree, ())]
