@@ -101,13 +101,13 @@ def _move_constants(constants: Mapping[str, Any], device: torch.device) -> dict[
 # Operations without a derivative in torch, or with a wrong one in forward mode.
 
 
-def _logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
+def _logcumsumexp(input: torch.Tensor, dim: int) -> torch.Tensor:
     """Compute ``torch.logcumsumexp`` of real numbers by sums of pairs over doubling distances."""
-    rows, reach = x.movedim(dim, 0) if x.ndim else x.reshape(1), 1
+    rows, reach = input.movedim(dim, 0) if input.ndim else input.reshape(1), 1
     while reach < rows.shape[0]:
         rows = torch.cat([rows[:reach], torch.logaddexp(rows[reach:], rows[:-reach])])
         reach *= 2
-    return rows.movedim(0, dim) if x.ndim else rows.reshape(())
+    return rows.movedim(0, dim) if input.ndim else rows.reshape(())
 
 
 # Functions whose derivative in forward mode is wrong.
@@ -116,6 +116,8 @@ WRONG_FORWARD_MODE = frozenset({"cholesky_inverse"})
 # remedy, because the second derivative of these functions is NaN. The forward mode of logcumsumexp loses
 # values far below the largest.
 FORWARD_MODE_REPLACEMENTS: dict[str, Callable[..., torch.Tensor]] = {"logcumsumexp": _logcumsumexp}
+# Keywords of NumPy that torch accepts, and torch's own.
+_KEYWORDS = {"a": "input", "x": "input", "axis": "dim"}
 
 
 class CorrectForwardMode(TorchFunctionMode):
@@ -129,9 +131,12 @@ class CorrectForwardMode(TorchFunctionMode):
         if (
             short in FORWARD_MODE_REPLACEMENTS
             and "out" not in given
-            and not any(isinstance(item, torch.Tensor) and item.is_complex() for item in args)
+            and not any(
+                isinstance(item, torch.Tensor) and item.is_complex() for item in (*args, *given.values())
+            )
         ):
-            return FORWARD_MODE_REPLACEMENTS[short](*args, **given)
+            named = {_KEYWORDS.get(key, key): item for key, item in given.items()}
+            return FORWARD_MODE_REPLACEMENTS[short](*args, **named)
         if short in WRONG_FORWARD_MODE or (name.startswith("scatter_reduce") and _is_product(args, given)):
             raise NotImplementedError(f"torch's forward mode of {name} is wrong")
         return function(*args, **given)
