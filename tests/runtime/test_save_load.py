@@ -389,6 +389,8 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "an object that is no dtype": put(
         "nodes", 0, 1, value={"!": "tuple", "v": [{"!": "object", "v": "torch.load"}]}
     ),
+    "modes in a text": lambda data: data.update(modes=[""]),
+    "modes in an object": lambda data: data.update(modes=[{}]),
     "an unknown tag": put("outputs", value=[{"!": "pickle", "v": "x"}]),
     "a value that does not exist": put("outputs", value=[{"!": "value", "v": 99999}]),
     "a value used before it is made": lambda data: first(data)["nodes"].reverse(),

@@ -263,7 +263,9 @@ def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
     or another error that :func:`load` converts to it.
     """
     training, modes = data.get("training"), data.get("modes", [[True, False]] * len(data["variants"]))
-    if len(modes) != len(data["variants"]) or any(type(mode) is not bool for each in modes for mode in each):
+    if len(modes) != len(data["variants"]) or not all(
+        isinstance(each, list) and all(type(mode) is bool for mode in each) for each in modes
+    ):
         raise InvalidFile("the modes of its variants are not of the right form")
     if training is not None and type(training) is not bool:
         raise InvalidFile(f"{training!r:.80} is no mode of training")
