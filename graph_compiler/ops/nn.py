@@ -414,7 +414,7 @@ def batch_norm(
 
     In training, the caller passes the statistics of ``x`` itself (torch.nn.functional.batch_norm).
     """
-    normalise_axis(axis, x.ndim)
+    _check_channels(x, axis)
     return ArraySpec(x.shape, x.dtype)
 
 
@@ -463,7 +463,8 @@ def group_norm(
 
     Mean and variance are taken over the channels of a group (``axis``) and all axes but the first.
     """
-    channels = x.shape[normalise_axis(axis, x.ndim)]
+    _check_channels(x, axis)
+    channels = x.shape[axis]
     if not is_symbolic(channels, groups) and channels % groups:
         raise InvalidGraph(f"group_norm of {x}: {channels} channels cannot be parted into {groups} groups")
     return ArraySpec(x.shape, x.dtype)
@@ -483,7 +484,7 @@ def instance_norm(
 
     These are all axes but the first and ``axis``.
     """
-    normalise_axis(axis, x.ndim)
+    _check_channels(x, axis)
     return ArraySpec(x.shape, x.dtype)
 
 
@@ -503,6 +504,12 @@ def normalize(x: ArraySpec, /, *, ord: Any = 2.0, axis: tuple[int, ...], epsilon
     """Divide ``x`` by its ``ord``-norm, at least ``epsilon`` (torch.nn.functional.normalize)."""
     normalise_axes(axis, x.ndim)
     return ArraySpec(x.shape, x.dtype)
+
+
+def _check_channels(x: ArraySpec, axis: int) -> None:
+    # Decompositions and backends compare the axis with positions, which count from the front.
+    if not 0 <= axis < x.ndim:
+        raise InvalidGraph(f"the axis of channels of {x} must be one of 0 to {x.ndim - 1}, not {axis}")
 
 
 def _check_last(x: ArraySpec, axis: tuple[int, ...]) -> None:

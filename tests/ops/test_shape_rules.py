@@ -7,6 +7,7 @@ import inspect
 import pytest
 
 from graph_compiler import ops
+from graph_compiler.errors import InvalidGraph
 from graph_compiler.ops.registry import ArraySpec, get
 
 X = ArraySpec((4, 5, 3), "float32")
@@ -36,3 +37,19 @@ def test_points_of_an_integral_broadcast_from_the_last_axis() -> None:
     points = ArraySpec((2, 1, 5, 3), "float32")
     assert get("trapezoid").infer(X, points).shape == (2, 4, 5)
     assert get("cumulative_trapezoid").infer(X, points).shape == (2, 4, 5, 2)
+
+
+NORMALISATIONS: dict[str, tuple[tuple[ArraySpec, ...], dict[str, int]]] = {
+    "batch_norm": ((X, ArraySpec((5,), "float32"), ArraySpec((5,), "float32")), {}),
+    "group_norm": ((X,), {"groups": 5}),
+    "instance_norm": ((X,), {}),
+}
+
+
+@pytest.mark.parametrize("name", NORMALISATIONS)
+def test_channels_are_counted_from_the_front(name: str) -> None:
+    operands, parameters = NORMALISATIONS[name]
+    assert get(name).infer(*operands, **parameters, epsilon=1e-5, axis=1) == X
+    for axis in (-2, 3):
+        with pytest.raises(InvalidGraph, match="the axis of channels"):
+            get(name).infer(*operands, **parameters, epsilon=1e-5, axis=axis)
