@@ -322,8 +322,9 @@ _OF_MEMORY = {"W": "writeable", "O": "owndata", "A": "aligned"}
 class Flags:
     """Flags of a traced array, as ``array.flags``.
 
-    Flags of contiguity are those of the recorded array, which other calls must then share. Setting a flag
-    raises :class:`TracingError`, and so does reading one that may differ in other calls.
+    Flags of contiguity are those of the recorded array, which other calls must then share. ``aligned`` is
+    that of the recorded array, too, and is not checked in other calls. Setting a flag raises
+    :class:`TracingError`, and so does reading ``writeable`` or ``owndata`` if it may differ in other calls.
     """
 
     def __init__(self, array: Traced) -> None:
@@ -354,6 +355,9 @@ class Flags:
     def __getitem__(self, name: str) -> bool:
         short = name.upper()
         return bool(getattr(self, _LAYOUT.get(short) or _OF_MEMORY.get(short) or short.lower()))
+
+    def __setitem__(self, name: str, item: Any) -> None:
+        setattr(self, _OF_MEMORY.get(name.upper(), name.lower()), item)
 
     def __setattr__(self, name: str, item: Any) -> None:
         if name != "_array":

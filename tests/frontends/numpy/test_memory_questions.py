@@ -114,6 +114,8 @@ def test_memory_in_another_order() -> None:
             "whether two parts of an array share memory",
         ),
         (lambda x: x + 1 if x.flags.writeable else x, "another call may give one that differs"),
+        (lambda x: setattr(x.flags, "writeable", False) or x, "setting flags of an array"),
+        (lambda x: x.flags.__setitem__("WRITEABLE", False) or x, "setting flags of an array"),
     ],
 )
 def test_refused(function: Callable[[Any], Any], message: str) -> None:
