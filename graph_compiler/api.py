@@ -21,8 +21,7 @@ from .recording.state.places import Stateful, stateful_paths
 from .registration import FrontendEntry, backends, frontends, is_module, responds_to, trait
 from .runtime import Graph, LazyGraph
 from .runtime.boundary import public
-from .runtime.calling.binding import require_arguments
-from .runtime.calling.static_arguments import StaticArguments, own_static_arguments
+from .runtime.calling.binding import StaticArguments, own_static_arguments, require_arguments
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.executable import Compilation
 from .runtime.frameworks import backend_of, frontend_of

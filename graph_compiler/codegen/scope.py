@@ -23,10 +23,9 @@ from ..ops.dtypes import ITEMSIZE
 from ..ops.text import ExternalName, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import map_structure
-from .block_lines import INDENT, BlockLines, Folding, names_in
+from .block_lines import INDENT, BlockLines, Folding, Liveness, names_in
 from .layers import NO_WEIGHTS, LayerWeights, Stack
 from .lines import break_line, remove_parentheses
-from .liveness import Liveness
 
 # Placeholder for the name of a definition in its text, until the name is chosen.
 OWN_NAME = "_the_name_of_this_definition_"

@@ -5,12 +5,12 @@ which suit a framework with eager, immutable arrays that convert to NumPy.
 """
 
 from .backend import Backend as Backend
+from .backend import Dialect as Dialect
+from .backend import Structured as Structured
 from .backend import Target as Target
+from .backend import TargetDialect as TargetDialect
 from .backend import Tracer as Tracer
 from .derivatives import Derivatives as Derivatives
-from .dialect import Dialect as Dialect
-from .dialect import Structured as Structured
-from .dialect import TargetDialect as TargetDialect
 from .frontend import ArrayAccess as ArrayAccess
 from .frontend import Fillable as Fillable
 from .frontend import Frontend as Frontend

@@ -13,7 +13,7 @@ from ..ir.graph import Graph
 from ..ir.node import Value
 from ..recording import Recording, Request
 from ..trees import Branch, Leaf, flatten
-from .dialect import Dialect
+from .backend import Dialect
 from .modules import default
 
 

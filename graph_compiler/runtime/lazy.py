@@ -15,7 +15,7 @@ from ..recording.code.ownership import package_of
 from ..registration import backends, frontends
 from ..trees import flatten
 from .boundary import public
-from .calling.static_arguments import StaticArguments
+from .calling.binding import StaticArguments
 from .graph import Graph
 from .pipeline import Pipeline
 

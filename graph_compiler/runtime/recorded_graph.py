@@ -13,9 +13,8 @@ from ..errors import GuardFailed
 from ..ops.dtypes import NARROWED
 from ..recording.request import AbandonedWay, log_abandoned_way
 from ..trees import Path, flatten, paths, unflatten
-from .calling.binding import AlternativeCalls, positional
+from .calling.binding import AlternativeCalls, StaticArguments, positional
 from .calling.matcher import narrows
-from .calling.static_arguments import StaticArguments
 from .foreign_objects import Call, widen
 from .kept_state import state_of
 from .missing_weights import require_weights

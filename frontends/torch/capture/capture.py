@@ -40,9 +40,8 @@ from ..gradients import AutogradHistory, CallsByKernel, Gradients
 from ..memory import layouts as reshaping
 from ..memory.copies import filled, is_empty_out
 from ..memory.layouts import Layouts
-from ..memory.memory import StorageTable, StoredTensorViews, WrittenTensors
+from ..memory.memory import StorageTable, StoredTensorViews, WrittenTensors, on_owner
 from ..memory.sharing import note_aliases, note_sharing, refuse_out, refuse_overlap, same_outputs
-from ..memory.strides import on_owner
 from ..memory.watching import ExportedMemory
 from ..numbers import KeySizes
 from ..settings import (
@@ -56,7 +55,7 @@ from ..settings import (
 from ..sizes import expression_of, is_symbolic
 from ..state.parameters import TorchWeights
 from ..state.state import ReachableState
-from .answers import ANSWERS, elements, guard_untracked_result
+from .answers import ANSWERS, elements, guard_untracked_result, with_numbers
 from .backward_sizes import BackwardSizes
 from .call_nodes import (
     add_node,
@@ -67,7 +66,6 @@ from .call_nodes import (
     tensors_made,
 )
 from .control_flow import OPERATORS, without_compilation
-from .integer_arguments import with_numbers
 from .kernel_sizes import Vmapped
 from .known_calls import CallOutcomes, CompletedCall, FirstRunResults, ResultReuse, outcome_of
 from .nodes import STRUCTURE, size_of

@@ -22,8 +22,7 @@ from ...ops.dtypes import ITEMSIZE, KEYS, NARROWED
 from ...recording.state.container_updates import updates_from_json
 from ...sizes import Size
 from ...trees import Branch, count_leaves, iterate_structure
-from ..calling.binding import ArgumentBinding
-from ..calling.static_arguments import StaticArguments
+from ..calling.binding import ArgumentBinding, StaticArguments
 from .pieces import ENCODED
 
 # ------------------------------------------------------------------------------------------------- validation
