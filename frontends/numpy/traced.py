@@ -152,7 +152,8 @@ class Traced:
         forward(iter, self._seen)
         steps = self._capture.loops.steps_of(self)
         found = None if steps is None else self._capture.loops.run(sys._getframe(1), steps)
-        return iter([self[i] for i in range(len(self))]) if found is None else found
+        # Each item is read when the user's code asks for it, which is where the code names it.
+        return (self[i] for i in range(len(self))) if found is None else found
 
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())

@@ -35,6 +35,13 @@ def selected(x: Any) -> Any:
     return [jnp.where(x > 0, x, -x), x.astype(jnp.int32), x.sum(0)]
 
 
+def of_rows(x: Any) -> Any:
+    squares = [(row * row) - row for row in x[:3]]
+    for other in x[:2]:
+        squares.append(other / 2)
+    return squares
+
+
 def decomposed(x: Any) -> Any:
     left, values, right = jnp.linalg.svd(x, full_matrices=False)
     return (left * values) @ right, values
@@ -55,6 +62,7 @@ SAMPLES: list[tuple[Callable[..., Any], Callable[..., Any], str, list[str], list
     (scaled, arrays, "numpy", ["low = ", "high = "], []),
     (four_at_once, arrays, "jax", ["low = ", "high = ", "middle = ", "spread = "], []),
     (unpacked, arrays, "torch", [], ["first = x[1]", "first = getitem[1]"]),
+    (of_rows, arrays, "torch", ["row = ", "row * row - row", "other"], ["getitem_1"]),
     (decomposed, floats, "torch", [], ["values, left", "left ="]),
     (selected, floats, "torch", [], ["chosen", "converted", "total"]),
 ]
