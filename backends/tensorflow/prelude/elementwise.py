@@ -111,12 +111,7 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
         return x1 % x2
     if not dtype.is_floating:
         return tf.cast(tf.truncatemod(tf.cast(x1, tf.int64), tf.cast(x2, tf.int64)), x1.dtype)
-    rest = tf.truncatemod(x1, x2)
-    rest, formula = tf.stop_gradient(rest), x1 - x2 * tf.stop_gradient(trunc(x1 / x2))
-    finite = tf.math.is_finite(formula)
-    formula = tf.where(finite, formula, tf.zeros_like(rest))
-    # The value is that of the remainder, and the gradient that of the formula.
-    return tf.where(finite, rest + (formula - tf.stop_gradient(formula)), rest)
+    return with_slopes(tf.truncatemod, [lambda x, y: tf.ones_like(x), lambda x, y: -trunc(x / y)], x1, x2)
 
 
 def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:

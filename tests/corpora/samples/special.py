@@ -165,11 +165,28 @@ def _binary() -> list[Sample]:
         Sample(torch.fmod, (X, 0.7), other=(OTHER, 0.7)),
         Sample(torch.fmod, (ints(3), -3)),
         Sample(torch.fmod, (array(2, 3, dtype="float64"), 1.5), name="fmod of float64 by a number"),
+        Sample(
+            lambda x, y: (torch.fmod(x, y), torch.signbit(torch.fmod(x, y))),
+            (torch.tensor([-4.0, 4.0, -5.0, -0.0, -4.0]), torch.tensor([2.0, -2.0, 3.0, 2.0, math.inf])),
+            name="fmod to zeros of either sign",
+        ),
         Sample(torch.float_power, (ints(3), 2)),
         Sample(torch.float_power, (2, X)),
         Sample(torch.isclose, (X, array(3)), {"rtol": 0.5, "atol": 0.1}, other=(OTHER, array(3))),
         Sample(torch.isclose, (SPECIAL, SPECIAL), {"equal_nan": True}),
         Sample(torch.isclose, (ints(5, low=0, high=3), ints(5, low=0, high=3))),
+        *(
+            Sample(
+                torch.isclose,
+                (
+                    torch.tensor([1.0, 1.0, math.nan, -1.0, 1.0]),
+                    torch.tensor([2.0, math.inf, 1.0, 3e38, 1e30]),
+                ),
+                {name: value},
+                name="isclose of an infinite tolerance",
+            )
+            for name, value in (("atol", math.inf), ("rtol", math.inf), ("rtol", 10.0))
+        ),
         *(
             Sample(getattr(torch.special, name), (UNIT, ints(3, low=0, high=9)), name=name)
             for name in _POLYNOMIALS
