@@ -118,7 +118,7 @@ rows.table({
     "isclose": "jnp.isclose({x1}, {x2}, {rtol=}, {atol=}, {equal_nan=})",
     "lgamma": "lax.lgamma({x})",
     "logit": "logit({x}, {eps=})",
-    "nan_to_num": "jnp.nan_to_num({x}, {nan=}, {posinf=}, {neginf=})",
+    "nan_to_num": "nan_to_num({x}, {nan=}, {posinf=}, {neginf=})",
     "ndtr": "lax.erfc(-math.sqrt(0.5) * {x}) / 2",
     "orthogonal_polynomial": "orthogonal_polynomial({x}, {n}, {kind})",
     "polygamma": "polygamma({x}, {n})",

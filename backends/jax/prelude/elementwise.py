@@ -49,6 +49,23 @@ def copysign(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
     return jnp.copysign(jnp.where(x1 == 0, lax.stop_gradient(x1), x1), x2)
 
 
+def nan_to_num(
+    x: jax.Array, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> jax.Array:
+    """Replace NaN and infinities, by default by finite numbers.
+
+    ``jnp.nan_to_num`` would replace infinities that replace NaN or other infinities.
+    """
+    if jnp.iscomplexobj(x):
+        return lax.complex(*(nan_to_num(part, nan, posinf, neginf) for part in (x.real, x.imag)))
+    limits = jnp.finfo(x.dtype)
+    largest, smallest = (
+        limit if given is None else given for limit, given in ((limits.max, posinf), (limits.min, neginf))
+    )
+    bounded = jnp.where(x == math.inf, largest, jnp.where(x == -math.inf, smallest, x))
+    return jnp.where(jnp.isnan(x), nan, bounded)
+
+
 def hypot(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
     """Compute ``sqrt(x1 ** 2 + x2 ** 2)`` without overflow of the squares."""
     return with_slopes(

@@ -429,8 +429,8 @@ def isclose(
     if not (x1.dtype.is_floating or x1.dtype.is_complex):
         # A difference of unsigned integers would wrap around.
         x1, x2 = tf.cast(x1, tf.float64), tf.cast(x2, tf.float64)
-    allowed = atol + rtol * tf.abs(x2)
-    return same | (tf.math.is_finite(allowed) & (tf.abs(x1 - x2) <= allowed))
+    distance = tf.abs(x1 - x2)
+    return same | (tf.math.is_finite(distance) & (distance <= atol + rtol * tf.abs(x2)))
 
 
 def logaddexp2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
@@ -464,8 +464,8 @@ def nan_to_num(
     largest, smallest = (
         bound if given is None else given for bound, given in ((x.dtype.max, posinf), (x.dtype.min, neginf))
     )
-    x = tf.where(tf.math.is_nan(x), like(nan, x), x)
-    return tf.where(x == math.inf, like(largest, x), tf.where(x == -math.inf, like(smallest, x), x))
+    bounded = tf.where(x == math.inf, like(largest, x), tf.where(x == -math.inf, like(smallest, x), x))
+    return tf.where(tf.math.is_nan(x), like(nan, x), bounded)
 
 
 def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:

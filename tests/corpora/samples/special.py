@@ -253,6 +253,10 @@ def _with_parameters() -> list[Sample]:
             )
             for options in ({}, {"nan": 2.0, "posinf": 3.0, "neginf": -4.0})
         ),
+        *(
+            Sample(torch.nan_to_num, (torch.tensor([math.nan, math.inf, -math.inf, 1.0]),), {name: value})
+            for name, value in (("nan", math.inf), ("nan", -math.inf), ("posinf", -math.inf))
+        ),
         Sample(torch.nan_to_num, (ints(3),)),
         Sample(torch.frexp, (torch.tensor([0.0, 1.0, -3.0, 0.3, 1e20]),)),
         Sample(torch.frexp, (X,), other=(OTHER,)),
