@@ -18,7 +18,7 @@ from .traced import owner_of, proxy_of
 _ARRAYS = (np.ndarray, np.generic)
 
 
-class CompletedCall(NamedTuple):
+class NumpyCall(NamedTuple):
     """Call that has run on the arrays behind its proxies.
 
     name: name of the call.
@@ -53,7 +53,7 @@ def guard_failed_call(capture: Any, problem: Exception, operands: list[Any]) -> 
             capture.elements.guard(array)
 
 
-def add_node(capture: Any, call: CompletedCall, noted: CallRecord) -> Any:
+def add_node(capture: Any, call: NumpyCall, noted: CallRecord) -> Any:
     """Add a node for a call that made arrays, wrote to some or sampled, and return the result with proxies.
 
     ``noted`` is the call record without the result, writes and views, which are added. Raise
@@ -99,7 +99,7 @@ def add_node(capture: Any, call: CompletedCall, noted: CallRecord) -> Any:
     return map_structure(lambda item: known[id(item)] if isinstance(item, _ARRAYS) else item, result)
 
 
-def _may_return_another(capture: Any, call: CompletedCall, key: str) -> bool:
+def _may_return_another(capture: Any, call: NumpyCall, key: str) -> bool:
     """Return True if a call that returns its argument may return another array in other calls."""
     # ``numpy.squeeze`` does at other sizes, and ``numpy.diff`` does for another ``n``.
     return (

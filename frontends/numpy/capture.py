@@ -25,7 +25,7 @@ from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...trees import iterate_structure, map_structure
 from ..common.read_numbers import Reading
 from . import calls as kinds
-from .call_nodes import CompletedCall, add_node, guard_failed_call
+from .call_nodes import NumpyCall, add_node, guard_failed_call
 from .calls import METHOD, PYTHON_MODULES, name_of, row_key
 from .draws import FUNCTION, SPEC, GeneratorStates, TracedGenerator
 from .patches import recorded
@@ -73,7 +73,7 @@ class Constants:
 
 
 # --------------------------------------------------------------------------------------------- written arrays
-class WrittenArrays:
+class SavedArrays:
     """Arrays of the user that the recording may write to, with their elements before the first write.
 
     memory: the array behind each input and parameter.
@@ -207,7 +207,7 @@ class NumpyCapture:
     def __init__(self, recorder: Recorder, reading: Reading) -> None:
         self.recorder, self.reading = recorder, reading
         self.call = CurrentCall()
-        self.elements, self.written = ElementGuards(recorder, self.call.here), WrittenArrays()
+        self.elements, self.written = ElementGuards(recorder, self.call.here), SavedArrays()
         self.states = GeneratorStates()
         is_open, position = lambda: not self.call.is_running, lambda: len(recorder.graph.nodes)
         self.loops = LoopMarker(
@@ -401,7 +401,7 @@ class NumpyCapture:
             strided=key in kinds.BY_MEMORY and kinds.is_strided(self, *args, **kwargs),
             errstate=kinds.errstate(),
         )
-        found = add_node(self, CompletedCall(name, inputs, params, operands, written, result), noted)
+        found = add_node(self, NumpyCall(name, inputs, params, operands, written, result), noted)
         if is_number:
             self.weak.add(found._value)
         if is_read:

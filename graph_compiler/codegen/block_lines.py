@@ -89,7 +89,7 @@ class Folding:
 
     lines: the lines of the block.
     text: expression for each value.
-    liveness: uses of the values of the block.
+    uses: uses of the values of the block.
     folded: values that were inlined and have no line.
     operands: expressions that may be inlined into the next line: number of lines with them, node, and
         expression.
@@ -98,7 +98,7 @@ class Folding:
 
     lines: BlockLines
     text: dict[Value, str]
-    liveness: Liveness
+    uses: ValueUses
     folded: set[Value] = field(default_factory=set)
     operands: list[tuple[int, Node, str]] = field(default_factory=list)
     ends: list[tuple[int, Node, str]] = field(default_factory=list)
@@ -111,12 +111,12 @@ class Folding:
         numbers, may only be inlined into the result of the block, as may one that no other node uses.
         """
         (value,) = node.outputs
-        uses, last = self.liveness.uses[value], (len(self.lines.texts), node, expression)
+        uses, last = self.uses.counts[value], (len(self.lines.texts), node, expression)
         if not uses:
             self.ends.append(last)
         elif (
             uses == 1
-            and value not in self.liveness.needed
+            and value not in self.uses.needed
             and value.name not in node.origin.stored
             and not (node.writes or node.is_random or node.regions)
         ):
@@ -179,7 +179,7 @@ def arrays_in(structure: Any) -> set[Value]:
     return found
 
 
-class Liveness:
+class ValueUses:
     """Uses of the values of one block.
 
     made: values that its nodes compute.
@@ -188,7 +188,7 @@ class Liveness:
     needed: values that are read after the last node.
     last_use: for each node, the values that it is the last to use or compute and that are not ``needed``.
         Reading the size of a value in ``measured`` is no use. Nodes without such values have no entry.
-    uses: how often each value is read.
+    counts: how often each value is read.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ class Liveness:
         for value, node in last.items():
             if value not in self.needed:
                 self.last_use.setdefault(node, []).append(value)
-        self.uses = Counter(chain.from_iterable(map(Node.reads, nodes)))
+        self.counts = Counter(chain.from_iterable(map(Node.reads, nodes)))
 
     def unused_outputs(self, node: Node) -> set[Value]:
         return self.made.intersection(self.last_use.get(node, ())).intersection(node.outputs)

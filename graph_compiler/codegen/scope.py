@@ -23,7 +23,7 @@ from ..ops.dtypes import ITEMSIZE
 from ..ops.text import ExternalName, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import map_structure
-from .block_lines import INDENT, BlockLines, Folding, Liveness, names_in
+from .block_lines import INDENT, BlockLines, Folding, ValueUses, names_in
 from .layers import NO_WEIGHTS, LayerWeights, Stack
 from .lines import break_line, remove_parentheses
 
@@ -181,7 +181,7 @@ class BlockWriter:
     text: expression for each value, usually its name.
     symbols: names of the sizes that were read.
     lines: the lines written so far.
-    liveness: uses of the values of the block.
+    uses: uses of the values of the block.
     folding: expressions that may be inlined.
     preferred_names: names for values, instead of their own.
     module: path of the module to which the last node belongs.
@@ -205,9 +205,9 @@ class BlockWriter:
         self.symbols: dict[Symbol, str] = {}
         # The sizes of inputs of the graph are read before the first line.
         assigned = frozenset(assignable)
-        self.liveness = Liveness(nodes, roots, assigned, assigned if outer is None else frozenset())
+        self.uses = ValueUses(nodes, roots, assigned, assigned if outer is None else frozenset())
         self.lines = BlockLines()
-        self.folding = Folding(self.lines, self.text, self.liveness)
+        self.folding = Folding(self.lines, self.text, self.uses)
         # For names of several values, how many there are beside the first one. Only the last one frees it.
         self.shared_names: Counter[str] = Counter()
         # Values that are not needed after a node that is being written.
@@ -235,11 +235,11 @@ class BlockWriter:
         if symbol in self.symbols:
             return self.symbols[symbol]
         array = self.text[symbol.source]
-        if symbol.source in self.liveness.measured and symbol.kind == "size":
+        if symbol.source in self.uses.measured and symbol.kind == "size":
             # A name that was never in use, because the line that reads the size precedes all others.
             self.symbols[symbol] = self.names.lasting(f"{array}_dim{symbol.axis}")
         else:
-            is_given = self.outer is None and symbol.source not in self.liveness.made
+            is_given = self.outer is None and symbol.source not in self.uses.made
             name = symbol.source.name if is_given or not array.isidentifier() else array
             self.symbols[symbol] = self.new(f"{name}_{_SYMBOL_NAMES[symbol.kind]}{symbol.axis}")
             self.lines.add(f"{self.symbols[symbol]} = {self.dialect.size(array, symbol)}")
@@ -247,7 +247,7 @@ class BlockWriter:
 
     def _spelled(self, item: Any) -> Any:
         if isinstance(item, Value):
-            return (Text if item in self.liveness.made else ExternalName)(self.text[item])
+            return (Text if item in self.uses.made else ExternalName)(self.text[item])
         if item is None or isinstance(item, (*_SPELLED, Size)):
             return literal(item, self.symbol)
         text = self.dialect.spell(item)
@@ -341,7 +341,7 @@ class BlockWriter:
 
         If there are several outputs, those that are never used are named ``_``.
         """
-        unused = self.liveness.unused_outputs(node) if len(node.outputs) > 1 else ()
+        unused = self.uses.unused_outputs(node) if len(node.outputs) > 1 else ()
         names = []
         for value in node.outputs:
             self.text[value] = (
@@ -365,7 +365,7 @@ class BlockWriter:
                 and item.name == given.name
                 and self.text[item].isidentifier()
                 and self.text[item] not in names
-                and (is_unchanged or self.liveness.is_only_read_by(node, item))
+                and (is_unchanged or self.uses.is_only_read_by(node, item))
             ):
                 self.shared_names[self.text[item]] += 1
                 names.append(self.text[item])
@@ -385,8 +385,8 @@ class BlockWriter:
         Assigning to a reused name frees the memory.
         """
         gone = []
-        for value in self.liveness.last_use.get(node, ()):
-            if value in self.liveness.own and value not in node.outputs:
+        for value in self.uses.last_use.get(node, ()):
+            if value in self.uses.own and value not in node.outputs:
                 name = self.text[value]
                 if name in self.shared_names:
                     self.shared_names -= Counter([name])
@@ -400,7 +400,7 @@ class BlockWriter:
         large = [
             self.text[value]
             for value in gone
-            if value in self.liveness.made
+            if value in self.uses.made
             and value not in self.folding.folded
             and bytes_of(value) >= _DELETED_FROM_BYTES
         ]
@@ -472,7 +472,7 @@ class BlockWriter:
 
         The text of that node must not contain the value.
         """
-        if self.liveness.uses[value] == 1 and value not in self.liveness.needed:
+        if self.uses.counts[value] == 1 and value not in self.uses.needed:
             self.lines.drop_unread(self.text[value], [])
 
     def define(

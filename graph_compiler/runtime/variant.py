@@ -20,7 +20,7 @@ from ..recording.request import AbandonedWay
 from ..recording.state.places import ExternalState, StateLock
 from ..trees import leaves_at, unflatten
 from .boundary import lines_of, with_expression
-from .calling.compiler_state import CompilerState, attempt_traced
+from .calling.compiler_state import CompilerState
 from .calling.matcher import NO_FIT, Attempt, CallMiss, Matching, UndecidedValues, dispatcher
 from .effects import Effects, UserObjects, WrittenArrays
 from .executable import Compilation, Executable
@@ -375,3 +375,48 @@ def _message_of(problem: GuardFailed, program: Program) -> Callable[[], str]:
         return problem.message
     text, lines = str(problem), lines_of(program, problem)
     return lambda: with_expression(program, text, lines)
+
+
+# --------------------------------------------------------------------------------------------- torch.compile
+# Calls of a variant inside of ``torch.compile``, in code that Dynamo can trace.
+
+
+def attempt_traced(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Run :meth:`Variant.attempt` in code that the compiler can trace.
+
+    Return the result, or ``NO_FIT`` if the call does not fit. Store new values of buffers in the
+    original.
+    """
+    found = run_traced(variant, args, kwargs, None, None)
+    if found is None:
+        return NO_FIT
+    result, state = found
+    for name, value in state.items():
+        variant.objects.store(name, value)
+    return result
+
+
+def run_traced(
+    variant: Variant,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    weights: Mapping[str, Any] | None,
+    mode: bool | None,
+) -> tuple[Any, dict[str, Any]] | None:
+    """Return ``(result, state)`` of a call with ``weights``, or with the original's weights if None.
+
+    Return None if the variant's environment does not hold in the training mode ``mode``, or if the call
+    does not fit. The compiled program repeats the check of the environment when it runs.
+    """
+    state = variant.compiler_state
+    number = state.begin(weights is None, mode)
+    # ``failures`` is never negative. The compiler guards on the number that it reads here, so it compiles
+    # again after a failed check.
+    if number < 0 or state.failures < 0 or (mode is None and not state.holds_simply()):
+        return None
+    leaves = variant.matching.match(args, kwargs)
+    if leaves is None:
+        return None
+    tracer: Any = variant.target.tracer
+    tracer.require_when_run(number, leaves)
+    return variant.pure(state.weights() if weights is None else weights, leaves)

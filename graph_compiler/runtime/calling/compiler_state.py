@@ -1,4 +1,4 @@
-"""Calls of a variant inside of ``torch.compile``, and the state of the variant that compiled programs read.
+"""State of a variant that programs compiled by ``torch.compile`` read.
 
 The compiler guards on the call and on what traced code reads here. Everything else that a recording relies
 on is checked by the compiled program each time it runs (:meth:`CompilerState.still_holds`).
@@ -9,15 +9,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...contracts import Live, Target
 from ...errors import GuardFailed
 from ...recording import EnvironmentGuards
-from .matcher import NO_FIT, Matching
-
-if TYPE_CHECKING:
-    from ..variant import Variant
+from .matcher import Matching
 
 
 class CompilerState:
@@ -104,48 +101,3 @@ class CompilerState:
 
     def _in_mode(self, mode: bool | None) -> Any:
         return nullcontext() if mode is None or self._weights is None else self._weights.in_mode(mode)
-
-
-# --------------------------------------------------------------------------------------------- torch.compile
-# Calls of a variant inside of ``torch.compile``, in code that Dynamo can trace.
-
-
-def attempt_traced(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Run :meth:`Variant.attempt` in code that the compiler can trace.
-
-    Return the result, or ``NO_FIT`` if the call does not fit. Store new values of buffers in the
-    original.
-    """
-    found = run_traced(variant, args, kwargs, None, None)
-    if found is None:
-        return NO_FIT
-    result, state = found
-    for name, value in state.items():
-        variant.objects.store(name, value)
-    return result
-
-
-def run_traced(
-    variant: Variant,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    weights: Mapping[str, Any] | None,
-    mode: bool | None,
-) -> tuple[Any, dict[str, Any]] | None:
-    """Return ``(result, state)`` of a call with ``weights``, or with the original's weights if None.
-
-    Return None if the variant's environment does not hold in the training mode ``mode``, or if the call
-    does not fit. The compiled program repeats the check of the environment when it runs.
-    """
-    state = variant.compiler_state
-    number = state.begin(weights is None, mode)
-    # ``failures`` is never negative. The compiler guards on the number that it reads here, so it compiles
-    # again after a failed check.
-    if number < 0 or state.failures < 0 or (mode is None and not state.holds_simply()):
-        return None
-    leaves = variant.matching.match(args, kwargs)
-    if leaves is None:
-        return None
-    tracer: Any = variant.target.tracer
-    tracer.require_when_run(number, leaves)
-    return variant.pure(state.weights() if weights is None else weights, leaves)

@@ -20,7 +20,7 @@ from ...recording.patches.patch import paused, sessions_here
 from ...recording.reachability.snapshot import ObjectSnapshot
 from ...recording.state.places import reserved
 from ...trees import iterate_structure, map_structure
-from .compiler_state import run_traced
+from ..variant import run_traced
 
 if TYPE_CHECKING:
     from ...contracts import Tracer
