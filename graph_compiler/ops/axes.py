@@ -51,7 +51,6 @@ def _along(params: Params, x: ArraySpec, order: Order) -> Moved:
 
 
 def _remaining_order(order: Order, gone: set[int]) -> Order:
-    """Return the order of the axes that remain after the axes in ``gone`` are removed."""
     left = [axis for axis in order if axis not in gone]
     return tuple(sorted(left).index(axis) for axis in left)
 
@@ -72,10 +71,7 @@ def _reduce_to_index(params: Params, x: ArraySpec, order: Order) -> Moved | None
 
 
 def _per_axis(name: str) -> Callable[[Params, ArraySpec, Order], Moved | None]:
-    """Return a rule for an operation whose parameter ``name`` has one item per axis.
-
-    The rule returns None if it has another number of items.
-    """
+    """Return a rule for an operation whose parameter ``name`` has one item per axis."""
 
     def moved(params: Params, x: ArraySpec, order: Order) -> Moved | None:
         items = params[name]
@@ -96,11 +92,6 @@ def _index(params: Params, x: ArraySpec, order: Order) -> Moved | None:
 
 
 def _reshape(params: Params, x: ArraySpec, order: Order) -> Moved | None:
-    """Apply the rule of ``reshape``, which may join, split or drop spatial axes.
-
-    Return None if ``order`` is not that of another layout, if the size of the batch or of the channels
-    changes, or if all spatial axes are dropped and one of them does not have size 1.
-    """
     shape = tuple(params["shape"])
     for to, channels, space in ((to_last, 1, x.shape[2:]), (to_first, -1, x.shape[1:-1])):
         # The row-major order of elements differs between the layouts, so the result is the same only if batch
@@ -118,10 +109,6 @@ _OTHER_LAYOUT = {CHANNELS_FIRST: (CHANNELS_LAST, to_last), CHANNELS_LAST: (CHANN
 
 
 def _set_layout(params: Params, x: ArraySpec, order: Order) -> Moved | None:
-    """Apply the rule of operations with a parameter ``layout``, which becomes the other layout.
-
-    Return None for any other order, or if the array has other axes than batch, channels and the spatial ones.
-    """
     axes_of_space = len(next((params[name] for name in ("kernel", "size", "strides") if name in params), ()))
     other, to = _OTHER_LAYOUT[params["layout"]]
     return (

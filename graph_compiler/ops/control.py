@@ -92,12 +92,10 @@ def scan(
 ) -> _Specs:
     """Run ``carried, outputs = body(*carried, *rows)`` for the rows of sequences (``jax.lax.scan``).
 
-    The body takes the captured values after the rows.
-
-    Operands are the initial carry, ``sequences`` arrays with ``length`` rows, and the captured values.
-    Results are the final carry and the outputs of all iterations, stacked along a new first axis.
-    ``reverse`` iterates from the last row to the first; the outputs keep the order of the rows.
-    ``checkpoint`` recomputes an iteration in the backward pass instead of storing its intermediate
+    Operands are the initial carry, ``sequences`` arrays with ``length`` rows, and the captured values, which
+    the body takes after the rows. Results are the final carry and the outputs of all iterations, stacked
+    along a new first axis. ``reverse`` iterates from the last row to the first; the outputs keep the order of
+    the rows. ``checkpoint`` recomputes an iteration in the backward pass instead of storing its intermediate
     results.
     """
     made = body.specs_outside()
@@ -187,7 +185,7 @@ def custom_derivative(
 
 
 def has_derivative(spec: ArraySpec) -> bool:
-    """Return True if arrays of this spec have tangents and cotangents: if they are real or complex floats.
+    """Return True if arrays of this spec have tangents and cotangents.
 
     >>> has_derivative(ArraySpec((2,), "float32")), has_derivative(ArraySpec((2,), "int32"))
     (True, False)
@@ -196,7 +194,7 @@ def has_derivative(spec: ArraySpec) -> bool:
 
 
 def without_axis(spec: ArraySpec, axis: int) -> ArraySpec:
-    """Return the spec of one slice along ``axis``, without that axis.
+    """Return the spec of one slice along ``axis``, counted from the front, without that axis.
 
     >>> without_axis(ArraySpec((2, 3), "float32"), 1)
     float32[2]
@@ -205,7 +203,6 @@ def without_axis(spec: ArraySpec, axis: int) -> ArraySpec:
 
 
 def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) -> None:
-    """Raise ``InvalidGraph`` if the dtypes or recorded shapes of ``given`` and ``wanted`` differ."""
     # Symbolic sizes are not compared here: the code that made the region knows or guards that they are equal.
     if [(spec.dtype, spec.hints) for spec in given] != [(spec.dtype, spec.hints) for spec in wanted]:
         raise InvalidGraph(
@@ -214,7 +211,7 @@ def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) ->
 
 
 def has_regions(op: str) -> bool:
-    """Return True if the operation ``op`` runs blocks.
+    """Return True if ``op`` is one of :data:`RUN_BLOCKS`.
 
     >>> has_regions("scan"), has_regions("add")
     (True, False)

@@ -323,7 +323,7 @@ def max_unpool(x: ArraySpec, indices: ArraySpec, /, *, size: tuple[Dim, ...]) ->
 
 @declare(_POOLING)
 def adaptive_avg_pool(x: ArraySpec, /, *, size: tuple[Dim, ...], layout: str = CHANNELS_FIRST) -> ArraySpec:
-    """Compute the means of ``size`` windows that cover each axis.
+    """Compute the means of ``size`` windows that cover each spatial axis.
 
     Window ``i`` goes from ``floor(i * n / size)`` to ``ceil((i + 1) * n / size)``.
     """
@@ -379,10 +379,9 @@ def interpolate(
 ) -> ArraySpec:
     """Resample the last axes, or those before the channels, to ``size`` (torch.nn.functional.interpolate).
 
-    ``method`` is "nearest", "nearest-exact", "linear" (in every axis), "cubic" or "lanczos". ``scales`` has
-    for each axis the factor from which positions are computed; None means output size divided by input size.
-    ``align_corners`` aligns the centres of the corner elements of ``x`` and the result. ``antialias`` widens
-    the filter along axes that shrink.
+    ``method`` is "nearest", "nearest-exact", "linear" (in every axis), "cubic" or "lanczos". ``scales`` has a
+    factor for each axis. ``align_corners`` aligns the centres of the corner elements of ``x`` and the result.
+    ``antialias`` widens the filter along axes that shrink.
     """
     if method not in METHODS:
         raise InvalidGraph(f"interpolate knows the methods {', '.join(METHODS)}, not {method!r}")

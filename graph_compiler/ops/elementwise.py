@@ -71,7 +71,7 @@ declare_unary(
 def abs_(x: Input, /, *, right: bool = False) -> ArraySpec:
     """Compute the absolute value, or the modulus of complex numbers as a real number.
 
-    The derivative at 0 is 0; for real numbers with ``right`` it is 1, the right derivative.
+    The derivative of real numbers at 0 is 0, or 1 with ``right``.
     """
     return _real(x)
 
@@ -142,9 +142,9 @@ declare_binary(
 
 @declare(_ELEMENTWISE)
 def clip(x: Input, min: Input = None, max: Input = None, /) -> ArraySpec:
-    """Clip ``x`` to [min, max], each a number, an array or None; ``max`` wins.
+    """Clip ``x`` to [min, max]; each bound is a number, an array or None.
 
-    The result is ``max`` where ``min`` is larger. Where ``x`` equals a bound, the gradient goes to ``x``.
+    Where ``min`` is larger than ``max``, numbers become ``max``.
     """
     return elementwise(*(operand for operand in (x, min, max) if operand is not None))
 
@@ -219,10 +219,7 @@ declare_binary(
 
 @declare(_SPECIAL)
 def angle(x: Input, /) -> ArraySpec:
-    """Compute the argument of complex numbers, from -pi to pi.
-
-    For real numbers it is pi if they are negative, NaN for NaN, and 0 otherwise.
-    """
+    """Compute the argument of complex or real numbers, in radians."""
     spec = elementwise(x)
     return ArraySpec(spec.shape, real_of(spec.dtype))
 
@@ -245,9 +242,9 @@ def complex_(real: Input, imag: Input, /) -> ArraySpec:
 
 @declare(_SPECIAL)
 def frexp(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
-    """Split ``x`` into a mantissa and an int32 exponent: ``x == mantissa * 2 ** exponent``.
+    """Split ``x`` into a mantissa and an int32 exponent, ``mantissa * 2 ** exponent``.
 
-    The absolute value of the mantissa is in [0.5, 1). For 0, infinities and NaN, the mantissa is ``x``.
+    The absolute value of the mantissa of a normal number is in [0.5, 1).
     """
     return x, ArraySpec(x.shape, "int32")
 
@@ -256,7 +253,7 @@ def frexp(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
 def isclose(
     x1: Input, x2: Input, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> ArraySpec:
-    """Return True where ``abs(x1 - x2) <= atol + rtol * abs(x2)``.
+    """Return True where finite numbers satisfy ``abs(x1 - x2) <= atol + rtol * abs(x2)``.
 
     An infinity is close only to itself. NaN is close to NaN only if ``equal_nan``.
     """
@@ -284,7 +281,6 @@ def nan_to_num(
 def orthogonal_polynomial(x: Input, n: Input, /, *, kind: str) -> ArraySpec:
     """Evaluate the polynomial of degree ``n`` of the family ``kind``.
 
-    ``n`` is an array of the dtype of ``x``, rounded towards 0; the result is 0 where it is negative.
     Kinds: chebyshev_t, chebyshev_u, chebyshev_v, chebyshev_w, hermite_h, hermite_he, laguerre_l,
     legendre_p.
     """
@@ -293,7 +289,7 @@ def orthogonal_polynomial(x: Input, n: Input, /, *, kind: str) -> ArraySpec:
 
 @declare(_SPECIAL)
 def polygamma(x: ArraySpec, /, *, n: int) -> ArraySpec:
-    """Compute the ``n``-th derivative of ``digamma``, for ``n`` of at least 1."""
+    """Compute the ``n``-th derivative of ``digamma``; raise ``InvalidGraph`` if ``n`` is less than 1."""
     if n < 1:
         raise InvalidGraph(f"polygamma of {x}: n must be at least 1, and is {n}")
     return x

@@ -67,11 +67,11 @@ def argwhere(x: ArraySpec, /, *, hint: int = 0, size: Dim | None = None, fill_va
 def searchsorted(
     x1: ArraySpec, x2: ArraySpec, sorter: ArraySpec | None = None, /, *, side: str = "left"
 ) -> ArraySpec:
-    """Return the indices at which to insert ``x2`` into ``x1``, which is sorted along its last axis.
+    """Return the indices at which to insert ``x2`` into ``x1``, in sorted order.
 
-    With ``side="left"`` an index precedes elements equal to the inserted one, with "right" it follows
-    these. ``x1`` is a vector, or has the leading axes of ``x2`` and is searched row by row. ``sorter``
-    holds indices that sort ``x1``.
+    ``x1`` is sorted along its last axis, unless ``sorter`` holds indices that sort it. An index precedes
+    elements equal to the inserted one with ``side="left"``, and follows them with "right". ``x1`` is a
+    vector, or has the leading axes of ``x2`` and is searched row by row.
     """
     return ArraySpec(x2.shape, "int64")
 
@@ -95,8 +95,7 @@ _SETS = "sets"
 def unique_all(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
     """Return the sorted unique elements, with their first indices, inverse indices and counts.
 
-    With ``axis``, slices along it are compared. NaN equals no element, so each NaN is returned, after all
-    numbers.
+    With ``axis``, slices along it are compared. NaN equals no element.
     """
     values, inverse, counts = _unique(x, axis, hint)
     # There are as many first indices as counts.
@@ -107,7 +106,7 @@ def unique_all(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tu
 def unique_values(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> ArraySpec:
     """Return the sorted unique elements, or with ``axis`` the unique slices along it.
 
-    NaN equals no element, so each NaN is returned, after all numbers.
+    NaN equals no element.
     """
     return _unique(x, axis, hint)[0]
 
@@ -116,7 +115,7 @@ def unique_values(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) ->
 def unique_consecutive(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
     """Return the first element of each run of equal elements, with inverse indices and run lengths.
 
-    With ``axis``, slices along it are compared. NaN equals no element, so each NaN is a run.
+    With ``axis``, slices along it are compared. NaN equals no element.
     """
     return _unique(x, axis, hint)
 
@@ -169,10 +168,9 @@ def _sort_with_indices(b: Any, x: Any, *, axis: int, descending: bool, stable: b
 
 @declare(_SORTING)
 def top_k(x: ArraySpec, /, *, k: Dim, axis: int = -1, largest: bool = True) -> tuple[ArraySpec, ArraySpec]:
-    """Return the ``k`` largest (or smallest) elements along ``axis``, in order, and their indices.
+    """Return the ``k`` largest elements along ``axis`` in descending order, and their indices.
 
-    They are in descending order, or in ascending order if ``largest`` is False. NaN is larger than all
-    numbers.
+    If ``largest`` is False, these are the smallest in ascending order. NaN is larger than all numbers.
     """
     axis = axis % x.ndim
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
@@ -205,13 +203,13 @@ def gather_nd(x: ArraySpec, /, *indices: ArraySpec, axes: tuple[int, ...]) -> Ar
     """Index ``x`` by integer arrays at the ascending ``axes``: ``x[.., indices[0], .., indices[1], ..]``.
 
     The index arrays broadcast. Their axes replace the indexed axes if these are adjacent, and come first
-    otherwise. Negative indices count from the end.
+    otherwise.
     """
     return ArraySpec(gathered_shape(x, indices, axes), x.dtype)
 
 
 def gathered_shape(x: ArraySpec, indices: tuple[ArraySpec, ...], axes: tuple[int, ...]) -> tuple[Any, ...]:
-    """Return the shape of ``gather_nd(x, *indices, axes=axes)``, and of the values of ``scatter_nd``.
+    """Return the shape of ``gather_nd(x, *indices, axes=axes)``.
 
     Raise ``InvalidGraph`` unless ``axes`` are ascending and there is one index array for each.
     """
@@ -236,7 +234,7 @@ def scatter_nd(
 ) -> ArraySpec:
     """Write ``values``, broadcast, to the elements of ``x`` that ``gather_nd`` would read.
 
-    ``reduce`` combines several values for one element. With None the new value replaces the old one.
+    ``reduce`` combines several values for one element.
     """
     _check_reduce(reduce)
     shape = gathered_shape(x, indices, axes)
@@ -251,7 +249,7 @@ def dynamic_slice(
 ) -> ArraySpec:
     """Slice ``x[.., starts[0]:starts[0] + sizes[0], ..]`` at computed starts along the ascending ``axes``.
 
-    The slices must lie inside of ``x``; negative starts count from the end.
+    The slices must lie inside of ``x``.
     """
     _check_windows(x, starts, axes, sizes)
     size_at = dict(zip(axes, sizes, strict=True))
@@ -331,8 +329,7 @@ def scatter(
 def boolean_mask(x: ArraySpec, mask: ArraySpec, /, *, axis: int = 0, hint: int = 0) -> ArraySpec:
     """Select the elements where ``mask`` is true, in row-major order, as one axis.
 
-    The axes of ``mask`` begin at ``axis`` of ``x``. The number of elements depends on data; it is ``hint``
-    while recording.
+    The axes of ``mask`` begin at ``axis`` of ``x``. ``hint`` is the number of elements while recording.
     """
     return ArraySpec((*x.shape[:axis], Unknown(hint), *x.shape[axis + mask.ndim :]), x.dtype)
 

@@ -33,7 +33,7 @@ def matmul(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
 
 @declare(_STANDARD)
 def tensordot(x1: ArraySpec, x2: ArraySpec, /, *, axes: tuple[tuple[int, ...], tuple[int, ...]]) -> ArraySpec:
-    """Sum products over the paired ``axes`` of both arrays.
+    """Sum products over the paired ``axes`` of both arrays, counted from the front.
 
     The other axes of ``x1``, then those of ``x2``, remain.
     """
@@ -196,7 +196,7 @@ def svdvals(x: ArraySpec, /) -> ArraySpec:
 def eigh(x: ArraySpec, /, *, upper: bool = False) -> tuple[ArraySpec, ArraySpec]:
     """Compute the ascending eigenvalues and the eigenvectors of a Hermitian matrix.
 
-    Only its lower triangle is read, or with ``upper`` the upper one.
+    Its lower triangle defines it, or with ``upper`` the upper one.
     """
     return eigvalsh(x), x
 
@@ -205,7 +205,7 @@ def eigh(x: ArraySpec, /, *, upper: bool = False) -> tuple[ArraySpec, ArraySpec]
 def eigvalsh(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
     """Compute the ascending eigenvalues of a Hermitian matrix.
 
-    Only its lower triangle is read, or with ``upper`` the upper one.
+    Its lower triangle defines it, or with ``upper`` the upper one.
     """
     return ArraySpec(x.shape[:-1], real_of(x.dtype))
 
@@ -276,7 +276,7 @@ def kron(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
 
 @declare(_LINALG)
 def multi_dot(*arrays: ArraySpec) -> ArraySpec:
-    """Multiply two or more matrices in the cheapest order; the first and the last may be vectors."""
+    """Multiply two or more matrices; the first and the last may be vectors."""
     first, last = arrays[0], arrays[-1]
     return ArraySpec(first.shape[:-1] + last.shape[1:], dtype_of(*arrays))
 
@@ -322,10 +322,7 @@ def ormqr(
 
 @declare(_LINALG)
 def cond(x: ArraySpec, /, *, ord: Any = 2) -> ArraySpec:
-    """Compute the condition number: the matrix norm ``ord`` times that of the inverse.
-
-    For 2 and -2 it is computed from the singular values.
-    """
+    """Compute the condition number: the matrix norm ``ord`` times that of the inverse."""
     return ArraySpec(x.shape[:-2], real_of(x.dtype))
 
 
@@ -429,7 +426,7 @@ def cholesky_ex(x: ArraySpec, /, *, upper: bool = False) -> tuple[ArraySpec, Arr
     """Compute ``cholesky``, and the order of the first leading minor that is not positive.
 
     The order is int32, and 0 if all minors are positive. If a matrix has no factor, the first result is
-    unspecified: NaN, or what the target returns.
+    unspecified.
     """
     return x, ArraySpec(x.shape[:-2], "int32")
 
@@ -478,10 +475,6 @@ Sizes = tuple[Dim, ...] | None
 
 
 def _resized(x: ArraySpec, sizes: Sizes, axes: tuple[int, ...], last: Any = None) -> tuple[Dim, ...]:
-    """Return the shape of ``x`` with ``sizes`` at ``axes``.
-
-    ``last``, if given, replaces the size of the last of ``axes``.
-    """
     shape = list(x.shape)
     for axis, size in zip(axes, sizes or ()):
         shape[axis] = size
@@ -498,7 +491,7 @@ def _one(x: ArraySpec, n: Dim | None, axis: int) -> Any:
 def fft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
     """Compute the discrete Fourier transform along ``axis``.
 
-    ``x`` is truncated or zero-padded to ``n`` before.
+    ``x`` is truncated or zero-padded to ``n``, if it is given.
     """
     return fftn(x, s=None if n is None else (n,), axes=(axis,))
 
@@ -513,7 +506,7 @@ def ifft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "
 def fftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str = "backward") -> ArraySpec:
     """Compute the discrete Fourier transform over ``axes``.
 
-    ``x`` is truncated or zero-padded to ``s`` before.
+    ``x`` is truncated or zero-padded to ``s``, if it is given.
     """
     return ArraySpec(_resized(x, s, axes), complex_of(x.dtype))
 
@@ -528,7 +521,7 @@ def ifftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str 
 def rfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
     """Compute the Fourier transform of real ``x`` along ``axis``, up to frequency ``n // 2``.
 
-    The other frequencies are redundant. ``x`` is truncated or zero-padded to ``n`` before.
+    ``n`` is the size of ``axis`` unless it is given; then ``x`` is truncated or zero-padded to it.
     """
     return ArraySpec(_resized(x, None, (axis,), _one(x, n, axis) // 2 + 1), complex_of(x.dtype))
 
@@ -569,10 +562,7 @@ def hfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "
 
 @declare(_FFT)
 def ihfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """Compute the inverse of ``hfft``.
-
-    ``x`` is truncated or zero-padded to ``n`` first, and ``n // 2 + 1`` elements of the signal are returned.
-    """
+    """Compute the inverse of ``hfft``."""
     return rfft(x, n=n, axis=axis)
 
 

@@ -21,7 +21,7 @@ _CREATION = "creation"
 
 @declare(_CREATION)
 def arange(*, start: Scalar = 0, stop: Scalar, step: Scalar = 1, dtype: str) -> ArraySpec:
-    """Return ``start``, ``start + step``, ... up to but not including ``stop``."""
+    """Return ``start + i * step`` for ``i`` from 0 up to ``ceil((stop - start) / step)``, not included."""
     return ArraySpec((arange_length(start, stop, step),), dtype)
 
 
@@ -46,7 +46,7 @@ def arange_length(start: Any, stop: Any, step: Any) -> Any:
 
 @declare(_CREATION)
 def asarray(*, data: Any, dtype: str) -> ArraySpec:
-    """Convert nested tuples of numbers to an array; the tuples may contain sizes."""
+    """Convert a number or nested tuples of numbers to an array; sizes count as numbers."""
     return ArraySpec(_nested_shape(data), dtype)
 
 
@@ -79,7 +79,7 @@ def full(*, shape: tuple[Dim, ...], fill_value: Any, dtype: str) -> ArraySpec:
 
 @declare(_CREATION)
 def linspace(start: Input, stop: Input, /, *, num: Dim, dtype: str) -> ArraySpec:
-    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included.
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``.
 
     ``start`` and ``stop`` are numbers or scalar arrays. If ``num`` is 1, the result is ``start``.
     """
@@ -144,10 +144,6 @@ def triu_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySp
 
 
 def _lower_count(n_rows: Any, n_cols: Any, k: Any) -> Any:
-    """Return the number of elements on and below diagonal ``k``.
-
-    Symbolic sizes give ``Unknown``, except for the diagonals 0 and -1 of square matrices.
-    """
     if not any(isinstance(number, Size) for number in (n_rows, n_cols, k)):
         return sum(min(max(row + k + 1, 0), n_cols) for row in range(n_rows))
     # For other diagonals, no single formula fits all sizes.
@@ -163,8 +159,7 @@ _DATA_TYPES = "data types"
 def astype(x: ArraySpec, /, *, dtype: str) -> ArraySpec:
     """Cast ``x`` to ``dtype``.
 
-    Floats are truncated to integers, a cast to bool is ``x != 0``, and complex numbers become real by
-    dropping the imaginary part.
+    A cast to bool is ``x != 0``. A cast of complex numbers to real ones drops the imaginary part.
     """
     return ArraySpec(x.shape, dtype)
 
@@ -220,10 +215,6 @@ def concat(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
 
 
 def _agreed(dims: tuple[Any, ...]) -> Any:
-    """Return the size that all of ``dims`` must have, an int if one of them is an int.
-
-    Raise ``InvalidGraph`` if two ints among them differ.
-    """
     known = {dim for dim in dims if isinstance(dim, int)}
     if len(known) > 1:
         raise InvalidGraph(f"sizes {sorted(known)} should be equal")
@@ -364,9 +355,7 @@ inside the axis, and ``start <= stop``: lifting has clamped them if the source f
 def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
     """Return the shape of what ``key`` selects from an array of this ``shape``.
 
-    Raise ``InvalidGraph`` if the key has too many items, if an index or the start of a nonempty slice is
-    known to lie outside of its axis, or if a slice is known to stop before it starts. That a stop lies
-    inside of the axis is not checked.
+    Raise ``InvalidGraph`` if the key has too many items, or an index is known to lie outside of its axis.
 
     >>> keyed_shape((5, 6, 7), (0, (1, -1, 1), None))
     (4, 1, 7)
@@ -393,10 +382,6 @@ def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
 
 
 def _inside(first: Any, size: Any, count: Any) -> bool:
-    """Return False if ``first`` lies outside of an axis of ``size``, or ``count`` is negative.
-
-    Return True if one of the three is symbolic. With ``count`` 0, ``first`` may be beyond the axis.
-    """
     if not (isinstance(first, int) and isinstance(size, int) and isinstance(count, int)):
         return True
     return first >= 0 and count >= 0 and (count == 0 or first < size)
@@ -421,7 +406,7 @@ def setitem(x: ArraySpec, value: Input, /, *, key: Key) -> ArraySpec:
 def take(x: ArraySpec, indices: ArraySpec, /, *, axis: int) -> ArraySpec:
     """Take the slices of ``x`` at ``indices`` along ``axis``.
 
-    The axes of ``indices``, any number, replace ``axis``. Negative indices count from the end.
+    The axes of ``indices``, any number, replace ``axis``.
     """
     return ArraySpec((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
 
@@ -430,7 +415,7 @@ def take(x: ArraySpec, indices: ArraySpec, /, *, axis: int) -> ArraySpec:
 def take_along_axis(x: ArraySpec, indices: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
     """Take elements at ``indices`` along ``axis``, row by row; the other axes broadcast.
 
-    ``indices`` has as many axes as ``x``. Negative indices count from the end.
+    ``indices`` has as many axes as ``x``.
     """
     if x.ndim != indices.ndim:
         raise InvalidGraph(f"indices {indices} must have the axes of {x}")

@@ -49,7 +49,7 @@ declare_unary(
 
 @declare(_ACTIVATIONS)
 def hard_tanh(x: ArraySpec, /, *, minimum: float = -1.0, maximum: float = 1.0) -> ArraySpec:
-    """Clip ``x`` to [minimum, maximum]; unlike ``clip``, the bounds themselves have no gradient."""
+    """Clip ``x`` to [minimum, maximum]; the bounds themselves have no gradient."""
     return _same(x)
 
 
@@ -70,16 +70,13 @@ def prelu(x: ArraySpec, slope: ArraySpec, /) -> ArraySpec:
 
 @declare(_ACTIVATIONS)
 def elu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
-    """Return ``x`` where it is positive and ``alpha * expm1(x)`` elsewhere.
-
-    The derivative at 0 is ``alpha``, the second derivative 0.
-    """
+    """Return ``x`` where it is positive and ``alpha * expm1(x)`` elsewhere."""
     return _same(x)
 
 
 @declare(_ACTIVATIONS)
 def celu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
-    """Compute ``max(x, 0) + min(0, alpha * expm1(x / alpha))``; the derivative at 0 is 1, the second 0."""
+    """Compute ``max(x, 0) + min(0, alpha * expm1(x / alpha))``."""
     return _same(x)
 
 
@@ -100,13 +97,13 @@ def softplus(x: ArraySpec, /, *, beta: float = 1.0, threshold: float = 20.0) -> 
 
 @declare(_ACTIVATIONS)
 def soft_shrink(x: ArraySpec, /, *, threshold: float = 0.5) -> ArraySpec:
-    """Move ``x`` towards 0 by ``threshold``. Where ``abs(x) <= threshold`` it is 0, without gradient."""
+    """Move ``x`` towards 0 by ``threshold``, and to 0 where ``abs(x) <= threshold``."""
     return _same(x)
 
 
 @declare(_ACTIVATIONS)
 def hard_shrink(x: ArraySpec, /, *, threshold: float = 0.5) -> ArraySpec:
-    """Return ``x``, or 0 without gradient where ``abs(x) <= threshold``."""
+    """Return ``x``, or 0 where ``abs(x) <= threshold``."""
     return _same(x)
 
 
@@ -240,8 +237,7 @@ _EMBEDDING = "embedding"
 def embedding(weight: ArraySpec, indices: ArraySpec, /, *, padding_idx: int | None = None) -> ArraySpec:
     """Take the rows ``indices`` of ``weight`` [rows, width].
 
-    Indices lie in [0, rows): sources raise an error for others, and a target may return NaN. The row
-    ``padding_idx`` is taken as any other, but gets no gradient.
+    Indices lie in [0, rows). The row ``padding_idx`` gets no gradient.
     """
     return ArraySpec(indices.shape + weight.shape[1:], weight.dtype)
 
@@ -303,11 +299,10 @@ def scaled_dot_product_attention(
 ) -> ArraySpec:
     """Compute ``softmax(query @ key.T * scale + mask) @ value`` for arrays [..., tokens, features].
 
-    ``mask`` is added to the scores. A boolean mask selects the scores where it is True instead, and a row
-    without a selected score is 0. ``is_causal`` selects the scores whose column is at most their row.
-    ``scale`` is 1 / sqrt(features) if it is None. With ``enable_gqa``, groups of consecutive query heads
-    (axis -3) share a head of key and value. With a ``random_key`` (and without ``enable_gqa``), each weight
-    is dropped with probability ``dropout_rate`` before it is multiplied by the values.
+    A boolean ``mask`` selects the scores where it is True instead of being added. ``is_causal`` selects the
+    scores whose column is at most their row. ``scale`` is 1 / sqrt(features) if it is None. With
+    ``enable_gqa``, groups of consecutive query heads (axis -3) share a head of key and value. With a
+    ``random_key`` (and without ``enable_gqa``), weights are dropped with probability ``dropout_rate``.
     """
     # There are fewer heads of key and value than of query, so the axis of heads does not broadcast.
     if enable_gqa:

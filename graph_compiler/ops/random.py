@@ -35,8 +35,7 @@ def threefry(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
     """Generate two 32-bit random words for each key and count of two words.
 
     The words are along the last axis; other axes broadcast. This is Threefry-2x32 with 20 rounds (Salmon
-    et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011) on uint32 arrays: exactly the generator of
-    JAX.
+    et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011) on uint32 arrays, a generator of JAX.
     """
     return ArraySpec((*broadcast(keys.shape[:-1], counts.shape[:-1]), 2), "uint32")
 
@@ -46,8 +45,7 @@ def philox(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
     """Generate four 32-bit random words for each key of two words and count of four.
 
     The words are along the last axis; other axes broadcast. This is Philox-4x32 with 10 rounds (Salmon et
-    al., *Parallel random numbers: as easy as 1, 2, 3*, 2011) on uint32 arrays: exactly the generator of
-    TensorFlow.
+    al., *Parallel random numbers: as easy as 1, 2, 3*, 2011) on uint32 arrays, a generator of TensorFlow.
     """
     return ArraySpec((*broadcast(keys.shape[:-1], counts.shape[:-1]), 4), "uint32")
 
@@ -56,7 +54,7 @@ def philox(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
 def random_uniform(
     key: ArraySpec, /, *, shape: _Shape, low: Any = 0.0, high: Any = 1.0, dtype: str
 ) -> ArraySpec:
-    """Sample from the uniform distribution on [low, high)."""
+    """Sample from the uniform distribution between ``low`` and ``high``."""
     return ArraySpec(shape, dtype)
 
 

@@ -159,8 +159,7 @@ def declare(
     """Declare the decorated rule as an operation of ``section``.
 
     The operation has the name of the rule, without trailing underscores, unless ``name`` is given. Raise
-    ``UnknownOperation`` if the section does not exist, ``DuplicateRow`` if the operation exists already, and
-    ``TypeError`` if an argument of the rule can be passed both by position and by name.
+    ``UnknownOperation`` if the section does not exist, and ``DuplicateRow`` if the operation exists already.
     """
     if section not in SECTIONS:
         raise UnknownOperation(

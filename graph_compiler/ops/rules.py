@@ -56,10 +56,7 @@ def _atom_nonnegative(atom: Any, rounds: int) -> bool:
 
 
 def _smaller(value: Size) -> Iterator[Any]:
-    """Yield expressions such that ``value`` is nonnegative if one of them is.
-
-    In each, one function in ``value`` is replaced by a simpler bound.
-    """
+    """Yield simpler expressions; ``value`` is nonnegative if one of them is."""
     for monomial, coefficient in value.terms():
         for place, atom in enumerate(monomial):
             if isinstance(atom, Apply):
@@ -94,10 +91,10 @@ def _size(atom: Any) -> Size:
 
 
 def length(start: Any, stop: Any, step: Any, size: Any) -> Any:
-    """Return the number of elements that a slice selects from an axis of ``size`` elements.
+    """Compute the length of a slice along an axis of ``size`` elements.
 
-    None and negative integers are bounds as in Python. Bounds are not clamped to the axis, and ``step`` is
-    positive.
+    None and negative integers are bounds as in Python. ``step`` is positive. Bounds are not clamped to the
+    axis.
 
     >>> length(None, -1, 1, 6), length(1, None, 2, 6), length(-2, None, 1, 6)
     (5, 3, 2)
@@ -123,10 +120,9 @@ Input = Any
 
 
 def broadcast_dims(left: Any, right: Any) -> Any:
-    """Return the size that ``left`` and ``right`` broadcast to (array API "Broadcasting", step 3).
+    """Return the size that ``left`` and ``right`` broadcast to, or ``Unknown`` if it depends on the call.
 
-    Return ``Unknown`` if both are symbolic and differ, because either may be 1 in another call. Raise
-    ``InvalidGraph`` if both are ints that cannot be broadcast.
+    Raise ``InvalidGraph`` if both are ints that cannot be broadcast.
     """
     if left == right or (isinstance(right, int) and right == 1):
         return left
@@ -157,7 +153,9 @@ def _recorded_size(dim: Any) -> int:
 
 
 def broadcast(*shapes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the shape that all of ``shapes`` broadcast to; raise ``InvalidGraph`` if they do not.
+    """Return the shape that all of ``shapes`` broadcast to.
+
+    Raise ``InvalidGraph`` if two ints among their sizes cannot be broadcast.
 
     >>> broadcast((2, 1), (3,), ())
     (2, 3)
@@ -181,7 +179,7 @@ def shape_of(operand: Input) -> tuple[Any, ...]:
 def dtype_of(*operands: Input) -> str:
     """Return the dtype that all arrays among ``operands`` share.
 
-    Raise ``InvalidGraph`` if their dtypes differ, or if all operands are numbers.
+    Raise ``InvalidGraph`` if their dtypes differ, or if there is no array.
     """
     found = {operand.dtype for operand in operands if isinstance(operand, ArraySpec)}
     if len(found) != 1:
@@ -195,7 +193,7 @@ def dtype_of(*operands: Input) -> str:
 def elementwise(*operands: Input) -> ArraySpec:
     """Return the spec of an elementwise operation: the broadcast shape, and the dtype of the arrays.
 
-    Raise ``InvalidGraph`` if the dtypes of the arrays differ, or if all operands are numbers.
+    Raise ``InvalidGraph`` if their dtypes differ, or if two ints among their sizes cannot be broadcast.
     """
     return ArraySpec(broadcast(*map(shape_of, operands)), dtype_of(*operands))
 
@@ -203,7 +201,7 @@ def elementwise(*operands: Input) -> ArraySpec:
 def predicate(*operands: Input) -> ArraySpec:
     """Return the spec of an elementwise predicate: the broadcast shape and bool.
 
-    Raise ``InvalidGraph`` if the dtypes of the arrays differ, or if all operands are numbers.
+    Raise ``InvalidGraph`` if the dtypes differ, or if two ints among the sizes cannot be broadcast.
     """
     dtype_of(*operands)
     return ArraySpec(broadcast(*map(shape_of, operands)), "bool")
@@ -222,7 +220,7 @@ def normalise_axis(axis: int, rank: int) -> int:
 
 
 def normalise_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
-    """Return the axes in ``axis``, an int, a tuple or None for all, counted from the front.
+    """Return a tuple of the axes in ``axis``, counted from the front: an int, a tuple, or None for all.
 
     Raise ``InvalidGraph`` if one is out of range.
     """
@@ -245,10 +243,9 @@ def reduced(
 def window_output(
     size: Dim, kernel: Dim, stride: Dim, padding: tuple[Any, Any], dilation: int, ceil_mode: bool = False
 ) -> Any:
-    """Return the number of windows of a convolution or pooling (torch.nn.MaxPool2d, "Shape").
+    """Return the number of windows of a convolution or pooling along an axis (torch.nn.MaxPool2d, "Shape").
 
-    With ``ceil_mode`` the last window may extend beyond the padding after the array if it starts inside the
-    array or the padding before it.
+    With ``ceil_mode`` the last window may extend beyond the padding.
 
     >>> window_output(7, 2, 2, (0, 0), 1), window_output(7, 2, 2, (0, 0), 1, ceil_mode=True)
     (3, 4)
@@ -264,7 +261,7 @@ def window_output(
 
 
 def is_symbolic(*dims: Any) -> bool:
-    """Return True if any of these sizes is a ``Size``, an expression over the sizes of inputs."""
+    """Return True if any of these sizes is a ``Size``."""
     return any(isinstance(dim, Size) for dim in dims)
 
 
@@ -272,7 +269,7 @@ Rule = Callable[..., ArraySpec]
 
 
 def declare_unary(section: str, rule: Callable[[Input], ArraySpec], meanings: Mapping[str, str]) -> None:
-    """Declare an operation with one operand for each name in ``meanings``, whose value is its docstring."""
+    """Declare operations of one operand with the given rule. ``meanings`` has their docstrings by name."""
     for name, meaning in meanings.items():
         # Each operation needs a function of its own, because the docstring belongs to the function.
         def infer(x: Input, /) -> ArraySpec:
@@ -285,7 +282,7 @@ def declare_unary(section: str, rule: Callable[[Input], ArraySpec], meanings: Ma
 def declare_binary(
     section: str, rule: Callable[[Input, Input], ArraySpec], meanings: Mapping[str, str]
 ) -> None:
-    """Declare an operation with two operands for each name in ``meanings``, whose value is its docstring."""
+    """Declare operations of two operands with the given rule. ``meanings`` has their docstrings by name."""
     for name, meaning in meanings.items():
         # Each operation needs a function of its own, because the docstring belongs to the function.
         def infer(x1: Input, x2: Input, /) -> ArraySpec:
@@ -312,21 +309,12 @@ class MakerNode(Protocol):
 
 
 def _repeats_write(made: MakerNode | None, value: Any, key: Any) -> bool:
-    """Return True if the array's node ``made`` has written the same ``value`` to the same ``key``.
-
-    ``y[key] += z`` writes to ``y[key]`` and then assigns the result to ``y[key]``, which repeats the
-    write.
-    """
+    # ``y[key] += z`` writes to ``y[key]`` and then assigns the result to ``y[key]``, which repeats the write.
     return made is not None and made.op == "setitem" and made.inputs[1] is value and made.params["key"] == key
 
 
 def _is_neutral(number: float, *, of_floats: bool = True) -> Callable[[Any, Any], bool]:
-    """Return a predicate ``holds(x, y)``: ``y`` is ``number`` and leaves the array ``x`` unchanged.
-
-    It is False for floating-point arrays unless ``of_floats``, for integer arrays if ``y`` is no int, and for
-    complex arrays, because ``inf * (1 + 0j)`` has a NaN part.
-    """
-
+    # Complex arrays are never unchanged: ``inf * (1 + 0j)`` has a NaN part.
     def holds(x: Any, y: Any) -> bool:
         # -0.0 equals 0, but subtracting it turns -0.0 into 0.0.
         if type(y) not in (int, float) or y != number or math.copysign(1, y) < 0 or not hasattr(x, "dtype"):
@@ -365,9 +353,7 @@ def identity_of(
 ) -> Any:
     """Return an array that equals the result of the operation, or None if none is known.
 
-    This is an input that it would return unchanged, or a bool array that was cast to numbers and is compared
-    with 0. ``maker`` returns the node that computed an input, or None if it comes from outside or is no
-    array.
+    ``maker`` returns the node that computed an array, or None.
     """
     if name in _NEUTRAL_TRUTHS:
         return _other_operand(_NEUTRAL_TRUTHS[name], maker, *inputs)
@@ -380,14 +366,12 @@ def identity_of(
 
 
 def _truth_of(made: MakerNode | None, number: Any) -> Any:
-    """Return the bool array that the node ``made`` casts if ``number`` is 0, and otherwise None."""
     is_zero = type(number) in (bool, int, float) and number == 0
     is_cast = is_zero and made is not None and made.op == "astype" and made.inputs[0].dtype == "bool"
     return made.inputs[0] if made is not None and is_cast else None
 
 
 def _other_operand(op: str, maker: Callable[[Any], MakerNode | None], x: Any, y: Any) -> Any:
-    """Return the bool operand whose partner is a bool scalar made by ``op``, or None if there is none."""
     for array, other in ((x, y), (y, x)):
         made = maker(other)
         if (

@@ -56,24 +56,24 @@ def var(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0, keepdims: 
 
 @declare(_STATISTICAL)
 def std(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> ArraySpec:
-    """Compute the square root of ``var``; its derivative is zero where it is zero."""
+    """Compute the standard deviation over ``axis``, the square root of ``var``."""
     return reduced(x, axis, keepdims, real_of(x.dtype))
 
 
 @declare(_STATISTICAL)
 def max_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: bool = False) -> ArraySpec:
-    """Compute the maximum over ``axis``; NaN if any element is. Ties share the gradient.
+    """Compute the maximum over ``axis``; NaN if any element is.
 
-    With ``first`` and one axis, the first of equal elements gets the gradient.
+    Ties share the gradient, or with ``first`` and one axis the first of them gets it.
     """
     return reduced(x, axis, keepdims)
 
 
 @declare(_STATISTICAL)
 def min_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: bool = False) -> ArraySpec:
-    """Compute the minimum over ``axis``; NaN if any element is. Ties share the gradient.
+    """Compute the minimum over ``axis``; NaN if any element is.
 
-    With ``first`` and one axis, the first of equal elements gets the gradient.
+    Ties share the gradient, or with ``first`` and one axis the first of them gets it.
     """
     return reduced(x, axis, keepdims)
 
@@ -107,7 +107,7 @@ def any_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> Array
 
 @declare(_UTILITY)
 def diff(x: ArraySpec, /, *, axis: int = -1, n: int = 1) -> ArraySpec:
-    """Compute the ``n``-th difference of neighbours along ``axis``; for bools, True where they differ."""
+    """Compute the ``n``-th difference of neighbours along ``axis``; of bools, their exclusive or."""
     size = x.shape[axis]
     # The result of too few elements is empty, not of negative size.
     left = size - n if hint_of(size) >= n else 0 if isinstance(size, int) else Unknown(0)
@@ -150,8 +150,7 @@ def lower_median(
 ) -> tuple[ArraySpec, ArraySpec]:
     """Return the median along ``axis``, the lower one of two, and its index.
 
-    If a slice contains NaN, the result is the first NaN. With ``skip_nan``, NaN is ignored unless the slice
-    has no other elements.
+    A slice with NaN has the median NaN, unless ``skip_nan`` ignores it.
     """
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
 
@@ -227,7 +226,7 @@ def cumulative_trapezoid(
 ) -> ArraySpec:
     """Integrate ``y`` cumulatively along ``axis`` by the trapezoidal rule.
 
-    The result has one element less than ``y`` along ``axis``.
+    The result has one element less along ``axis``.
     """
     shape = _sample_shape(y, x)
     place = normalise_axis(axis, len(shape))
@@ -248,8 +247,7 @@ def bincount(
 ) -> ArraySpec:
     """Count the occurrences of each of 0, 1, 2 ... in the vector ``x``, or sum their ``weights``.
 
-    The result has ``max(x) + 1`` elements, or ``minlength`` if that is more. While recording, it has
-    ``hint`` elements.
+    The result has at least ``minlength`` elements, and ``hint`` while recording.
     """
     return ArraySpec((Unknown(hint),), weights.dtype if weights is not None else "int64")
 
@@ -258,18 +256,14 @@ def bincount(
 def histc(x: ArraySpec, /, *, bins: int, min: float, max: float) -> ArraySpec:
     """Count the elements in each of ``bins`` equal bins of ``[min, max]``.
 
-    Elements outside of that are not counted. If ``min`` equals ``max``, the range of ``x`` is used, which
-    is widened by 1 on both sides if it is a single value.
+    If ``min`` equals ``max``, the bins cover the range of ``x``.
     """
     return ArraySpec((bins,), x.dtype)
 
 
 @declare(_STATISTICS)
 def histogram_bin_edges(x: ArraySpec, /, *, bins: int, range: tuple[float, float] | None = None) -> ArraySpec:
-    """Return the ``bins + 1`` edges of equal bins over ``range``, or over the range of ``x``.
-
-    A range of a single value is widened by 0.5 on both sides. The range of an empty ``x`` is [0, 1].
-    """
+    """Return the ``bins + 1`` edges of equal bins over ``range``, or over the range of ``x``."""
     return ArraySpec((bins + 1,), x.dtype)
 
 

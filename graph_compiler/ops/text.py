@@ -36,7 +36,7 @@ _COMPOUND = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lam
 
 @functools.lru_cache(maxsize=4096)
 def factor(text: str) -> str:
-    """Put ``text`` in parentheses unless it can be an operand of any operator without them.
+    """Put ``text``, in which spaces surround operators, in parentheses if it needs them as an operand.
 
     >>> factor("(n + 1) // 2 + m"), factor("(n + 1)"), factor("-2"), factor("f(n, 1)")
     ('((n + 1) // 2 + m)', '(n + 1)', '(-2)', 'f(n, 1)')
@@ -71,9 +71,7 @@ _LARGEST = float.fromhex("0x1.fffffep+127")
 
 
 def shortest_in_float32(number: float) -> float:
-    """Return the number with the fewest digits that rounds to ``number`` in float32.
-
-    Return ``number`` itself if it is no value of float32.
+    """Return a short number that rounds to ``number`` in float32, or ``number`` itself if none is found.
 
     >>> shortest_in_float32(9.999999747378752e-06), shortest_in_float32(0.1)
     (1e-05, 0.1)
