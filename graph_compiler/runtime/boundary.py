@@ -48,12 +48,10 @@ def public(function: Public) -> Public:
 
 
 def prepare_to_raise(problem: Exception, doing: str) -> None:
-    """Prepare an exception, just caught in the public function named ``doing``, to be raised again.
+    """Prepare an exception that the public function named ``doing`` has caught to be raised again.
 
-    Raise ``InternalError`` instead if it is a bug of this package. Otherwise remove the frames of this
-    package from the traceback, unless ``GRAPH_COMPILER_TRACEBACK=full`` is set; before Python 3.11, raise
-    the exception then. If this package called the public function, do nothing, because an outer public
-    function may handle the exception.
+    Do nothing if this package called the function. Otherwise raise an ``InternalError`` from a bug of this
+    package, and shorten other tracebacks unless ``GRAPH_COMPILER_TRACEBACK=full`` is set.
     """
     if _is_nested(sys._getframe(1)):
         return
@@ -69,11 +67,7 @@ def prepare_to_raise(problem: Exception, doing: str) -> None:
 
 
 def as_internal_error(problem: Exception, doing: str) -> Exception:
-    """Return an ``InternalError`` if ``problem`` is a bug of this package; otherwise ``problem`` itself.
-
-    Exceptions of the user's code, ``GraphCompilerError``, ``OSError``, ``MemoryError``, and arguments that
-    do not fit the public function are no bugs.
-    """
+    """Return an ``InternalError`` if ``problem`` is a bug of this package; otherwise ``problem`` itself."""
     trace = problem.__traceback__
     # If there is only the first frame, the arguments do not fit the function that was called, which is a
     # TypeError of the user.
@@ -82,10 +76,6 @@ def as_internal_error(problem: Exception, doing: str) -> Exception:
 
 
 def _is_nested(frame: FrameType) -> bool:
-    """Return True if the public function of ``frame`` was called, directly or not, by this package.
-
-    Functions marked by :func:`graph_compiler.forwarding.passes_on` count as the user's code.
-    """
     above = frame.f_back
     # Code in ``PASSING`` calls the user's functions, so what is above it does not count as this package.
     while above is not None and (not _is_own_frame(above) or above.f_code in PASSING):
@@ -94,11 +84,7 @@ def _is_nested(frame: FrameType) -> bool:
 
 
 def shortened_traceback(problem: BaseException) -> TracebackType | None:
-    """Return the traceback of ``problem`` without frames of this package; None if no frame remains.
-
-    Framework frames that this package called on the way to the user's code are left out too. For an error
-    of this package, only frames of the user remain.
-    """
+    """Return the traceback of ``problem`` without frames of this package, or None if no frame remains."""
     frames = list(traceback.walk_tb(problem.__traceback__))
     owners = [owner_of_frame(frame) for frame, _ in frames]
     users = [place for place, owner in enumerate(owners) if owner == "user"]
@@ -158,12 +144,6 @@ def _internal_error(problem: Exception, doing: str) -> InternalError:
 
 
 def _user_location(frames: list[FrameType], problem: Exception) -> str:
-    """Return the user's line that a bug concerns, as ``file:line``.
-
-    This is the innermost line of the user's code in the traceback, else the origin of the innermost local
-    variable ``node``, else the line that called the public function. Without any of these, return
-    ``"unknown line"``.
-    """
     if (found := line_of_user(problem)) is not None:
         return found
     for frame in reversed(frames):
@@ -177,7 +157,7 @@ def _user_location(frames: list[FrameType], problem: Exception) -> str:
 
 
 def line_of_user(problem: Exception) -> str | None:
-    """Return the innermost line of the user's code in the traceback of ``problem``, as ``file:line``."""
+    """Return the innermost line of the user's code in a traceback, as ``file:line``, or None."""
     for frame, line in reversed(list(traceback.walk_tb(problem.__traceback__))):
         if _is_line_of_user(frame):
             return f"{frame.f_code.co_filename}:{line}"
@@ -197,7 +177,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 def level_of_user() -> int:
-    """Return the ``stacklevel`` of the first frame outside this package, counted from the caller as 1."""
+    """Return the ``stacklevel`` of a warning that should point outside this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
@@ -209,11 +189,7 @@ def level_of_user() -> int:
 
 
 def raise_refused(problem: Exception, program: Program, target: Target, same_framework: bool) -> NoReturn:
-    """Raise an exception of the generated function ``program`` again.
-
-    If the target is not the original's framework and rejected the arguments of a recorded operation,
-    raise ``TargetRefused`` instead. Errors of this package and signals to compilers pass unchanged.
-    """
+    """Raise ``problem`` again, or a ``TargetRefused`` from it that names the recorded call."""
     is_own = same_framework or isinstance(problem, GraphCompilerError)
     words = None if is_own else target.refusal(problem)
     origin = None if words is None else _origin(program, lines_of(program, problem))
@@ -223,7 +199,6 @@ def raise_refused(problem: Exception, program: Program, target: Target, same_fra
 
 
 def lines_of(program: Program, problem: Exception) -> list[int]:
-    """Return the lines of a generated program in the traceback of an exception, outermost first."""
     return [
         line
         for frame, line in traceback.walk_tb(problem.__traceback__)
@@ -232,10 +207,7 @@ def lines_of(program: Program, problem: Exception) -> list[int]:
 
 
 def with_expression(program: Program, text: str, lines: list[int]) -> str:
-    """Return ``text``, the message of a guard, with the user's expression and full path if the call is known.
-
-    In a generated program, it has the name of the recorded call and a portable path.
-    """
+    """Return ``text``, the message of a guard, with the full origin of its call if that can be found."""
     origin = _origin(program, lines)
     return text if origin is None else text.replace(str(origin.portable()), place_of(origin), 1)
 

@@ -21,11 +21,7 @@ Compile = Callable[[Any], Any]
 
 
 class LazyMethod:
-    """Descriptor of a method that has a graph for each instance, created at the first access.
-
-    While another function is being recorded, an access returns the original method, bound to the
-    instance. Otherwise an instance without ``__dict__`` raises ``NotCompilable``.
-    """
+    """Descriptor of a method that is compiled for each instance."""
 
     def __init__(self, name: str, function: types.FunctionType, compile_one: Compile) -> None:
         self.name, self.function, self._compile = f"{COMPILED}{name}", function, compile_one
@@ -52,8 +48,8 @@ class LazyMethod:
 class InstanceGraph:
     """The graph of one instance's method, stored on the instance.
 
-    owner(): returns the instance, or None if it is gone.
-    graph: the graph; None in a copied or pickled instance, whose method is compiled again.
+    owner(): returns the instance that the graph belongs to, or None.
+    graph: the graph, or None.
     """
 
     def __init__(self, owner: Callable[[], Any] = lambda: None, graph: Any = None) -> None:
@@ -74,12 +70,7 @@ def _attributes(obj: Any) -> Mapping[str, Any]:
 
 
 def compile_class(cls: type, compile_one: Compile) -> type:
-    """Return a subclass of ``cls`` whose public methods and ``__call__`` are compiled.
-
-    Only plain functions count as methods, not static methods, class methods or properties. Methods
-    inherited from another package, such as the framework, are not compiled. If ``cls`` itself belongs to
-    a framework, only its entry method (``forward``) is compiled, or ``__call__`` if it defines none.
-    """
+    """Return a subclass of ``cls`` with lazily compiled methods."""
     # From the root of the MRO, because later classes override members of earlier ones.
     own = [base for base in reversed(cls.__mro__[:-1]) if not _of_framework(base, cls)]
     members = {
@@ -110,12 +101,7 @@ def _of_framework(base: type, cls: type) -> bool:
 
 
 def compile_module(module: types.ModuleType, compile_one: Compile) -> types.ModuleType:
-    """Return a copy of a module and its submodules whose functions and classes are compiled lazily.
-
-    Objects defined outside ``module``, functions with ``yield`` or ``async``, classes without a plain
-    ``__call__``, and names that begin with two underscores keep their originals. Inside a compiled function
-    the originals call each other, so that everything is recorded in one graph.
-    """
+    """Return a copy of ``module`` with lazily compiled functions and classes."""
     copied: types.ModuleType = _copy(module, module.__name__, compile_one, {})
     return copied
 
@@ -146,16 +132,13 @@ def _member(name: str, item: Any, root: str, compile_one: Compile, done: dict[An
 
 
 def _has_calls(cls: type) -> bool:
-    """Return True if instances of ``cls`` are callable, and the methods that a call runs are plain functions.
-
-    These are ``__call__`` and the entry methods. The result is False for ``torch.autograd.Function``.
-    """
     calls = [
         vars(base)[name]
         for name in ("__call__", *trait("entry_methods"))
         for base in cls.__mro__[:-1]
         if name in vars(base)
     ]
+    # The ``forward`` of a ``torch.autograd.Function`` is a static method, so such a class is not compiled.
     return any("__call__" in vars(base) for base in cls.__mro__[:-1]) and all(
         isinstance(item, types.FunctionType) for item in calls
     )

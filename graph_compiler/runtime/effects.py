@@ -26,13 +26,12 @@ class UserObjects:
 
     saved(array): returns a function that restores an array that the flat function writes to; None if
         arrays are immutable.
-    store(name, value): replaces a buffer of the user's model or of the graph.
-    write_back: access to state in the user's objects; None if there is none to convert.
-    is_own(array): returns True for arrays of the source framework; None if ``Pipeline.same_framework``.
+    store(name, value): writes the new value of a buffer.
+    write_back: access to state in the user's objects, or None.
+    is_own(array): returns True for arrays of the source framework; None if that is the graph's framework.
     watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None
         if writes cannot be detected.
-    proxies: proxy classes for objects that hold arrays of the target; None if that is the original's
-        framework, or without an original.
+    proxies: proxy classes for objects that hold arrays of the target, or None.
     """
 
     saved: Callable[[Any], Callable[[], None]] | None = None
@@ -43,7 +42,6 @@ class UserObjects:
     proxies: ProxyClasses | None = None
 
     def output_tree(self, graph: IRGraph) -> Tree:
-        """Return the tree of the results of ``graph`` as the user gets them, with the proxy classes."""
         return graph.output_tree if self.proxies is None else self.proxies.tree(graph.output_tree)
 
 
@@ -52,7 +50,7 @@ _Arrays = tuple[Any, ...]
 
 
 class WrittenArrays:
-    """Arrays that a flat function writes to. A call that fails restores them, and a pure call copies them.
+    """Arrays that a flat function writes to.
 
     keys: the arrays, as pairs of a kind and a key (:func:`arrays_written`).
     are_restored: True if a guard may fail after the function has written to them.
@@ -74,23 +72,19 @@ class WrittenArrays:
         return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self.keys]
 
     def saved(self, leading: _Arrays, leaves: _Arrays) -> list[Callable[[], None]]:
-        """Return functions that restore the arrays; none unless a call that fails has to restore them."""
+        """Return functions that restore the arrays, if a call that fails may have to restore them."""
         saved = self._objects.saved
         if saved is None or not self.are_restored:
             return []
         return [saved(array) for array in self._of(leading, leaves)]
 
     def watched(self, leading: _Arrays, leaves: _Arrays) -> Callable[[], bool] | None:
-        """Return a function that returns True while no array was written to; None if that is unknown."""
+        """Return a function that returns True while no array was written to, or None."""
         watch = self._objects.watch
         return watch(self._of(leading, leaves)) if self.are_watched and watch is not None else None
 
     def copied(self, leading: _Arrays, leaves: _Arrays) -> tuple[_Arrays, _Arrays, dict[Any, Any]]:
-        """Return ``leading`` and ``leaves`` with copies of the arrays that the flat function writes to.
-
-        The third result maps names, or indices of arguments, to these copies, which are part of the state
-        that the call returns. An array of a place is not copied if calls also replace places.
-        """
+        """Return ``leading`` and ``leaves`` with copies of written arrays, and a dict of these copies."""
         arrays = zip(self.keys, self._of(leading, leaves))
         written = [
             (name, array) for (kind, key), array in arrays if (name := self._name(kind, key)) is not None
@@ -107,14 +101,10 @@ class WrittenArrays:
         )
 
     def _name(self, kind: str, key: Any) -> Any:
-        """Return the key of a written array in the state that a call returns.
-
-        Return None for an array of a place if calls also replace places, because the new object of a place
-        may hold the array.
-        """
         if kind != "inputs" or key < self._count:
             return key
         state = self._state
+        # If calls also replace places, the new object of a place may hold the array.
         return None if state is None or state.replaced else state.name_of(key - self._count)
 
 
@@ -158,11 +148,6 @@ class Effects:
                 self._constants[effect.target] = value  # type: ignore[index]
 
     def _write_argument(self, index: int, array: Any, value: Any, arguments: Any) -> None:
-        """Write ``value`` to an array of the arguments, or replace a read-only array in its container.
-
-        Raise ``GuardFailed`` if neither is possible. A read-only array that is passed as two arguments is
-        not replaced.
-        """
         try:
             write_argument(self._graph, self._target, index, array, value)
         except GuardFailed:
@@ -172,7 +157,7 @@ class Effects:
                 raise
 
     def update(self, outcome: Any, arguments: tuple[Any, Any, Any]) -> Any:
-        """Replace items of containers and places, and return the result of the call.
+        """Apply the call's updates to containers and places, and return its result.
 
         outcome: the result; with updates, a pair of the result and the new items.
         arguments: the call's ``args`` and ``kwargs``, and the state before it.
@@ -194,7 +179,7 @@ class Effects:
     def named(
         self, outcome: Any, effects: tuple[Any, ...], held: tuple[Any, ...]
     ) -> tuple[Any, dict[str, Any]]:
-        """Return the result of a pure call, and the new state by name, of which nothing is written."""
+        """Return the result of a pure call, and the new state by name or index."""
         state: dict[str, Any] = {"arguments": outcome[1]} if self._updates else {}
         if self._state is not None and self._updates is not None:
             state.update(self._state.named(((), {}, held), outcome[1]))
@@ -210,7 +195,7 @@ class Effects:
         )
 
     def state_now(self) -> dict[str, Any]:
-        """Return the current state by name, with arrays of the target."""
+        """Return the current state by name."""
         write_back = self._objects.write_back
         to_native = write_back.to_native if write_back is not None else lambda held: held
         return {place.name: to_native(place.read()) for place in self._state.kept()} if self._state else {}

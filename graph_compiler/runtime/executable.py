@@ -55,10 +55,7 @@ class Compilation:
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """Return ``function`` compiled for ``target``, or unchanged if it should run operation by operation.
-
-        ``static`` and ``text`` are those of :meth:`Target.compile`.
-        """
+        """Return ``function`` compiled for ``target``, or unchanged if it is not to be compiled."""
         options = self.options_for(target)
         if options is None:
             return function
@@ -76,16 +73,12 @@ def describe_compilation(function: Callable[..., Any]) -> str:
 class Executable:
     """Flat function of a program, loaded and compiled, and the arguments that it takes before its inputs.
 
-    is_writing: True if the flat function writes to arrays that it gets.
-    is_derived: True if the check of the environment updates ``parameters`` before each call.
-    same_framework: as :attr:`Pipeline.same_framework`.
     flat: the function as it is written.
-    compile_options: options of the target's compiler; None if ``function`` is ``flat``, which runs operation
-        by operation.
+    compile_options: options of the target's compiler; None if ``function`` is not compiled.
     function: the function as it is compiled.
-    called: what calls run: ``function``, or a compiled function that reads weights and constants itself.
-    leading(given=None): returns the arguments before the inputs, those of ``called``; with weights ``given``,
-        those of ``function``.
+    called: what calls run: ``function``, or a compiled function that reads some arrays itself.
+    leading(given=None): returns the arguments before the inputs of ``called``; with weights ``given``, those
+        of ``function``.
     read_weights(): returns the current weights by name, with those of equal layers stacked.
     """
 
@@ -127,10 +120,7 @@ class Executable:
         return compilation.compile(self._target, self._passed.function, text=text)
 
     def _static(self) -> tuple[int, ...]:
-        """Return the positions of the flat function's arguments that are Python numbers for sizes.
-
-        A compiler has to take these as static arguments.
-        """
+        # A compiler has to take Python numbers for sizes as static arguments.
         numbers = self._graph.numbers_of_sizes()
         return tuple(
             len(self._program.arguments) + place
@@ -151,10 +141,7 @@ class Executable:
         return lambda given=None: (read(), *passed) if given is None else (given, *whole)
 
     def call_code(self, names: Sequence[str]) -> tuple[str, dict[str, Any]]:
-        """Return an expression that calls ``called`` with these variables, and the objects that it reads.
-
-        It is valid after the check of the environment.
-        """
+        """Return an expression that calls ``called`` with these variables, and the objects that it reads."""
         leading = {
             # Derived parameters are current once the environment's condition was evaluated.
             "parameters": "parameters.current" if self._is_derived else "parameters()",
@@ -169,7 +156,7 @@ class Executable:
         return text, bound
 
     def parts(self, outcome: Any) -> tuple[Any, Any, Any]:
-        """Return what the flat function returned as a result, values of effects, and values of guards."""
+        """Return the result, the values of effects and the values of guards in ``outcome``."""
         return outcome if self.returns_more else (outcome, (), ())
 
     def require_shapes(self, parameters: Mapping[str, Any]) -> None:
@@ -178,9 +165,7 @@ class Executable:
     def evaluate(self, leading: tuple[Any, ...], leaves: tuple[Any, ...], compiled: bool) -> Any:
         """Call the flat function, or its compiled form.
 
-        Raise ``GuardFailed`` if Python needs a size that is unknown during tracing (``math.sqrt``),
-        ``CallMismatch`` for a missing parameter, and ``TargetRefused`` if the target, which is not the
-        original's framework, rejects the arguments of an operation.
+        Some exceptions are replaced by errors of this package that explain them.
         """
         try:
             return (self.function if compiled else self.flat)(*leading, *leaves)

@@ -42,11 +42,7 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def widen(array: Any, wide: str | None, target: Target) -> Any:
-    """Convert an array of the target from the narrowed dtype of ``wide`` to a NumPy array of dtype ``wide``.
-
-    Any other object, such as an array of another dtype or a traced one, is returned unchanged; so is
-    everything if ``wide`` is None.
-    """
+    """Return ``array`` as a NumPy array of dtype ``wide`` if the target has narrowed it, else unchanged."""
     is_narrowed = (
         wide is not None and isinstance(array, target.array_types) and dtype_name(array) == NARROWED[wide]
     )
@@ -69,12 +65,9 @@ def is_inside() -> bool:
 class CallConverter:
     """Converter of calls between the target's and the original's framework.
 
-    Objects and mutable containers in the arguments keep their identity; arrays in them are replaced for the
-    call and put back after it.
-
     same_framework: True to return results unchanged.
     made(tree): maps the structure of a result to the structure to return.
-    take(item): called with each object in the arguments that receives an array of the target.
+    take(item): called with objects in the arguments that receive arrays of the target.
     """
 
     def __init__(
@@ -100,9 +93,9 @@ class CallConverter:
         kwargs: Mapping[str, Any],
         types: Mapping[Path, str] = _NO_TYPES,
     ) -> Any:
-        """Call a function of the original's framework with converted arguments, and convert its result.
+        """Call a function of the original's framework with converted arguments.
 
-        Arrays of the arguments that the function writes to or replaces are updated, also if it raises.
+        Arrays that it changes are converted back, and so is its result unless ``same_framework``.
         ``types`` maps paths of arrays that the target has narrowed to their recorded dtypes.
         """
         crossing = _ConvertedCall(self, types)
@@ -119,10 +112,7 @@ class CallConverter:
         return result if self.same_framework else crossing.result(result, given)
 
     def native(self, array: Any) -> Any:
-        """Convert an array to one of the target that shares no memory with it.
-
-        An array of the target, and an object that is no array, are returned unchanged.
-        """
+        """Return ``array`` as a new array of the target, or itself if nothing has to be converted."""
         # NumPy scalars, which have no ``__setitem__``, are converted as 0-d arrays.
         native = self.target.convert(
             array.__array__()
@@ -163,12 +153,7 @@ class _ConvertedCall:
         return own
 
     def leaving(self, array: Any, path: Path) -> Any:
-        """Return the array to put in place of ``array`` after the call.
-
-        For a converted array, this is the array that was passed, updated if the call wrote to the
-        conversion. If it cannot be updated, return a new array, or raise ``GuardFailed`` if it is itself an
-        argument. An array that the call created is converted, unless ``same_framework``.
-        """
+        """Return the array to put in place of ``array`` after the call."""
         if id(array) in self._entered:
             own, given, stamp = self._entered[id(array)]
             if stamp.fits(own):
@@ -188,10 +173,6 @@ class _ConvertedCall:
         )
 
     def result(self, result: Any, given: list[Any]) -> Any:
-        """Convert the arrays in a result.
-
-        Containers and objects of the arguments are not rebuilt. A result without arrays is returned itself.
-        """
         known = {id(item): item for item in _containers_in(given)}
 
         def is_leaf(item: Any) -> bool:
@@ -210,10 +191,6 @@ class _ConvertedCall:
         )
 
     def _put(self, given: list[Any], path: tuple[Any, ...], item: Any) -> None:
-        """Set the item at ``path``, and rebuild tuples on the way.
-
-        If the item is an array of the target, call ``take`` with the innermost object on the path.
-        """
         container = at(given, path[:-1])
         if isinstance(container, tuple):
             pairs = [(key, item if key == path[-1] else child) for key, child in items_of(container)]
@@ -263,7 +240,7 @@ _OPERATORS = frozenset({"__len__", "__getitem__", "__call__", "__contains__"})
 
 
 class ProxyClasses:
-    """Proxy classes, for one pair of frameworks, whose methods convert the arrays that they are called with.
+    """Proxy classes, for one pair of frameworks, whose methods convert arrays.
 
     For example, a key-value cache reports its length by ``self.keys.numel()``, a method that JAX arrays lack.
     """
@@ -273,7 +250,7 @@ class ProxyClasses:
         self._classes: dict[type, type] = {}
 
     def tree(self, tree: Tree) -> Tree:
-        """Replace the classes of objects that hold arrays by proxy classes, in the structure of a result."""
+        """Return the structure of a result with proxy classes for objects that hold arrays, if possible."""
         if not isinstance(tree, Branch):
             return tree
         children = tuple(map(self.tree, tree.children))
@@ -287,9 +264,9 @@ class ProxyClasses:
                 object.__setattr__(item, "__class__", cls)
 
     def taking(self, updates: Iterable[ContainerUpdate]) -> Callable[[Any], None] | None:
-        """Return a function that sets the proxy class of arguments that a call updates and that hold arrays.
+        """Return a function that sets proxy classes in the arguments that ``updates`` change, or None.
 
-        It is called with ``(args, kwargs)``. Return None if ``updates`` change no part of an argument.
+        It is called with ``(args, kwargs)``.
         """
         changed = [
             update.path
@@ -325,7 +302,6 @@ class ProxyClasses:
 
 
 def _holds_arrays(tree: Branch) -> bool:
-    """Return True if ``tree`` is an object, not a container, that holds arrays directly or in containers."""
     if is_container(tree.type):
         return False
     waiting = list(tree.children)

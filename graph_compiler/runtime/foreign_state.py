@@ -28,10 +28,7 @@ from ..trees import Branch, Leaf, Tree, count_leaves, flatten, leaves_at, unflat
 
 
 def convert_array(array: Any, convert: Callable[[Any], Any]) -> Any:
-    """Convert ``array``, which the original holds, by ``convert``.
-
-    Raise ``NotCompilable`` if ``convert`` returns None, because the class of the array is unknown.
-    """
+    """Return ``convert(array)``. Raise ``NotCompilable`` if that is None."""
     conversion = convert(array)
     if conversion is None:
         raise NotCompilable(
@@ -51,8 +48,7 @@ class _CachedConversion:
 class ConversionCache:
     """Cache of arrays converted to another framework, keyed by the identity of the source array.
 
-    An entry is valid while the source array is alive and its stamp fits, that is, until the array is written
-    to.
+    An entry is valid while its source array is alive and its stamp fits.
 
     >>> from graph_compiler.frontends.numpy.array_access import Stamp
     >>> import numpy as np
@@ -124,12 +120,7 @@ class OwnerLookup(Protocol):
 def owners_of(
     graph: IRGraph, written: Written, weights: OwnerLookup | None, constants: Mapping[str, Any]
 ) -> list[Any]:
-    """Return the objects that a call has to lock, because they hold state that it reads or changes.
-
-    These are the owners of weights and buffers that it writes to, captured arrays that it writes to together
-    with the dict of constants, and the owners of all places. The owner of a ``Draw`` is the module
-    ``random``.
-    """
+    """Return the objects that a call has to lock, because they hold state that it reads or changes."""
     if not (written or graph.effects or graph.state.places):
         return []
     changed = [*written, *((f"{effect.kind}s", effect.target) for effect in graph.effects)]
@@ -166,7 +157,7 @@ class _OutputForm(NamedTuple):
     """Form in which an output of a graph is written back to the user's objects.
 
     first: index of the first output that was the same object while recording.
-    dtype: dtype of the array; None for a number.
+    dtype: dtype of the array; None if the output is no array.
     is_scalar: True for a NumPy scalar.
     """
 
@@ -176,11 +167,7 @@ class _OutputForm(NamedTuple):
 
 
 class WriteBack:
-    """Access to a graph's state in the user's objects: converts the state, and writes new state back.
-
-    A replaced array becomes a new array of the user's framework; an array that the original writes to is
-    updated in place. Only conversions are cached, so changes that the user makes between two calls count.
-    """
+    """Access to a graph's state in the user's objects: converts the state, and writes new state back."""
 
     def __init__(
         self, graph: IRGraph, array_access: ArrayAccess, target: Target, copied: ConversionCache
@@ -210,13 +197,10 @@ class WriteBack:
         return unflatten(tree, map(self.convert, leaves)) if leaves else held
 
     def apply_updates(self, new: Sequence[Any], arguments: Any) -> None:
-        """Apply the updates of a call to containers and places of the user's objects.
-
-        Places get arrays of the user's framework, arguments those of the graph's framework. Objects are
-        identified by their index in ``new``, because two arrays of the original may be one object in a
-        framework with immutable arrays.
-        """
+        """Apply the updates of a call to containers and places of the user's objects."""
         made: dict[int, Any] = {}
+        # Objects are identified by their index, because two arrays of the original may be one object in a
+        # framework with immutable arrays.
         left = [self._converted_back(number, item, made, arguments) for number, item in enumerate(new)]
         own: dict[int, Any] = {}
 
@@ -245,13 +229,6 @@ class WriteBack:
         return self._state.name_of(number - self._first)
 
     def _converted_back(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
-        """Convert ``item``, the object with index ``number`` in the new state, to the user's framework.
-
-        If it has the new values of arrays that the original writes to in place, write them into these
-        arrays of ``arguments``, and return the arrays.
-
-        made: arrays converted so far, by the index of the first output that was the same object.
-        """
         path = self._written.get(number)
         if path is not None:
             return self._write_into(number, item, at(arguments, path))
@@ -291,7 +268,7 @@ class WriteBack:
 
 
 def numpy_values(target: Target, native: Any) -> Any:
-    """Convert ``native`` to NumPy. Raise ``CallMismatch`` if it is traced, so that it has no values."""
+    """Return ``native`` as a NumPy array. Raise ``CallMismatch`` if it has no values because it is traced."""
     try:
         return target.to_numpy(native)
     # Each framework has exceptions of its own for arrays without elements.

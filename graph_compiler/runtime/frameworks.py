@@ -30,7 +30,7 @@ def frontend_of(name: str) -> Frontend:
 
 
 def backend_of(name: str) -> Backend:
-    """Import, check and return the backend ``name``. Raise the errors of :func:`frontend_of`."""
+    """Import, check and return the backend ``name``, as :func:`frontend_of` does for frontends."""
     entry = backends.get(name)
     entry.require()
     found: Backend = _import_checked(entry.name, entry.module, Backend)
@@ -55,11 +55,7 @@ def _import_checked(name: str, module: str, contract: type) -> Any:
 
 
 class MissingFrontend:
-    """Placeholder for the frontend of a framework that is not installed. It owns no arrays.
-
-    Reading its objects or calls from a file raises ``InvalidFile``, and any attribute not defined here
-    raises ``FrameworkNotInstalled``.
-    """
+    """Placeholder for the frontend of a framework that is not installed. It owns no arrays."""
 
     class Stamp:
         def __init__(self, array: Any) -> None:

@@ -41,12 +41,12 @@ class Graph(RecordingMethods, DisplayMethods):
 
     A graph holds *variants*: flat functions, each with the signature (structure, dtypes, ranks, Python
     arguments) and guards that it was recorded under. A call runs the first variant that fits. If none
-    fits, the original is recorded again (``on_miss="retrace"``), or ``GuardFailed`` is raised
-    (``on_miss="error"``). Beyond ``max_variants`` the original runs, after a warning, or
+    fits, the original is recorded again (``on_miss="retrace"``), or ``GuardFailed`` is raised if anything
+    was recorded before (``on_miss="error"``). Beyond ``max_variants`` the original runs, after a warning, or
     ``TooManyVariants`` is raised.
 
-    Plain attributes of the original (``config``, ``dtype``) are attributes of the graph. In the same
-    framework its methods are, too, and run the graph.
+    Plain attributes of an original model (``config``, ``dtype``) are attributes of the graph. In the same
+    framework its methods are, too.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(lambda x: x.reshape(-1) * 2, args=(torch.ones(2, 3),))
@@ -139,7 +139,7 @@ class Graph(RecordingMethods, DisplayMethods):
     ) -> VerificationSummary:
         """Run the original and each variant on random inputs, and compare what they compute.
 
-        Results, arguments and buffers are compared, and all state is restored after it. Inputs have the
+        Results, arguments and buffers are compared, and state is restored after each run. Inputs have the
         recorded dtypes and ranks, recorded and other sizes, and usually values in the recorded range. Sizes
         that were equal stay equal. Sizes that the original rejects or a guard excludes are skipped, and so
         are variants whose environment guards or state no longer hold. If a graph for another framework draws
@@ -244,8 +244,8 @@ class Graph(RecordingMethods, DisplayMethods):
 
         Args:
             values: A module that :meth:`as_module` returned, or a dict of arrays of any framework by the
-                names in :attr:`parameters`. All parameters are needed, with the shapes and dtypes of the
-                original or those that the target has for them (float32 for float64).
+                names in :attr:`parameters`. All parameters but random keys are needed, with the shapes and
+                dtypes of the original or those that the target has for them (float32 for float64).
 
         Raises:
             WeightsMismatch: Names all arrays that are missing, unexpected, or of another shape or dtype.
@@ -273,7 +273,8 @@ class Graph(RecordingMethods, DisplayMethods):
         Guards on array values stay, although a recording for that framework might not need them.
 
         Args:
-            framework: ``"torch"``, ``"jax"``, ``"tensorflow"`` or ``"numpy"``.
+            framework: Name of the target: ``"torch"``, ``"jax"``, ``"tensorflow"``, ``"numpy"``, or a
+                registered backend.
 
         Raises:
             UnsupportedOperation: Calls have no translation to ``framework``; see :meth:`list_missing`.
@@ -319,10 +320,9 @@ class Graph(RecordingMethods, DisplayMethods):
 
     @public
     def list_missing(self, framework: str) -> list[str]:
-        """Return one string for each recorded call that cannot be written for ``framework``.
+        """Return the problems of writing the graph for ``framework``, such as calls without translation.
 
-        The list is empty if all calls can be written. Calls of several variants are listed for each of
-        them.
+        The list is empty if the graph can be written.
 
         Args:
             framework: Name of the target.
@@ -348,10 +348,10 @@ class Graph(RecordingMethods, DisplayMethods):
         ``module[name] = array``.
 
         In torch, the module of a torch graph holds the original's own tensors, so training one trains
-        both. All other modules hold copies: ``nnx.Param`` and ``nnx.BatchStat`` in JAX, variables in
-        TensorFlow, under the original names. Modes (``train()``, ``eval()``, ``training=``) are those of
-        the original's modules. In JAX and TensorFlow, each module draws random numbers from its own key;
-        in torch and NumPy, all modules draw from the sequence that :meth:`seed` resets.
+        both. In JAX and TensorFlow, a module holds variables of its own. Modes (``train()``, ``eval()``,
+        ``training=``) are those of the original's modules. In JAX and TensorFlow, each module draws random
+        numbers from its own key; in torch and NumPy, all modules draw from the sequence that :meth:`seed`
+        resets.
 
         Raises:
             NotCompilable: The graph keeps state outside buffers, which a module cannot hold.
@@ -421,8 +421,8 @@ class Graph(RecordingMethods, DisplayMethods):
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
         """Call the graph as a pure function of its parameters and arguments.
 
-        Nothing is recorded, and no array or object is changed. Use it with ``jax.grad``, ``jax.jit``,
-        ``torch.func`` and optimizers.
+        Nothing is recorded, and the arguments, the parameters and the original are not changed. Use it with
+        ``jax.grad``, ``jax.jit``, ``torch.func`` and optimizers.
 
         Args:
             parameters: Arrays by name, as in :attr:`parameters`.
@@ -433,8 +433,8 @@ class Graph(RecordingMethods, DisplayMethods):
 
         Returns:
             The result; or ``(result, state)`` if a call changes state. ``state`` is a dict of new values:
-                buffers and other state by name, changed arguments by their position, and new items of changed
-                containers as a tuple under ``"arguments"``.
+                buffers and other state by name, changed arrays of arguments by index, and new items of
+                changed containers under ``"arguments"``.
 
         Raises:
             GuardFailed: No recorded variant fits, or a guard on values does not hold.
@@ -472,9 +472,8 @@ class Graph(RecordingMethods, DisplayMethods):
         """Run :meth:`functional`, but always return ``(result, state)``.
 
         given: the state to start from; None for the current state.
-        compiled: run the target's compiled program, which not all transforms accept, instead of the
-            written function.
-        in_place: write to the passed arrays themselves.
+        compiled: run the target's compiled program, which not all transforms accept.
+        in_place: do not copy passed arrays that the graph writes to.
         """
         return call_purely(self, parameters, args, kwargs, rng, given, compiled, in_place)
 
@@ -491,10 +490,9 @@ class Graph(RecordingMethods, DisplayMethods):
         """Return ``(result, state)`` of a call by a generated module that holds the arrays itself.
 
         held(): returns the module's arrays by name.
-        key(): returns a random key; called only if the graph draws random numbers.
+        key(): returns a random key.
         training: training mode of the original's modules during the call; None does not change it.
-        is_traced: True while the target traces. Then a variant is recorded, with synthetic arguments, only
-            if no variant holds in this mode; a call that fits no variant raises ``GuardFailed``.
+        is_traced: True while the target traces the call.
         """
         from .calling.pure import call_as_module
 
@@ -507,10 +505,7 @@ class Graph(RecordingMethods, DisplayMethods):
     def _call_as_module_traced(
         self, held: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
     ) -> tuple[Any, dict[str, Any]] | None:
-        """Return ``(result, state)`` of a call by a generated module that ``torch.compile`` traces.
-
-        Nothing can be recorded here. If no variant fits, force a graph break and return None.
-        """
+        """Return ``(result, state)`` of a module call that a compiler traces, or None after a graph break."""
         return run_any_traced(self, held, args, kwargs, training)
 
     def _hide_calls(self) -> None:
@@ -548,7 +543,7 @@ class Graph(RecordingMethods, DisplayMethods):
         return made
 
     def _empty_copy(self, pipeline: Any) -> Graph:
-        """Return a graph for ``pipeline`` with the same options and attributes, and without variants."""
+        """Return a graph for ``pipeline`` with the same options and no variants."""
         made = type(self)(pipeline, self.name, self._on_miss, *self._limit.options)
         # Attributes that were set after construction, such as the static arguments, are copied.
         made.__dict__.update({name: item for name, item in vars(self).items() if name not in vars(made)})

@@ -27,11 +27,7 @@ class Recordable(Protocol):
 
 
 def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
-    """Return the state that calls keep, by name, with arrays of the graph's framework.
-
-    A Python value that a variant assumes and leaves unchanged is left out. So is all state of a variant
-    that would replace such a value: it was recorded for a first call.
-    """
+    """Return the state that calls keep, by name, with arrays of the graph's framework."""
     settled = _assumed_places(variants)
     current = [
         variant
@@ -48,10 +44,9 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
 
 
 def record_settled_values(graph: Recordable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Write the Python values that a call sets into the original, and record a variant for them.
+    """Record variants for the Python values that a first call leaves in the original.
 
-    Do this at most three times, because the new variant may set further values. If it does not leave all
-    the written values unchanged, they are state: restore the previous values and stop.
+    The values are written into the original, and restored if they turn out to be state.
     """
     for _ in range(_MOST_CALLS):
         settled = _assumed_places(graph.variants)
@@ -76,10 +71,6 @@ def record_settled_values(graph: Recordable, args: tuple[Any, ...], kwargs: Mapp
 
 
 def _assumed_places(variants: Sequence[Variant]) -> dict[tuple[int, Any], StatePlace]:
-    """Return the places, by identity, that now hold a Python value which a variant assumes.
-
-    Places that such a variant replaces are left out.
-    """
     found: dict[tuple[int, Any], StatePlace] = {}
     replaced = set()
     for variant in variants:
@@ -110,7 +101,7 @@ def _values_before(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
 
 
 def _values_after(variant: Variant) -> Iterator[tuple[StatePlace, Any]]:
-    """Yield ``(place, value)`` for each place in which a call replaces a Python value by ``value``."""
+    """Yield ``(place, value)`` for places in which a call replaces a Python value by ``value``."""
     if not variant.state or not variant.state.replaced or not isinstance(variant.graph.output_tree, Branch):
         return
     before = {place.identity for place, _ in _values_before(variant)}

@@ -141,9 +141,9 @@ class LazyGraph(Graph):
         return super().__getattribute__(name)
 
     def __reduce__(self) -> Any:
-        """Pickle an uncalled graph as its module and qualified name, a called one as :class:`Graph` does.
+        """Pickle a graph without variants by its module and name, and others as :class:`Graph` does.
 
-        Raise ``NotSerialisable`` if the graph is uncalled and not an attribute of its module by this name.
+        Raise ``NotSerialisable`` if the graph cannot be found by the name.
         """
         if self._variants:
             return super().__reduce__()
@@ -160,7 +160,6 @@ class LazyGraph(Graph):
         return super().__copy__() if self._variants else self._empty_copy(self._pipeline)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """Return an uncalled graph of a deep copy of the original; once called, a copy without original."""
         if self._variants:
             return super().__copy__()
         made = memo[id(self)] = self._empty_copy(

@@ -55,10 +55,7 @@ def _raise_missing(name: str, names: list[str]) -> None:
 
 
 def gate_until_loaded(variant: Variant) -> None:
-    """Make calls of a variant raise ``WeightsMissing`` until its weights are loaded.
-
-    Do nothing if no weight is missing.
-    """
+    """Make calls of a variant raise ``WeightsMissing`` while it lacks weights."""
     if (variant.graph.parameters or variant.graph.effects) and missing_weights(variant):
         variant.attempt = _WeightsGate(variant)  # type: ignore[method-assign]
 

@@ -26,10 +26,9 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def validated(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that raises ``InvalidOption`` for unknown keywords and invalid values.
+    """Return a decorator of functions that then raise ``InvalidOption`` for unknown or invalid keywords.
 
-    The keyword-only parameters of the decorated function and of the functions ``also`` are known. The
-    signature of the decorated function shows all of them.
+    The keyword-only parameters of the function and of the functions ``also`` are known.
 
     >>> validated()(lambda *, seed=0: seed)(sead=1)
     Traceback (most recent call last):
@@ -68,10 +67,9 @@ def _with_options(function: Callable[..., Any], also: tuple[Callable[..., Any], 
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raise ``InvalidOption`` for the first invalid value in ``options``.
+    """Raise ``InvalidOption`` if a value in ``options``, or their combination, is invalid.
 
-    Raise it also for ``compile_options`` without ``return_backend_compiled_fn=True``. Names that are no
-    option are ignored.
+    Unknown names are ignored.
 
     >>> check_options({"on_miss": "retrace", "max_variants": 3, "args": None})
     >>> check_options({"on_miss": "retry"})
@@ -110,9 +108,7 @@ def require_function(user: str, item: Any) -> None:
 
 
 def short_repr(item: Any) -> str:
-    """Return the ``repr`` of an object for an error message.
-
-    For an array, and for a ``repr`` of several lines or more than 60 characters, name the class instead.
+    """Return the ``repr`` of ``item`` or, if that is unfit for a message, a text with its type.
 
     >>> short_repr("retry"), short_repr([0] * 100)
     ("'retry'", 'an object of type list')

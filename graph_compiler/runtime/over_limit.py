@@ -25,7 +25,7 @@ class VariantLimit:
     """Maximum number of variants of a graph, and what happens to calls that would need one more.
 
     options: the maximum, and ``"original"`` (the original runs if it can) or ``"raise"``.
-    calls: number of calls that the original has run.
+    calls: number of calls left to the original.
     """
 
     def __init__(self, variants: int = 16, on_limit: str = "original") -> None:
@@ -42,10 +42,7 @@ class VariantLimit:
         )
 
     def run_original(self, graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the original and convert its result to arrays of the target.
-
-        Count the call in ``calls``; the first one warns.
-        """
+        """Run the original, count the call, and warn at the first one."""
         self.calls += 1
         if self.calls == 1:
             _warn(graph, args, kwargs)

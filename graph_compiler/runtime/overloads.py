@@ -16,7 +16,7 @@ Class = TypeVar("Class", bound=type)
 
 
 class CompileOptions(TypedDict, total=False):
-    """Options of ``compile`` and ``transpile`` that do not affect the class of the result."""
+    """Options of ``compile`` and ``transpile`` that all overloads share."""
 
     stateful: Sequence[Any] | None
     arg_stateful_idxs: Sequence[Any] | None

@@ -89,7 +89,7 @@ class RecordingPlan:
     """Options of one attempt to record a call.
 
     numbers: turn numbers that Python reads from arrays or state into symbols.
-    all_steps: record all iterations of loops; if False, only as many as show what each iteration does.
+    all_steps: record all iterations of loops.
     folds: turn recorded iterations into loops.
     """
 
@@ -98,7 +98,7 @@ class RecordingPlan:
     folds: bool = True
 
     def given_up_for(self, other: RecordingPlan) -> str:
-        """Describe, for a message, the first thing that this plan does and ``other`` does not."""
+        """Describe, for a message, what this plan does and ``other`` does not."""
         if self.folds and not other.folds:
             return "making loops of recorded iterations"
         if self.numbers and not other.numbers:
@@ -127,10 +127,9 @@ class PlanRun:
 
 
 def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRun], Variant]) -> Variant:
-    """Return the variant of the first plan that succeeds, starting with ``plan``.
+    """Return the variant of the first plan that succeeds, starting with ``plan``, and set its ``gave_up``.
 
-    Set its ``gave_up``. If ``carry_out`` raises an error that no other plan can help with, or that is a bug
-    of this package, raise that error.
+    Raise an error that no other plan can help with.
     """
     left: list[AbandonedWay] = []
     while True:
@@ -152,10 +151,7 @@ def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRu
 
 
 def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
-    """Return the plan to try after ``problem`` ended a run; None if no other plan can help.
-
-    Once the user's code has run to its end, only errors of this package and signals lead to another plan.
-    """
+    """Return the plan to try after ``problem`` ended a run, or None."""
     plan = run.plan
     # After the user's code has run, other exceptions are bugs of this package.
     if run.is_recorded and not isinstance(problem, (GraphCompilerError, Signal)):
@@ -173,10 +169,9 @@ def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
 
 
 def record_independent_of_names(record: Callable[[Request], Recording], request: Request) -> Recording:
-    """Record a call, and check that its program does not depend on new names (UUIDs) that the call creates.
+    """Record a call whose program must not depend on new names (UUIDs) that the call creates.
 
-    If the call creates names, record it again with other names and compare the programs. Raise
-    ``TracingError`` if they differ; otherwise return the first recording.
+    Raise ``TracingError`` if it does.
     """
     with watching_names() as watch:
         recording = record(request)
@@ -214,9 +209,9 @@ class NarrowingPolicy:
     told: set[str] = field(default_factory=set, compare=False)
 
     def check(self, name: str, graph: Graph, target: Target) -> None:
-        """Warn, or raise ``UnsupportedOperation``, if the target narrows inputs or parameters of ``graph``.
+        """Report inputs and parameters of 64-bit floats that the target narrows.
 
-        Only 64-bit floats count. Do nothing if a warning was given for the graph ``name`` before.
+        This is a warning, given once for each ``name``, or ``UnsupportedOperation``.
         """
         if name in self.told or not narrows(target):
             return
@@ -286,10 +281,8 @@ class Options:
     """Options of a compilation, most of them as in :func:`graph_compiler.compile`.
 
     passes: the user's passes over the program that is written.
-    roll: ``"auto"`` makes loops of equal iterations, and functions of equal layers, if the target benefits;
-        ``"scan"`` makes loops of fewer iterations, too, and of layers; ``"never"`` makes neither.
-    traces_statements: True to record the user's loops and branches as operations; None to do so if a call
-        misses or a loop was unrolled too often.
+    roll: ``"auto"``, ``"scan"`` or ``"never"``, for loops of equal iterations and functions of equal layers.
+    traces_statements: True to record the user's loops and branches as operations; None to decide by calls.
     numbers: treatment of 64-bit floats that the target lacks.
     """
 
@@ -424,9 +417,7 @@ class Pipeline:
     def write_variant(self, recorded: VariantRecording, environment: EnvironmentGuards, why: str) -> Variant:
         """Write a recording for the target framework and return it as a variant.
 
-        The user's passes run last. Classes in the result are registered with the target. Raise
-        ``UnsupportedOperation`` if the target cannot express a call, or if ``numbers="strict"`` and the
-        target would narrow 64-bit floats.
+        Raise ``UnsupportedOperation`` if the target cannot express it.
         """
         graph = recorded.graph
         is_lifted = graph.dialect == "canonical" or graph.demands.is_lifted
@@ -523,12 +514,7 @@ class Pipeline:
 
     # ------------------------------------------------------------------------------ passes
     def simplify(self, graph: IRGraph) -> IRGraph:
-        """Run the passes that simplify a recorded graph before it is lifted.
-
-        They remove unused and repeated calls, form loops and functions, fold constants and simplify
-        guards, as far as the options permit. Without the option ``include_generators``, random numbers
-        become those of the recording.
-        """
+        """Run the passes that simplify a recorded graph before it is lifted."""
         roll, keys = self.options.roll, SignatureCache()
         graph = run_passes(
             graph, drop_snapshots, dce, *loops(self.target, roll, keys), *layers(self.target, roll, keys)
@@ -604,10 +590,6 @@ class Pipeline:
 
 
 def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the keywords of a call that go into ``**kwargs`` of ``function``, in the order of the call.
-
-    If the signature is unknown, return all keywords.
-    """
     if not kwargs:
         return ()
     try:

@@ -27,7 +27,7 @@ _drawing_lock = threading.Lock()
 
 
 def is_watched() -> bool:
-    """Return True if stderr is a terminal or notebook and ``GRAPH_COMPILER_PROGRESS`` is not 0."""
+    """Return True if progress may be displayed on stderr."""
     if os.environ.get("GRAPH_COMPILER_PROGRESS") == "0" or sys.stderr is None:
         return False
     try:
@@ -39,10 +39,7 @@ def is_watched() -> bool:
 
 @contextmanager
 def show_conversion(name: str, after: float = SECONDS) -> Iterator[None]:
-    """Display the stage of the conversion in this context once it has run for ``after`` seconds.
-
-    Reset the stage at the end.
-    """
+    """Display the stage of a slow conversion in this context, and reset the stage at the end."""
     try:
         with show_progress(f"Converting {name}", stage.__str__, after):
             yield
@@ -57,10 +54,7 @@ def recording_message(name: str, source: str, known: int, most: int, variant: Va
 
 
 class show_progress:
-    """Context manager that displays ``title`` and ``doing()`` once its body has run for ``after`` seconds.
-
-    Nothing is displayed if :func:`is_watched` returns False or another display is active.
-    """
+    """Context manager that may display ``title`` and ``doing()`` once ``after`` seconds have passed."""
 
     def __init__(self, title: str, doing: Callable[[], str] = str, after: float = 1.0) -> None:
         self._title, self._doing, self._after = title, doing, after

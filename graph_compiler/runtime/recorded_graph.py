@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
 
 class RecordedGraph:
-    """Base class of :class:`Graph`, for the functions that run, verify and save one.
-
-    It holds the variants and describes them. :class:`Graph` implements the abstract methods, which record
-    and call.
-    """
+    """Base class of :class:`Graph`, for the functions that run, verify and save one."""
 
     name: str
     _pipeline: Pipeline
@@ -64,10 +60,9 @@ class RecordedGraph:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Weights and buffers by name (in torch, that of ``state_dict``), as arrays of the graph's framework.
+        """Weights and buffers of the variants by name, as arrays of the graph's framework.
 
-        A variant whose weights no longer have their recorded shapes contributes none. Raises
-        ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
+        Raises ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
         """
         require_weights(self._variants)
         found: dict[str, Any] = {}
@@ -88,15 +83,12 @@ class RecordedGraph:
 
     @property
     def trained(self) -> frozenset[str]:
-        """Names of the parameters that the original trains; frozen parameters and buffers are left out.
-
-        In a framework that does not distinguish buffers (NumPy), arrays that calls write to are left out.
-        """
+        """Names of the parameters that the original trains, without frozen parameters and buffers."""
         return self._differentiable - self.frozen
 
     @property
     def _differentiable(self) -> frozenset[str]:
-        """Names of the parameters that have derivatives: :attr:`trained` and :attr:`frozen` together."""
+        """Names in :attr:`trained` and :attr:`frozen`."""
         owners, written = (
             {name: recording.weights for name, recording in self._recordings().items() if recording},
             set(self.state),
@@ -134,7 +126,7 @@ class RecordedGraph:
     def gave_up(self) -> Sequence[AbandonedWay]:
         """More general or faster ways to record that were tried and abandoned, each with the reason.
 
-        Of those that belong to no variant only the latest 16 are kept. Results are not affected.
+        Of those that belong to no variant only the latest 16 are kept.
         """
         return tuple(
             dict.fromkeys([*(each for variant in self._variants for each in variant.gave_up), *self._gave_up])
@@ -192,10 +184,9 @@ class RecordedGraph:
 
 
 def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
-    """Return the recorded 64-bit dtypes of arguments by path, for a target without 64-bit dtypes.
+    """Return the 64-bit dtypes that a target has narrowed, by path of the argument.
 
-    An argument is left out if variants recorded it with different dtypes. The result is empty if the
-    target has 64-bit dtypes, or if there are no variants.
+    An argument that variants recorded with different dtypes is left out.
     """
     if not variants or not narrows(variants[0].target):
         return {}
@@ -211,10 +202,7 @@ def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
 
 
 def with_recorded_types(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """Return the call with its narrowed arrays converted back to the recorded 64-bit dtypes.
-
-    If no array is widened, return ``args`` and ``kwargs`` themselves.
-    """
+    """Return the call with narrowed arrays converted back to their recorded 64-bit dtypes."""
     types = recorded_types(variants)
     if not types:
         return args, kwargs

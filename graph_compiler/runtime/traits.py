@@ -23,8 +23,7 @@ def numbers_of(graph: Graph) -> list[int]:
 def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
     """Return the arrays that the flat function writes to, as pairs of a kind and a key.
 
-    The kinds are ``"inputs"`` (key: index), ``"parameters"`` and ``"constants"`` (key: name). A canonical
-    graph writes to none.
+    The kinds are ``"inputs"`` (key: index), ``"parameters"`` and ``"constants"`` (key: name).
     """
     written = Aliases(graph).written
     if not written:
@@ -38,10 +37,9 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
 
 
 def write_argument(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
-    """Write the elements of ``value``, converted from the argument ``array``, back to ``array``.
+    """Write the elements of ``value`` to ``array``, the argument with index ``number``.
 
-    Raise ``GuardFailed`` if ``array`` is read-only, or if ``value`` is a copy of it and the graph has no
-    effect that writes the argument after the call.
+    Raise ``GuardFailed`` if they cannot reach it.
     """
     try:
         target.write_back(array, value)

@@ -37,8 +37,7 @@ class VariantRecording:
 
     graph: the recorded graph, in calls of the source framework or in canonical operations.
     weights: access to the arrays of the user's model.
-    ranges: minimum and maximum of each array of the recorded call, zeros if it has none; empty if loaded
-        from a file.
+    ranges: minimum and maximum of the values of recorded arrays; may be empty.
     counts: beginning of a sentence, such as ``"3 calls recorded, "``; may be empty.
     """
 
@@ -59,14 +58,12 @@ class Variant:
     graph: the graph that was written.
     program: source of the flat function.
     parameters(): returns the current arrays of the model by name.
-    constants: captured arrays by name, converted to the target.
+    constants: captured arrays by name.
     environment: guards on objects outside the arguments.
     why: reason for the recording, shown by ``explain``.
-    recording: the recorded graph and access to the model's arrays; None if the variant cannot be written
-        for another framework.
+    recording: the recorded graph and access to the model's arrays, or None.
     objects: access to the user's objects.
-    folds_loops: True if the recording has loops made of recorded iterations, which hold for other trip
-        counts.
+    folds_loops: True if the recording has loops made of recorded iterations.
     gave_up: ways to record that were tried before and failed.
     """
 
@@ -137,10 +134,7 @@ class Variant:
         self.state_lock = StateLock(owners) if owners else None
 
     def _dispatcher(self) -> Attempt:
-        """Return a generated function that replaces :meth:`attempt` for a graph that only computes.
-
-        It checks the environment, matches the arguments, calls the flat function, and checks guards.
-        """
+        """Return a generated function that replaces :meth:`attempt` for a graph that only computes."""
         found = self.matching.code(misfit="no_fit")
         call, bound = self.executable.call_code(found.names)
         bound.update(
@@ -179,10 +173,9 @@ class Variant:
         return effects.union(name for kind, name in self.written.keys if kind == "parameters")
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Return the result of a call, or :class:`CallMiss` if the call does not complete.
+        """Return the result of a call, or :class:`CallMiss` if the call does not fit or fails.
 
-        An exception of the flat function is raised instead if the function has already written to arrays that
-        cannot be restored, or if it is a bug of this package or a signal of the target.
+        Exceptions that must not be hidden are raised (:meth:`_failed`).
         """
         if self._tracer is not None and self._tracer.is_tracing():
             return attempt_traced(self, args, kwargs)
@@ -205,10 +198,9 @@ class Variant:
     def run(
         self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE
     ) -> Any:
-        """Run with matched leaves. Return the result, or :class:`CallMiss` if a guard or the function fails.
+        """Run with matched leaves, and return what :meth:`attempt` returns.
 
-        A call that misses leaves arrays as they were. Otherwise arrays and containers in ``args`` and
-        ``kwargs`` are updated as the original updates them. Exceptions are raised as by :meth:`attempt`.
+        Arrays and containers in ``args`` and ``kwargs`` may be updated.
         """
         if self.is_random:
             leaves = (*leaves, self.target.next_key(leaves))
@@ -273,11 +265,7 @@ class Variant:
         return unflatten(self.objects.output_tree(self.graph), leaves)
 
     def _failed(self, problem: Exception, unwritten: Callable[[], bool] | None = None) -> Any:
-        """Return ``CallMiss`` for an exception of the flat function, and store its text in ``last_failure``.
-
-        Raise the exception if the function has already written to memory that was not saved, if it is a
-        signal of the target, or if it is a bug of this package. ``GuardFailed`` is never raised.
-        """
+        """Return ``CallMiss`` for an exception of the flat function, or raise it if it must not be hidden."""
         if isinstance(problem, GuardFailed):
             self.last_failure = _message_of(problem, self.program)
             return CallMiss(self.last_failure)
@@ -290,10 +278,9 @@ class Variant:
         return CallMiss(self.last_failure, problem)
 
     def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
-        """Return ``result`` if the guards on values hold; otherwise raise ``GuardFailed``.
+        """Return ``result`` after checking the guards on values, here or in the program that is traced.
 
-        If the target traces ``checks``, their values are unknown: raise ``UndecidedValues`` if the traced
-        program can select among several variants, else leave the check to that program.
+        Raise ``GuardFailed`` if a guard fails, or ``UndecidedValues`` to let the caller try other variants.
         """
         if any(map(self.target.is_traced, checks)):
             # Another variant may fit. The caller selects between them in the traced program.
@@ -333,9 +320,9 @@ class Variant:
     ) -> tuple[tuple[Any, dict[str, Any]], tuple[Any, ...]]:
         """Run :meth:`pure` without checking guards; return ``((result, state), checks)``.
 
-        Unless ``in_place``, arrays that the flat function writes to are copied first, and the copies are
-        part of the state. Raise ``CallMismatch`` if the graph needs a random key and ``rng`` is None, and
-        ``GuardFailed`` if a parameter has another shape than while recording.
+        Raise ``CallMismatch`` if the graph needs a random key and ``rng`` is None, and ``GuardFailed`` if a
+        parameter is known to have another shape than while recording. ``in_place`` lets the function write to
+        passed arrays.
         """
         if self.is_random:
             if rng is None:
@@ -370,7 +357,6 @@ class _ElementsDiffer(GuardFailed):
 
 
 def _message_of(problem: GuardFailed, program: Program) -> Callable[[], str]:
-    """Return a function that returns the message of a failed guard, with the user's expression."""
     if isinstance(problem, _ElementsDiffer):
         return problem.message
     text, lines = str(problem), lines_of(program, problem)

@@ -68,11 +68,7 @@ class TracedStatementVariants:
         self._graph, self._added, self._left = graph, list[Variant](), _MOST
 
     def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
-        """Record a variant with traced statements. Return None if that fails or is not worth trying.
-
-        A failure is noted in the graph's ``gave_up``. Attempts for a graph that has variants already are
-        limited.
-        """
+        """Record a variant with traced statements, or return None."""
         if not self._left or not self._is_worth_tracing(args, kwargs):
             return None
         is_first = not self._graph.variants
@@ -93,12 +89,7 @@ class TracedStatementVariants:
     def _checked_against_original(
         self, made: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Variant:
-        """Return ``made`` if its result for the call agrees with the original's.
-
-        Otherwise raise ``GraphCompilerError``; raise it also if integers may outgrow those of arrays, or
-        if a loop would lose its gradient. If the original returns Python numbers, return a copy of
-        ``made`` that converts its results to numbers.
-        """
+        """Return ``made``, or a copy that returns Python numbers; raise an error if it may not be used."""
         assert made.recording is not None
         graph, recorded = self._graph, made.recording.graph
         if outgrows(
@@ -120,12 +111,7 @@ class TracedStatementVariants:
         return made
 
     def _loses_gradients(self, made: Variant) -> bool:
-        """Return True if ``made`` cannot be differentiated in reverse mode although unrolled variants can.
-
-        That is so if the target differentiates an unbounded ``while_loop`` in forward mode only (JAX),
-        ``made`` carries floats through such a loop, and no recorded variant does. If the graph has
-        variants already, the source framework must also have derivatives.
-        """
+        # JAX differentiates an unbounded ``while_loop`` in forward mode only.
         pipeline, is_first = self._graph._pipeline, not self._graph.variants
         if not pipeline.target.rows.forward_while or not (
             is_first or backends.get(pipeline.frontend.name).has_derivatives
@@ -142,7 +128,6 @@ class TracedStatementVariants:
         return any(variant is one for one in self._added)
 
     def _covers(self, new: Variant, old: Variant) -> bool:
-        """Return True if ``new`` accepts arguments of the dtypes and sizes that ``old`` was recorded with."""
         same_types = list(map(_type_of, _arrays(new))) == list(map(_type_of, _arrays(old)))
         if (
             old.recording is None
@@ -154,12 +139,6 @@ class TracedStatementVariants:
         return new.matching.match(*unflatten(old.graph.input_tree, leaves)) is not None
 
     def _is_worth_tracing(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if the original has loops, so that traced statements may hold for more calls.
-
-        A graph with variants also needs one with the call's dtypes and ranks whose environment holds.
-        Return False if there is no original, or if the user has set ``trace_control_flow`` or
-        ``roll="never"``.
-        """
         graph = self._graph
         if not graph._pipeline.has_original or not _has_loops(graph._pipeline.function):
             return False
@@ -180,10 +159,7 @@ class TracedStatementVariants:
 
 
 def is_unrolled(function: Any, nodes: Sequence[Node]) -> bool:
-    """Return True if more than ``LONG`` of the nodes come from one line of ``function``'s file.
-
-    Its loops then count as unrolled. Return False if ``function`` is no Python function.
-    """
+    """Return True if more than ``LONG`` of the nodes come from one line of the file of ``function``."""
     if not isinstance(function, FunctionType):
         return False
     lines = Counter(node.origin.line for node in nodes if node.origin.file == function.__code__.co_filename)
@@ -237,11 +213,7 @@ log = logging.getLogger("graph_compiler")
 
 
 def _fail_as_original(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Run the original after its recording ended with its own exception and was undone.
-
-    The original then makes the changes that precede the exception, and raises it. Do nothing if there is no
-    original, if the arrays of its framework are immutable, or if arrays of the call are of another framework.
-    """
+    """Run the original, if possible, so that it makes the changes before its exception and raises it."""
     reference = pipeline.frontend.reference
     # ``saved`` is None if no array of the framework can be written to.
     if not pipeline.has_original or reference.saved is None:
@@ -252,11 +224,7 @@ def _fail_as_original(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[st
 
 
 class RecordingMethods(RecordedGraph):
-    """Base class of :class:`Graph` with the methods that record.
-
-    Calls that fit a variant do not wait for a recording, unless they share state with the code that is
-    being recorded.
-    """
+    """Base class of :class:`Graph` with the methods that record."""
 
     _limit: VariantLimit
     _statements_traced: TracedStatementVariants | None
@@ -264,12 +232,7 @@ class RecordingMethods(RecordedGraph):
     _lock: threading.RLock
 
     def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the result of a call that fits none of the first ``known`` variants.
-
-        Try the call in the forms of other variants. Then run the original if the limit of variants is
-        reached and permits that. Then try the variants that other threads have added. Finally record a
-        variant if that is permitted. While the target's compiler traces bytecode, force a graph break first.
-        """
+        """Return the result of a call that fits none of the first ``known`` variants."""
         # Nothing can be recorded while the compiler traces.
         if (tracer := tracer_of(self)) is not None and tracer.is_tracing():
             force_graph_break(self, tracer)
@@ -295,11 +258,8 @@ class RecordingMethods(RecordedGraph):
         return nullcontext() if is_mine() else self._lock
 
     def _retry(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Attempt the variants after the first ``known``, or all variants if the process has other threads.
-
-        Return ``NO_FIT`` if none fits. With other threads, wait until none of them records, because a
-        recording temporarily changes what functions see.
-        """
+        # With other threads, wait until none of them records, because a recording temporarily changes what
+        # functions see. All variants are attempted then.
         has_others = threading.active_count() > 1
         # A process with one thread need not take the lock.
         with recording_lock if has_others else nullcontext():
@@ -325,9 +285,9 @@ class RecordingMethods(RecordedGraph):
             return self._limit.run_original(self, args, kwargs)
 
     def _run_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """Return ``(result,)`` of a call that the target traces; None if the caller should record the call.
+        """Return ``(result,)`` of a call that the target traces, or None if the caller should record it.
 
-        Guards become operations of the traced function. Raise ``CallMismatch`` if the call changes state.
+        Raise ``CallMismatch`` if the call changes state.
         """
         target = self._variants[0].target if self._variants else None
         if target is None or target.size_of is None and (target.branch is None or len(self._variants) == 1):
@@ -440,8 +400,7 @@ class RecordingMethods(RecordedGraph):
     ) -> tuple[str, Exception] | None:
         """Run the original, and return the exception that it raises after a text about it, or None.
 
-        A guard may stand for an error check of a library, whose own text says more. All state that the
-        original changes is restored.
+        A guard may stand for an error check of a library, whose own text says more.
         """
         call = Verification(self.name, self._pipeline, variant, Tolerance())
         try:
@@ -466,7 +425,7 @@ class RecordingMethods(RecordedGraph):
             why: Reason that :meth:`explain` shows.
 
         Raises:
-            InvalidOption: ``args`` is no tuple or list, or ``kwargs`` no dict.
+            InvalidOption: ``args`` or ``kwargs`` is invalid.
             GuardFailed: The graph was loaded from a file.
         """
         check_options({"args": args, "kwargs": kwargs})
@@ -483,12 +442,8 @@ class RecordingMethods(RecordedGraph):
     ) -> Variant:
         """Record a variant without adding it to the graph.
 
-        A deferred pipeline is settled first. With the option ``verify``, the variant is compared with the
-        original.
-
-        folds: make loops of recorded iterations; if False, record loops unrolled.
-        is_called: True for a call that missed. If the graph has variants, the original's statements may
-            then be traced.
+        folds: make loops of recorded iterations.
+        is_called: True for a call that missed.
         """
         self._pipeline = self._pipeline.settled(args, kwargs)
         args, kwargs = with_recorded_types(self._variants, args, kwargs)
@@ -537,11 +492,7 @@ class RecordingMethods(RecordedGraph):
         return self._statements_traced.variant(args, kwargs, why)
 
     def _adopt(self, variant: Variant) -> Variant:
-        """Add ``variant`` to the graph, drop variants that it covers, and return it.
-
-        If the model's weights are missing, calls of the variant raise ``WeightsMissing`` until they are
-        loaded.
-        """
+        """Add ``variant`` to the graph, in place of variants that it covers, and return it."""
         gate_until_loaded(variant)
         variant.siblings = self._variants
         if self._statements_traced is not None:

@@ -47,12 +47,9 @@ def recorded_inputs(recorded: VariantRecording) -> list[Value]:
 def synthetic_leaves(
     recorded: VariantRecording, reference: Any, sizes: Mapping[int, int], seed: int
 ) -> list[Any]:
-    """Return random arrays of the recorded dtypes and ranks, and the recorded Python numbers.
+    """Return random arrays like the recorded ones, and the recorded Python numbers.
 
-    sizes: other sizes by recorded size; sizes without an entry keep their recorded value.
-
-    ``reference.fresh`` draws the values by the recorded ranges, and ``reference.with_traits`` sets properties
-    that the recording assumes. Arguments that were one array while recording are one array again.
+    sizes: other sizes by recorded size.
     """
     graph, ranges = recorded.graph, iter(recorded.ranges)
     kinds = leaves_of(graph.input_tree)
@@ -89,10 +86,9 @@ def width_of(dtype: str) -> int:
 
 
 def widths_of(graph: IRGraph) -> dict[Value, int]:
-    """Return, for each value that a call made or wrote to, the width of the narrowest float on the way to it.
+    """Return the width of the narrowest float on the way to each value that a call made or wrote to.
 
-    The width is an item size in bytes, at most ``WIDEST``. Arguments, and views of them that no call
-    writes to, are exact and do not count.
+    The width is an item size in bytes, at most ``WIDEST``.
     """
     widths: dict[Value, int] = {}
     # A write also lowers the precision of what was made of the same memory before it, so the widths are
@@ -220,7 +216,7 @@ def difference(
     numbers: bool,
     widths: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """Describe the first part of a result that differs; return "" if none does.
+    """Describe a part of a result that differs; return "" if none does.
 
     numbers: True to compare values, False to compare only structure, shapes and dtypes.
     widths: item size of the narrowest float computed on the way to each part, by label.
@@ -294,8 +290,7 @@ class VerificationSummary:
     runs: number of inputs for which graph and original agree.
     skipped: number of inputs that the original, the matcher or the graph's guards rejected.
     sizes: recorded sizes that could be changed.
-    numbers: False if the graph draws random numbers in another framework, or the original draws some that
-        no seed repeats (``tf.random.normal``), so that only structure, shapes and dtypes were compared.
+    numbers: False if only structure, shapes and dtypes were compared, because random numbers differ.
     """
 
     runs: int
@@ -327,7 +322,7 @@ class Verification:
 
     @functools.cached_property
     def widths_of_parts(self) -> dict[str, int]:
-        """Item size of the narrowest float that the original computes on the way to each part, by label."""
+        """Item sizes of the narrowest floats on the way to the parts of an outcome, by label."""
         graph = self.recording.graph
         results = outputs_of(graph, self.widths)
         labels = [_label_of_result(place, len(results)) for place in range(len(results))]
@@ -376,10 +371,9 @@ class Verification:
 
     # ----------------------------------------------------------------------- one comparison
     def check(self, leaves: list[Any], seed: int) -> bool:
-        """Compare the graph with the original for ``leaves``; return True if they agree.
+        """Compare the graph with the original for ``leaves``; return False if that is not possible.
 
-        Return False if the variant does not match, if the original rejects the leaves, or if a guard
-        fails. Raise ``VerificationFailed`` if the results differ or only the graph raises.
+        Raise ``VerificationFailed`` if they differ.
         """
         if self._match(leaves) is None:
             return False
@@ -393,10 +387,9 @@ class Verification:
         return self.agrees(expected, leaves, seed)
 
     def agrees(self, expected: Outcome, leaves: list[Any], seed: int) -> bool:
-        """Compare a run of the graph with the original's outcome.
+        """Compare a run of the graph with the original's outcome; return False if a guard fails.
 
-        If they agree, count the run and return True. Return False if a guard fails. Raise
-        ``VerificationFailed`` if the results differ or the graph raises.
+        Raise ``VerificationFailed`` if they differ.
         """
         try:
             actual = self._graph(leaves, seed)
@@ -443,10 +436,7 @@ class Verification:
         return self.variant.matching.match(args, kwargs)
 
     def original(self, leaves: list[Any], seed: int) -> Outcome:
-        """Run the original on copies of ``leaves`` and return its outcome.
-
-        All state that the run changes is restored.
-        """
+        """Run the original on copies of ``leaves``, restore the state, and return its outcome."""
         mine = self._copy_leaves(leaves)
         args, kwargs = self._call(mine)
         with host_state_seeded(seed), self.reference.restoring_state(self.recording.weights, seed):
@@ -510,10 +500,7 @@ class Verification:
 
     # ----------------------------------------------------------------------------- first difference
     def _blame(self, leaves: list[Any], seed: int) -> str:
-        """Return a sentence that names the first recorded call whose result differs.
-
-        If there is no such call, or the search fails, the sentence says so.
-        """
+        """Return a sentence on where the difference begins, if that can be found."""
         try:
             pairs = self._pairs(leaves, seed)
             for value, actual, expected, written in pairs:
@@ -540,7 +527,7 @@ class Verification:
             yield from self._observed_pairs(leaves, seed)
 
     def _intermediate_values(self, leaves: list[Any], seed: int) -> dict[Value, Any]:
-        """Run the recording in its source framework, and return its intermediate arrays as NumPy arrays."""
+        """Run the recording, and return its intermediate arrays as NumPy arrays."""
         graph, values = self.reference.with_intermediates(self.recording.graph)
         program = self.pipeline.source_text(graph, "Intermediate results.")
         live = self.recording.weights.live(list(graph.parameters))()
@@ -553,11 +540,7 @@ class Verification:
         return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
 
     def _lifted_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
-        """Compare recorded calls with the canonical operations that they were written as.
-
-        Yield the recorded value, the target's result, the recorded call's result, and a text that names
-        the operations. Values that no operation of the graph computes are skipped.
-        """
+        """Yield recorded values, each with the target's result, the recorded call's result, and a text."""
         recorded = self._intermediate_values(leaves, seed)
         graph, target = self.variant.graph, self.variant.target
         lifted = graph.debug.lifted
@@ -587,11 +570,7 @@ class Verification:
             )
 
     def _observed_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
-        """Compare recorded calls with the calls that the original makes now.
-
-        Yield the recorded value, the recorded call's result, the original's result, and a text. End at
-        the first recorded call that the original does not make.
-        """
+        """Yield recorded values, each with the recorded call's result, the original's result, and a text."""
         recorded = self._intermediate_values(leaves, seed)
         args, kwargs = self._call(self._copy_leaves(leaves))
         with host_state_seeded(seed), self.reference.restoring_state(self.recording.weights, seed):

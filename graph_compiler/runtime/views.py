@@ -77,13 +77,7 @@ _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
 
 
 def forwarded_attribute(graph: Any, name: str) -> Any:
-    """Return the attribute ``name`` of the graph's original, for a name that the graph itself lacks.
-
-    Attributes that are not callable, classes and class methods are returned unchanged; for an entry
-    method (``forward``) the graph itself is returned. In the same framework, a method of a model is bound
-    to an object whose entry method is the graph. Any other callable, which would run the original, raises
-    ``AttributeError``, as do names with a leading underscore and attributes of functions.
-    """
+    """Return the attribute ``name`` that a graph takes from its original, or raise ``AttributeError``."""
     # ``copy`` and ``pickle`` look for attributes of an object before it has any.
     original = vars(graph)["_pipeline"].function if "_pipeline" in vars(graph) else None
     if name.startswith("_") or isinstance(original, _FUNCTIONS):

@@ -26,11 +26,7 @@ def missing_weight_error(graph: IRGraph, name: str) -> CallMismatch:
 
 
 def foreign_weight_error(graph: IRGraph, target: Target, leading: Sequence[Any]) -> CallMismatch | None:
-    """Return the error for a weight in ``leading`` that is an array of another framework than ``target``.
-
-    ``leading`` are the first arguments of the generated function, among them the dict of weights. Return
-    None if no weight is such an array. NumPy arrays do not count.
-    """
+    """Return an error about a weight in ``leading`` that is an array of another framework, or None."""
     frameworks = frameworks_by_package(frontends.own.values())
     for given in (item for item in leading if isinstance(item, Mapping)):
         for name in graph.parameters.keys() & given.keys():
@@ -44,11 +40,7 @@ def foreign_weight_error(graph: IRGraph, target: Target, leading: Sequence[Any])
 
 
 def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:
-    """Raise ``GuardFailed`` if a weight has another shape than while recording.
-
-    Raise ``CallMismatch`` if a weight is a string, bytes, list, tuple or dict. Weights that are missing,
-    have no shape, or have unknown sizes while TensorFlow traces pass.
-    """
+    """Check the known shapes of weights; raise ``GuardFailed`` or ``CallMismatch`` if one does not fit."""
     for name, recorded in shapes.items():
         shape: Any = getattr(parameters.get(name), "shape", None)
         # tf.TensorShape is no tuple, and has a rank only if that is known.
@@ -94,10 +86,7 @@ class NoWeights(Live):
 class NativeWeights(Live):
     """Callable that returns the weights of a variant as arrays of the target.
 
-    A weight that no call writes to is converted at the first call, and again once the user writes to it or
-    replaces it. Its conversion may share the user's memory if the weight is trained (``adopted``); other
-    weights and buffers are copied (``copied``). :meth:`write_buffer` writes a buffer's new value into the
-    user's objects. Several calls may return the same dict, with its buffers updated.
+    Several calls may return the same dict, with its buffers updated.
     """
 
     def __init__(
@@ -156,9 +145,6 @@ class NativeWeights(Live):
 
 class StackedWeights:
     """Callable that returns the current weights by name, with the weights of equal layers stacked.
-
-    The stacked arrays are cached, and all calls return the same dict, until ``parameters()`` returns
-    another mapping, because a weight was replaced.
 
     written: names of buffers that calls replace.
     """
@@ -220,7 +206,7 @@ class CapturedArguments(NamedTuple):
 
 
 def capture_weights(parameters: Live, program: Program, passed: CapturedArguments) -> CapturedArguments:
-    """Capture the weights, unless they are stacked, are not the first argument, or cannot be captured."""
+    """Return ``passed`` with the weights captured, if they can be."""
     if program.stacks or passed.names[:1] != ("parameters",) or not parameters.is_captured:
         return passed
     flat = passed.function
@@ -234,7 +220,7 @@ def capture_weights(parameters: Live, program: Program, passed: CapturedArgument
 
 
 def capture_constants(graph: IRGraph, target: Target, passed: CapturedArguments) -> CapturedArguments:
-    """Capture the small constants that no call replaces."""
+    """Return ``passed`` with the small constants captured that no call replaces."""
     replaced = {effect.target for effect in graph.effects if effect.kind == "constant"}
     captured = {
         name: array

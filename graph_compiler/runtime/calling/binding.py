@@ -162,11 +162,9 @@ class ArgumentBinding:
 
     @classmethod
     def of(cls, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> ArgumentBinding | None:
-        """Return the binding of a function, method, partial or model.
+        """Return the binding of a function, method, partial or model, or None.
 
-        Return None if its parameters are unknown, or if a decorator may treat positional and keyword
-        arguments differently. For a ``MissingOriginal`` return the stored binding, if any. Defaults of
-        parameters in ``static`` are filled in as ``Fixed``.
+        Defaults of parameters in ``static`` are filled in as ``Fixed``.
         """
         if isinstance(function, MissingOriginal):
             told = function.binding
@@ -175,11 +173,7 @@ class ArgumentBinding:
         return None if found is None else cls(found[0], found[1], static)
 
     def rebind(self, call: Call, recorded: ArgumentForm) -> Call | None:
-        """Return the same call with its arguments passed as in ``recorded``; None if that is not possible.
-
-        An argument that ``recorded`` leaves out must equal its default, and one that the call leaves out is
-        filled in by its default.
-        """
+        """Return the call with its arguments passed as in ``recorded``, or None if that is not possible."""
         bound = self._bound(*call)
         if bound is None:
             return None
@@ -207,10 +201,6 @@ class ArgumentBinding:
     def _bound(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]] | None:
-        """Return the arguments by parameter name, the surplus positional ones, and the surplus keyword ones.
-
-        Return None if a parameter is passed twice.
-        """
         given = dict(zip(self._order, args))
         if any(name in given for name in kwargs if name in self._keywords):
             return None
@@ -243,10 +233,7 @@ class ArgumentBinding:
 
 
 class MissingOriginal:
-    """Stand-in for the original function of a loaded graph.
-
-    It has the stored signature, if any, and raises ``GuardFailed`` when called.
-    """
+    """Stand-in for the original function of a loaded graph. Calling it raises ``GuardFailed``."""
 
     def __init__(self, binding: ArgumentBinding | None) -> None:
         self.binding = binding
@@ -273,11 +260,7 @@ class AlternativeCalls:
     def others(
         self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Iterator[tuple[Variant, Call]]:
-        """Yield each variant recorded in another form, and the call rebound to that form.
-
-        Variants to which the call cannot be rebound are skipped. Yield nothing if the parameters of the
-        original are unknown, or if it has hooks, which see the arguments as they are passed.
-        """
+        """Yield variants recorded in another form than the call's, each with the call rebound to it."""
         binding = None if not variants or has_hooks(self._original()) else self.binding
         if binding is None:
             return
@@ -309,9 +292,7 @@ def _is_default(default: Any, item: Any) -> bool:
 def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[str]] | None:
     """Return the parameters that a call of ``function`` binds to, and strings that may name some of them.
 
-    The strings are those in the code of its decorators, which may look parameters up by them. Return None
-    if the parameters are unknown, or if a decorator may treat positional and keyword arguments
-    differently.
+    Return None if these are unknown. The strings are in the code of decorators, which may look parameters up.
     """
     if isinstance(function, functools.partial):
         return _of_partial(function)
@@ -347,13 +328,10 @@ def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...] |
 
 
 def _call_target(function: Any) -> Any:
-    """Return the function or method that runs when ``function`` is called; None if unknown.
-
-    For a model whose class inherits ``__call__`` from a library, this is its entry method (``forward``).
-    """
     if inspect.isroutine(function) or hasattr(function, "__wrapped__"):
         return function
     call = type(function).__call__
+    # A library's ``__call__`` runs the entry method (``forward``) of the model.
     if (method := entry_method(function)) is not None and is_of_library(call):
         return method
     return getattr(call, "__get__", lambda *_: None)(function, type(function))
@@ -365,12 +343,9 @@ def unpack_container(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Unpack a call's only argument: return the call with the items of this container as arguments.
+    """Unpack the container that is a call's only argument, if its items may be the recorded arguments.
 
-    The items of a dict are passed by name, if all its keys are parameters of ``signature`` or recorded
-    keywords; those of a list or tuple by position, if it has more than one and a variant was recorded
-    with as many positional arguments. Otherwise, or if a variant was recorded with a container of that
-    kind first, return the call unchanged.
+    Otherwise return the call unchanged.
     """
     if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
         return args, kwargs
@@ -388,10 +363,6 @@ def unpack_container(
 
 
 def takes_container(variants: Iterable[Variant], held: Any) -> bool:
-    """Return True if a variant was recorded with a container as its only argument, passed by position.
-
-    If ``held`` is a mapping, the recorded container must be one too; otherwise it must not be one.
-    """
     recorded = [variant.graph.input_tree for variant in variants]
     return any(
         _takes_one(tree, held) and argument_form(tree).positional == 1 and not argument_form(tree).keywords
@@ -415,12 +386,9 @@ def _are_names(held: Mapping[Any, Any], signature: inspect.Signature | None, rec
 def calls_in_recorded_order(
     variants: Iterable[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[Variant, Call]]:
-    """Yield variants recorded with dict keys in another order, each with the call's keys in that order.
-
-    Yield nothing unless the target traces the call and sorts the keys of dicts (JAX). In any other call
-    the order of the keys is the user's.
-    """
+    """Yield variants recorded with dict keys in another order, each with the call in that order."""
     for variant in variants:
+        # JAX sorts the keys of dicts in a traced call. In any other call their order is the user's.
         if variant.target.sorts_keys and any(
             map(variant.target.is_traced, iterate_structure((args, kwargs)))
         ):
@@ -430,10 +398,7 @@ def calls_in_recorded_order(
 
 
 def with_key_order(tree: Tree, value: Any) -> Any:
-    """Return a copy of ``value`` whose plain dicts have their keys in the order of ``tree``.
-
-    Return None if nothing has to be reordered. A container whose keys differ from those in ``tree`` is
-    not changed.
+    """Return a copy of ``value`` with plain dicts reordered as in ``tree``, or None if nothing is reordered.
 
     >>> from graph_compiler.trees import flatten
     >>> _, tree = flatten(({"w": 1.5, "b": 2.5},), lambda item: isinstance(item, float))

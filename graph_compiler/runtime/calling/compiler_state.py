@@ -20,8 +20,7 @@ from .matcher import Matching
 class CompilerState:
     """State of one variant that compiled programs read.
 
-    failures: number of failed checks. Compiled programs read it, so a failed check makes the compiler compile
-        again.
+    failures: number of failed checks, on which the compiler guards.
     """
 
     def __init__(
@@ -45,11 +44,9 @@ class CompilerState:
         return self._environment.simple.function()
 
     def begin(self, reads_weights: bool, mode: bool | None) -> int:
-        """Return the number under which a compiled program runs :meth:`still_holds` with these arguments.
+        """Return the number of the check for a compiled program, or -1 if the environment does not hold.
 
-        The environment is checked first, in the training mode ``mode`` (None: the current mode); return
-        -1 if it does not hold. If ``reads_weights``, also store the original's current weights for
-        :meth:`weights`.
+        The original's current weights may be stored for :meth:`weights`.
         """
         # These functions are generated now, because they cannot be while the compiler traces.
         _ = self.holds_simply, self._matching.match
@@ -71,10 +68,9 @@ class CompilerState:
         return self._current if live.read is None else live.read()
 
     def still_holds(self, reads_weights: bool, mode: bool | None) -> None:
-        """Raise ``GuardFailed`` and count a failure if a lasting environment guard no longer holds.
+        """Check what a compiled program relies on.
 
-        If ``reads_weights``, do so, too, if a weight was replaced since :meth:`begin` that the program cannot
-        read again (``Live.read``).
+        Raise ``GuardFailed`` and count the failure if it has changed.
         """
         with self._in_mode(mode):
             lasting = self._environment.lasting

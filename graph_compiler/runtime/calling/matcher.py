@@ -46,11 +46,10 @@ from ..traits import arrays_written, write_argument
 
 @dataclass(frozen=True)
 class CallMiss:
-    """Result of a call that did not complete and wrote nothing.
+    """Result of a call that did not complete.
 
-    reason(): returns a text about the guard that failed, or about the error of the generated function.
-    problem: the exception that the generated function raised; None if a guard failed or the call does not
-        fit.
+    reason(): returns a text about why.
+    problem: an exception of the generated function, or None.
     """
 
     reason: Callable[[], str]
@@ -61,7 +60,7 @@ NO_FIT = CallMiss(lambda: "the call does not fit")
 
 
 class UndecidedValues(GuardFailed):
-    """Raised while the target traces, if the values of a guard are unknown and another variant may fit."""
+    """Failure of a guard whose values are unknown while the target traces. Another variant may fit."""
 
 
 Match = Callable[..., "tuple[Any, ...] | None"]
@@ -82,10 +81,10 @@ _SPELLED = (bool, int, str, type(None))
 
 
 class MatchCode(NamedTuple):
-    """Source lines that match ``args`` and ``kwargs`` against a recording.
+    """Source lines that match a call against a recording.
 
-    lines: code that returns ``misfit``, or raises one of ``bound["unlike"]``, if the call does not fit.
-    names: variables that hold the call's native arrays and numbers after ``lines``.
+    lines: code that returns ``misfit``, or raises an error, if the call does not fit.
+    names: variables that hold native arrays and numbers after ``lines``.
     bound: objects that the lines refer to, by name.
     misfit: expression to return if the call does not fit.
     """
@@ -108,10 +107,8 @@ def matcher(
 ) -> Match:
     """Return ``match(args, kwargs, state=())``, which returns a call's native arrays and numbers.
 
-    ``match`` returns None if the call does not fit. ``held`` converts the arrays of the state; by default
-    they are converted as the arguments are. ``is_own`` returns True for arrays of the source framework.
-    If it is passed, the dtypes of such arrays must be the recorded ones, even if the target has one dtype
-    for several (JAX without 64-bit types).
+    ``match`` returns None if the call does not fit. ``held`` converts the arrays of the state, and ``is_own``
+    recognizes arrays of the source framework.
     """
     return _Matcher(graph, target, held, is_own).function()
 
@@ -259,7 +256,6 @@ class _Matcher:
             self._require(f"type({name}) is {bound}")
 
     def _scalar(self, cls: type, access: str) -> None:
-        """Match a NumPy scalar, which is converted to a 0-d array unless the function writes to it."""
         number = len(self.names)
         has_effect = any(
             effect.kind == "argument" and effect.target == number for effect in self.graph.effects
@@ -321,11 +317,6 @@ class _Matcher:
             self._tree(child, f"{name}[{i}]")
 
     def _own_attributes(self, tree: Branch, name: str) -> None:
-        """Require that an object has no other attributes than the recorded ones.
-
-        A list, tuple or dict may have no attributes besides its items, unless it is a dataclass.
-        Attributes of a deque or of another mapping are not checked.
-        """
         cls = tree.type
         if not issubclass(cls, (list, tuple, deque, Mapping)):
             self._require(f"{name}.__dict__.keys() <= {self._bind('keys', frozenset(tree.keys))}")
@@ -402,11 +393,7 @@ class _UnknownSizeMatcher(_Matcher):
 
 
 class Matching:
-    """Generated matchers of a variant, which also read its state and draw its random numbers of the host.
-
-    held: converts the arrays of the state; as for :func:`matcher`.
-    is_own: as for :func:`matcher`.
-    """
+    """Generated matchers of a variant."""
 
     def __init__(
         self,
@@ -424,7 +411,6 @@ class Matching:
 
     @functools.cached_property
     def match(self) -> Match:
-        """Matcher (:func:`matcher`), which reads the current state unless ``held`` is passed."""
         match, state = matcher(self._graph, self._target, self._held, self._is_own), self._graph.state.places
         if state is None:
             return match
@@ -435,8 +421,6 @@ class Matching:
         )
 
     def _drawing(self, match: Match, state: ExternalState) -> Match:
-        """Wrap ``match`` so that host random numbers that it draws are drawn again if a call does not fit."""
-
         def drawn(args: Any, kwargs: Any, held: Any = None) -> Any:
             self._host_state = host_state()
             leaves = match(args, kwargs, held or state.read())
@@ -447,13 +431,11 @@ class Matching:
         return drawn
 
     def rewind(self) -> None:
-        """Restore the host's generators, so that the next match draws the same numbers as the last one."""
         if self._host_state is not None:
             restore_host_state(self._host_state)
 
     @functools.cached_property
     def match_unknown(self) -> UnknownMatch | None:
-        """Matcher for unknown sizes (:func:`unknown_matcher`); None if the target always knows them."""
         return unknown_matcher(self._graph, self._target) if self._target.size_of is not None else None
 
 
@@ -489,13 +471,9 @@ def dispatcher(
 ) -> Attempt:
     """Return ``attempt(args, kwargs)``, a generated function that checks, matches and runs a call.
 
-    condition: condition of the environment, checked first.
-    call: expression over the names of the matched arrays. Its value is returned.
-    bound: further names that ``call`` reads, and two functions. ``failed(problem)`` is returned if
-        ``call`` raises, ``followed(args, kwargs)`` if ``is_followed()`` is True because a compiler traces
-        the call.
-
-    If the condition or the match fails, return ``matching.misfit``.
+    condition: condition of the environment.
+    call: expression that runs the call, over the names of ``matching``.
+    bound: objects that the generated code refers to, by name.
     """
     known = {**condition.bound, **matching.bound, **bound, "gone": GONE, "is_followed": is_followed}
     followed = "if is_followed(): return followed(args, kwargs)" if is_followed else "pass"

@@ -54,18 +54,14 @@ class ArgumentReader:
     """Names of arguments for messages, and recognition of arrays among them.
 
     is_array(item): returns True if ``item`` matches an array.
-    positional: names of the parameters that may be passed by position; empty if they are unknown.
+    positional: names of parameters, for arguments passed by position.
     """
 
     is_array: IsArray
     positional: Sequence[str] = ()
 
     def name(self, path: Path) -> str:
-        """Name the argument, or the item inside an argument, at ``path``.
-
-        The path begins with 0 and a position, with 1 and a keyword, or with ``OUTSIDE`` and the name of
-        outside state. The paths ``(0,)`` and ``(1,)`` name all positional and all keyword arguments.
-        """
+        """Return a name for the argument, item or state at ``path``, for a message."""
         if len(path) < 2:
             return f"what is given by {'keyword' if path == (1,) else 'position'}"
         kind, name, *keys = path
@@ -75,11 +71,7 @@ class ArgumentReader:
 
 
 def structure_differences(old: Tree, value: Any, path: Path, reader: ArgumentReader) -> Iterator[str]:
-    """Yield a sentence for each difference between ``value`` and the recorded tree, naming the argument.
-
-    Items are compared only if class and keys of their container agree; items of a list that the recording
-    only appends to are not compared. ``reader`` names arguments and recognizes arrays.
-    """
+    """Yield sentences on how ``value`` differs in structure from the recorded tree ``old``."""
     if isinstance(old, Branch):
         yield from _branch_differences(old, value, path, reader)
     elif isinstance(old, Static):
@@ -155,10 +147,6 @@ def _other_static(old: Any, value: Any, path: Path, reader: ArgumentReader) -> s
 
 
 def _what_differs(old: Any, value: Any) -> str:
-    """Describe the first attribute or item whose ``repr`` differs, ignoring addresses.
-
-    If there is none, describe the first one that differs only by identity, and how to pass it.
-    """
     unlike = list(_unlike_parts(old, value, "", _MAX_DEPTH))
     for where, one, other in unlike:
         if _without_address(one) != _without_address(other):
@@ -177,11 +165,7 @@ def _without_address(value: Any) -> str:
 
 
 def _unlike_parts(old: Any, value: Any, where: str, depth: int) -> Iterator[tuple[str, Any, Any]]:
-    """Yield ``(path, old, new)`` for the innermost attributes and items that are not equal.
-
-    An attribute that one object lacks is None there. Objects are entered, down to ``depth`` levels, if
-    their classes agree. Nothing is yielded for ``old`` and ``value`` themselves.
-    """
+    """Yield ``(path, old, new)`` for attributes and items inside ``old`` and ``value`` that differ."""
     if same_static(old, value):
         return
     parts = items_of(value) if _has_parts(value) and depth else []
@@ -259,11 +243,9 @@ def why_missed(
     given: Mapping[str, Any] | None = None,
     names: Sequence[str] = (),
 ) -> str:
-    """Return the first reason why a call does not fit ``variant``.
+    """Return a text on why a call does not fit ``variant``.
 
-    ``given`` maps names to state that replaces the current state. If it is None and the call does fit,
-    return the first line of the variant's last failure, or "it fits". ``names`` are those of the parameters
-    that may be passed by position.
+    ``given`` is state by name that replaces the current one. ``names`` are those of positional parameters.
     """
     if not variant.environment.holds():
         return variant.environment.reason()
@@ -306,10 +288,7 @@ def _differences(
 
 
 def why_outdated(variant: Variant) -> str:
-    """Return why ``variant`` fits no call now, whatever its arguments.
-
-    Return "" if its environment holds and outside state has the recorded structure.
-    """
+    """Return why ``variant`` fits no call now, whatever its arguments, or ``""``."""
     if not variant.environment.holds():
         return variant.environment.reason()
     return next(_state_differences(variant, _current_state(variant)), "")
@@ -363,7 +342,6 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
 
 
 def _require_members(array: Any, target: Target) -> None:
-    """Raise ``InvalidRegistration`` if ``array`` lacks an attribute that all arrays of a target have."""
     for name in ("shape", "ndim", "dtype"):
         if not hasattr(array, name):
             raise InvalidRegistration(

@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 
 def call_nested(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call ``graph`` while another function is recorded, as part of that recording.
-
-    Raise ``TracingError`` if the call changes state that the recording does not track, and
-    ``CallMismatch`` if the graph, written for the recorded framework, needs a random key.
-    """
+    """Call ``graph`` inside the recording of another function."""
     pipeline = graph._pipeline.settled(args, kwargs)
     framework = active.framework
     if framework is None or not _runs_as_written(pipeline, framework, args, kwargs):
@@ -49,11 +45,6 @@ def call_nested(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _call_original(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the original while another function is recorded.
-
-    Raise ``TracingError``, with the state restored, if the call changes state that the other recording does
-    not track.
-    """
     owner = getattr(pipeline.function, "__self__", pipeline.function)
     with reserved() as locks:
         world = ObjectSnapshot([(type(owner).__name__, owner)], called=[pipeline.function])
@@ -74,7 +65,6 @@ def _call_original(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, 
 def _runs_as_written(
     pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> bool:
-    """Return True if a nested call runs the graph as written for ``framework``, instead of the original."""
     if pipeline.frontend.name == framework:
         return False
     leaves = [
@@ -196,10 +186,6 @@ def tracer_of(graph: RecordedGraph) -> Tracer | None:
 
 
 def force_graph_break(graph: RecordedGraph, tracer: Any) -> None:
-    """Force a graph break, so that the call runs uncompiled.
-
-    The compiler raises instead if it permits no graph break.
-    """
     graph._hide_calls()
     tracer.graph_break(
         f"{graph.name}: no recorded variant fits this call. Call it once with such arguments before it is "

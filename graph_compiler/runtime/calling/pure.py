@@ -32,8 +32,8 @@ _INT32_END = 1 << 31
 class TracedAlternative(NamedTuple):
     """A variant that fits a traced call if its ``checks`` on array values hold.
 
-    found: the variant's result and state, ``(result, state)``.
-    checks: traced booleans or numbers, whose values are unknown until the program runs.
+    found: the variant's ``(result, state)``.
+    checks: values of the guards, of which some are traced.
     run(): computes ``found`` and ``checks`` again, for a branch of the program that traces them itself.
     """
 
@@ -44,13 +44,9 @@ class TracedAlternative(NamedTuple):
 
 
 def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> tuple[Any, dict[str, Any]]:
-    """Return the result and state of the first alternative whose checks hold, selected in the traced program.
+    """Return ``(result, state)`` of a traced call, selected among ``alternatives`` in the program.
 
-    If the checks of none hold, ``Target.require_guards`` rejects the result of the last alternative; while a
-    function is being recorded, a guard of that recording fails instead. If there is only one alternative,
-    or the target has no branches (``Target.branch``), return the first one, checked by
-    ``Target.require_guards``. A Python number that differs between alternatives becomes an array. Raise
-    ``CallMismatch`` if the alternatives differ in structure, shapes or dtypes.
+    Raise ``CallMismatch`` if no program can return the result of either alternative.
     """
     target = alternatives[0].variant.target
     if len(alternatives) == 1 or target.branch is None:
@@ -210,11 +206,6 @@ def _candidate_calls(
 
 
 def _state_values(variant: Variant, given: Any) -> tuple[Any, ...]:
-    """Return the state of a variant, from ``given`` or, if that is None, from where it is stored.
-
-    A 0-d array in ``given`` becomes a Python number if an int or float was recorded, because compiled
-    functions return arrays. A traced array stays an array.
-    """
     if variant.state is None:
         return ()
     held = variant.state.read(given)
@@ -229,6 +220,7 @@ def _pure_number(target: Target, tree: Tree, item: Any) -> Any:
     if not isinstance(tree, TypedLeaf) or tree.type not in (int, float) or type(item) is tree.type:
         return item
     array = target.convert(item)
+    # Compiled functions return numbers as 0-d arrays.
     is_number = array is not None and not target.is_traced(array) and tuple(array.shape) == ()
     return tree.type(target.elements(array)) if is_number else item
 
@@ -268,11 +260,6 @@ def call_as_module(
 
 
 def _variant_like(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
-    """Return the first variant that matches the arguments, whether its environment holds or not.
-
-    If none matches, return the graph's first variant.
-    """
-
     def fits(variant: Variant) -> bool:
         return variant.matching.match(args, kwargs) is not None or bool(
             variant.matching.match_unknown and variant.matching.match_unknown(args, kwargs)
@@ -293,7 +280,7 @@ def _record_like(graph: RecordedGraph, variant: Variant) -> None:
 
 @contextmanager
 def in_mode(graph: RecordedGraph, training: bool | None) -> Iterator[None]:
-    """Set the training mode of the original's modules inside the context; do nothing if it is None."""
+    """Set the training mode of the original's modules inside the context, unless it is None."""
     with ExitStack() as stack:
         for variant in graph.variants if training is not None else ():
             if variant.recording is not None:

@@ -35,10 +35,7 @@ _TEXTS = {"message": LINE}
 
 
 def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, backend: Backend) -> None:
-    """Check a decoded graph and its ``parameters``, arrays by name, before code is generated from it.
-
-    Raise ``InvalidFile``, or the error of :func:`verify`, at the first fault.
-    """
+    """Check a decoded graph and its ``parameters``, arrays by name; raise an error if they are invalid."""
     for value in graph.sources():
         if value.dtype not in ITEMSIZE and (value.dtype not in KEYS or value not in graph.inputs):
             raise InvalidFile(f"{value.dtype!r} is no data type")
@@ -90,13 +87,10 @@ def _check_trees(graph: IRGraph) -> None:
 
 
 def _check_results(graph: IRGraph) -> None:
-    """Raise ``InvalidFile`` if a call has blocks that it cannot run, or outputs that its result lacks.
-
-    The source takes the names of outputs from these results.
-    """
     for node in every(graph.nodes):
         if node.regions and not has_regions(node.op):
             raise InvalidFile(f"{node.op:.80} runs no blocks")
+        # The source takes the names of outputs from these results.
         if not set(node.outputs) <= set(values_in(node.result)):
             raise InvalidFile(f"the result of {node.op:.80} is none of the values that it makes")
 
@@ -160,10 +154,7 @@ def binding_to_json(binding: ArgumentBinding | None) -> Any:
 
 
 def binding_from_json(data: Any) -> ArgumentBinding | None:
-    """Decode what :func:`binding_to_json` encoded.
-
-    For malformed data, raise ``InvalidFile`` or another error that :func:`load` converts to it.
-    """
+    """Decode what :func:`binding_to_json` encoded."""
     if data is None:
         return None
     parameters = tuple(_from_json(entry) for entry in data["parameters"])
@@ -214,11 +205,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_index(text: bytes) -> Any:
-    """Parse the JSON of a saved graph.
-
-    Raise ``InvalidFile``, or another error that :func:`load` converts to it, unless it has this format and
-    version and at least one variant.
-    """
+    """Return the parsed index of a saved graph; raise an error if this release cannot read it."""
     data = read_json(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise InvalidFile("it was not written by graph_compiler")
@@ -234,8 +221,7 @@ def parse_index(text: bytes) -> Any:
 def graphs_of(data: Any, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> list[IRGraph]:
     """Return the validated graphs of all variants.
 
-    ``arrays`` holds constants and parameters by their names in the file. For malformed data, raise
-    ``InvalidFile`` or another error that :func:`load` converts to it.
+    ``arrays`` holds constants and parameters by their names in the file.
     """
     known = KnownClasses()
     return [
@@ -256,11 +242,7 @@ def _graph_of(
 
 
 def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
-    """Return the model's training mode (or None), and for each variant the modes in which it answers calls.
-
-    In files without these modes, all variants answer in both. For malformed data, raise ``InvalidFile``
-    or another error that :func:`load` converts to it.
-    """
+    """Return the training mode and the modes of each variant in the index of a saved graph."""
     training, modes = data.get("training"), data.get("modes", [[True, False]] * len(data["variants"]))
     if len(modes) != len(data["variants"]) or not all(
         isinstance(each, list) and all(type(mode) is bool for mode in each) for each in modes
@@ -272,10 +254,7 @@ def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
 
 
 def statics_of(data: Any) -> StaticArguments | None:
-    """Return the static arguments of a saved graph; None if it has none.
-
-    For malformed data, raise ``InvalidFile`` or another error that :func:`load` converts to it.
-    """
+    """Return the static arguments of a saved graph, or None."""
     if data.get("static") is None:
         return None
     names, numbers = data["static"]
@@ -309,7 +288,7 @@ def require_stored(encoded: str, dtype: str) -> None:
 def require_readable(
     text: bytes, arrays: Mapping[str, Any], dtypes: Mapping[str, str], frontend: Any, backend: Any
 ) -> None:
-    """Raise an error, such as ``InvalidFile``, if a graph with this JSON could not be loaded.
+    """Raise an error if a graph with this JSON and these arrays cannot be decoded.
 
     ``dtypes`` maps the names of ``arrays`` to names of dtypes.
     """

@@ -67,8 +67,6 @@ class LoadedPipeline(Pipeline):
 
 
 class _FileArrays(Live):
-    """Weights of a loaded graph."""
-
     dicts: tuple[dict[str, Any], ...] = ()
 
     def __init__(self, arrays: dict[str, Any], names: list[str]) -> None:
@@ -94,9 +92,7 @@ class _FileArrays(Live):
 class LoadedWeights(Weights):
     """Weights and training mode of a loaded graph.
 
-    training: the mode in which the model was saved; None if it had none.
-    mode: the mode set by ``train()`` or ``eval()``; None until then, so that the first variant that fits
-        runs.
+    mode: the training mode that was set, or None.
     """
 
     def __init__(
@@ -228,10 +224,7 @@ def _graph_in(
 
 
 def _frontend(name: str, data: Any, frontend_of: Callable[[str], Frontend]) -> Any:
-    """Return the frontend ``name``, or a ``MissingFrontend`` if its framework is not installed.
-
-    Raise ``FrameworkNotInstalled`` in that case if a graph consists of the framework's own calls.
-    """
+    """Return the frontend ``name`` or, for canonical graphs without its framework, a ``MissingFrontend``."""
     try:
         return frontend_of(name)
     except FrameworkNotInstalled as problem:
@@ -293,7 +286,7 @@ def _native(data: Any, backend: Backend, target: Backend) -> Target:
 
 
 def _arrays(data: Any, opened: _Opener, digests: Any, native: Target) -> dict[str, Any]:
-    """Return the native arrays by name in the file, each read into memory that the framework can adopt.
+    """Return the native arrays by name in the file.
 
     Raise ``InvalidFile`` if the file does not match its digest.
     """

@@ -31,7 +31,7 @@ _partial: set[str] = set()
 
 
 def require_encoding(name: str, dtype: str) -> None:
-    """Raise ``InvalidFile`` if files cannot hold the array ``name``, because they lack its dtype."""
+    """Raise ``InvalidFile`` if files have no encoding for ``dtype``."""
     if dtype not in ENCODED:
         raise InvalidFile(
             f"{name} cannot be written: files have no dtype {dtype}. Pass the array as an argument, or keep "
@@ -44,8 +44,8 @@ def safetensors_of(
 ) -> Iterator[bytes]:
     """Yield the pieces of a safetensors file: the header, then each array.
 
-    Complex arrays are stored as floats with another axis of size 2. Raise ``InvalidFile`` at an array
-    of a dtype that is not in ``ENCODED``, or that JAX has deleted.
+    Complex arrays are stored as floats with a last axis of size 2. Raise ``InvalidFile`` if an array cannot
+    be written.
     """
     # The library's own writer changes its arguments from release to release.
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
@@ -73,9 +73,7 @@ def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
     """Write ``files`` and their digests to the zip file or folder ``path``.
 
     ``files`` maps the names in ``FILES``, except for the last one (the digests), to the pieces of the files.
-    ``path`` is a folder if it has no suffix or is an existing folder. Other files in it stay. The folder of a
-    zip file must exist. Existing files are replaced only when everything is written. After an error, the
-    folder ``path`` is removed if this call created it and it is empty.
+    ``path`` is a folder if it has no suffix or is an existing folder.
     """
     is_file = path.suffix != "" and not path.is_dir()
     is_new = not is_file and not path.exists()

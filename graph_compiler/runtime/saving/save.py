@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 
 
 def save(graph: RecordedGraph, path: str | os.PathLike[str]) -> None:
-    """Write all variants of ``graph`` to the zip file or folder ``path``.
+    """Write ``graph`` to the zip file or folder ``path``.
 
-    It is a folder if ``path`` has no suffix or is an existing folder. Raise ``InvalidFile``, with nothing
-    written, if the graph could not be loaded again.
+    Raise ``InvalidFile`` if it could not be loaded again.
     """
     write(path_of("path", path), _files_of(graph))
 
@@ -93,11 +92,7 @@ def _files_of(graph: RecordedGraph) -> dict[str, Iterable[bytes]]:
 
 
 def _modes_of(variant: Variant) -> list[bool]:
-    """Return the training modes in which ``variant`` answers calls.
-
-    These are both if it does not depend on the mode, and none if anything else that it assumes has
-    changed.
-    """
+    """Return the training modes in which ``variant`` answers calls."""
     modes = []
     for mode in (True, False):
         with nullcontext() if variant.recording is None else variant.recording.weights.in_mode(mode):
