@@ -368,11 +368,7 @@ def _message_of(problem: GuardFailed, program: Program) -> Callable[[], str]:
 
 
 def attempt_traced(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Run :meth:`Variant.attempt` in code that the compiler can trace.
-
-    Return the result, or ``NO_FIT`` if the call does not fit. Store new values of buffers in the
-    original.
-    """
+    """Return the result of a call, or ``NO_FIT``, and store the state that the call changes."""
     found = run_traced(variant, args, kwargs, None, None)
     if found is None:
         return NO_FIT
@@ -389,10 +385,9 @@ def run_traced(
     weights: Mapping[str, Any] | None,
     mode: bool | None,
 ) -> tuple[Any, dict[str, Any]] | None:
-    """Return ``(result, state)`` of a call with ``weights``, or with the original's weights if None.
+    """Return ``(result, state)`` of a call, or None if it does not fit.
 
-    Return None if the variant's environment does not hold in the training mode ``mode``, or if the call
-    does not fit. The compiled program repeats the check of the environment when it runs.
+    None as ``weights`` or ``mode`` means those of the original.
     """
     state = variant.compiler_state
     number = state.begin(weights is None, mode)

@@ -423,9 +423,6 @@ def with_key_order(tree: Tree, value: Any) -> Any:
 class StaticArguments:
     """Positions and names of the static arguments of a function.
 
-    The position of a known parameter also gives its name, and its name the position, if it has one. A
-    position or name that the function cannot take raises ``CallMismatch``.
-
     >>> StaticArguments(lambda x, axis: None, 1, None).names
     frozenset({'axis'})
     """
@@ -459,9 +456,9 @@ class StaticArguments:
         return made
 
     def marked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the call with its static arguments wrapped in ``Fixed``, which compares them by value.
+        """Return the call with its static arguments wrapped in ``Fixed``.
 
-        Raise ``CallMismatch`` if a static argument cannot be hashed.
+        Raise ``CallMismatch`` if one of them cannot be hashed.
         """
         marked = tuple(_fix(item, i) if i in self.numbers else item for i, item in enumerate(args))
         return marked, {
@@ -484,11 +481,7 @@ def _fix(item: Any, where: Any) -> Any:
 
 
 def own_static_arguments(function: Callable[..., Any], argnums: Any, argnames: Any) -> tuple[Any, Any]:
-    """Return those positions in ``argnums`` and names in ``argnames`` that ``function`` has.
-
-    For a class or module, the options apply to each function that has such arguments. If the parameters
-    are unknown or open-ended, keep all. Either result is None if it would be empty.
-    """
+    """Return the positions and names that ``function`` can take, each as a list or None."""
     order, named = positional(function), known_names(function)
     numbers = [
         number
