@@ -38,9 +38,9 @@ class Assumption(Protocol):
         """
 
     def mapped(self, replaced: Substitution) -> Assumption | None:
-        """Return the condition for another graph with the same inputs, or None if it always holds there.
+        """Return the condition with ``replaced`` applied to its values and sizes.
 
-        ``replaced`` maps values and sizes of this graph to those of the other one.
+        Return None if it then always holds.
         """
 
     def to_json(self, write: JsonWriter) -> Any:
@@ -50,7 +50,7 @@ class Assumption(Protocol):
     def from_json(cls, data: Any, read: JsonReader) -> Assumption:
         """Return the assumption that `to_json` wrote.
 
-        Raise `InvalidFile` for malformed data: files are not trusted.
+        Files are not trusted, so malformed data must raise an error, such as `InvalidFile`.
         """
 
 
@@ -58,16 +58,16 @@ class MatcherNames(Protocol):
     """Names and expressions for a call in generated matching code. Inputs are referred to by index."""
 
     def given(self, number: int) -> str:
-        """Return the name of the argument passed for input ``number``."""
+        """Return the name of the object passed for input ``number``."""
 
     def on_host(self, number: int) -> str:
         """Return an expression for the elements of input ``number`` as a NumPy array.
 
-        At run time its value is None if reading them would block, or if the array is traced.
+        At run time its value may be None, if they cannot be read.
         """
 
     def knows(self, symbol: Symbol) -> bool:
-        """Return True if a size or number can be computed from the arguments of the call."""
+        """Return True if :meth:`size` has an expression for this size or number."""
 
     def size(self, symbol: Symbol) -> str:
         """Return an expression for a size or number of the call."""
@@ -81,8 +81,7 @@ class MatcherNames(Protocol):
     def require_of_sizes(self, condition: str, words: Callable[[], str]) -> list[str]:
         """Return lines that reject the call unless a condition on sizes holds.
 
-        Sizes may be unknown while the target traces a function. Then the traced program checks the
-        condition, and its error begins with the result of `words`.
+        If it can only be checked later, the error begins with the result of `words`.
         """
 
 
@@ -95,7 +94,7 @@ class MismatchedCall(Protocol):
 
     @property
     def leaves(self) -> Sequence[Any]:
-        """Arguments passed for the inputs. Inputs that are not arguments are missing at the end."""
+        """Objects passed for the inputs. They may be fewer than the inputs."""
 
     @property
     def kwargs(self) -> Mapping[str, Any]: ...
@@ -108,7 +107,7 @@ class MismatchedCall(Protocol):
         """Return the value of a size or number in this call; None if it is still unknown."""
 
     def on_host(self, number: int) -> Any:
-        """Return the elements of input ``number`` as a NumPy array; None if reading them would block."""
+        """Return the elements of input ``number`` as a NumPy array; None if they cannot be read."""
 
 
 class JsonWriter(Protocol):

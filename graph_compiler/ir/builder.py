@@ -54,11 +54,7 @@ def close(*bodies: Body) -> tuple[tuple[Region, ...], tuple[Value, ...]]:
 
 
 def _captured(body: Body) -> Iterable[Value]:
-    """Yield the outer values that ``body`` captures.
-
-    First come those that nodes or outputs read, each once, then sources of sizes that no input or
-    captured value has; these may repeat.
-    """
+    """Yield the outer values that ``body`` captures; some may repeat."""
     made = {*body.inputs, *(value for node in body.nodes for value in node.outputs)}
     read = [
         (node.inputs, node.params, [list(region.sizes.values()) for region in node.regions])
@@ -83,8 +79,7 @@ class _Closing:
 
     body: the body to convert.
     captured: outer values that become inputs of the region.
-    own: region value for each captured value, and for each value of the body converted so far. Other values
-        of the enclosing scope are missing, so a size that is read from one raises ``InvalidGraph``.
+    own: region value for each captured value, and for each value of the body converted so far.
     inner: size in the region for each size of the body converted so far.
     sizes: ``Region.sizes`` of the result.
     """
@@ -111,11 +106,7 @@ class _Closing:
         return made
 
     def _input_size(self, made: Value, axis: int, dim: Any) -> Any:
-        """Return the size in the region for the size ``dim`` of an input; an int is returned unchanged.
-
-        Equal sizes share the symbol of the first input that has them. The symbol is entered in ``sizes``,
-        unless ``dim`` is read from an input of the body itself, which does not exist outside.
-        """
+        """Return the size in the region for the size ``dim`` of an input; an int is returned unchanged."""
         if not isinstance(dim, Size):
             return dim
         if dim not in self.inner:
@@ -188,9 +179,9 @@ class Builder:
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Append a node for ``op`` and return its output, or a tuple of outputs.
 
-        If the operation is known to return an operand unchanged, return it and append nothing. Raise
-        ``InvalidGraph`` for a wrong number of operands, ``UnknownOperation`` for unknown or missing
-        parameters, and the errors of the operation's shape rule.
+        If an array is known to equal the result, return it and append nothing. Raise ``InvalidGraph`` for a
+        wrong number of operands, ``UnknownOperation`` for unknown or missing parameters, and the errors of
+        the operation's shape rule.
         """
         params = check_params(op, params)
         if not (op.variadic or op.required <= len(inputs) <= len(op.inputs)):
@@ -259,9 +250,8 @@ class Builder:
     ) -> tuple[Value, ...]:
         """Append a node for the operation ``name``, which runs ``bodies``; return its outputs.
 
-        Values that the bodies capture are added to the operands. Raise ``UnsupportedOperation`` if a
-        result has a size that is read from a value made in its body. The operations are those of
-        :mod:`..ops.control`.
+        Values that the bodies capture are added to the operands. Raise ``UnsupportedOperation`` if a result
+        has a size that is read from a value made in its body.
         """
         regions, captured = close(*bodies)
         # Each iteration may have another size, so no symbol of the enclosing scope can express it.
@@ -314,7 +304,7 @@ class Builder:
 
 
 def symbolic(value: Value, axes: Any, shared: dict[int, Size] | None = None) -> None:
-    """Replace the ``Unknown`` sizes of ``value``, and all sizes of ``axes``, by symbols of the value itself.
+    """Replace the ``Unknown`` sizes of ``value``, and all sizes of ``axes``, by symbols.
 
     An ``Unknown`` object that occurs in several outputs of a node is one size. ``shared`` maps the ``id``
     of the objects handled so far to their sizes, and is updated.

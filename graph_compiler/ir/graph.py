@@ -59,9 +59,6 @@ _UNITS = {
 class Guard:
     """Condition on sizes or elements that must hold for the results of a graph to be valid.
 
-    Conditions on sizes of inputs are checked when a call is matched, conditions on sizes of intermediate
-    arrays inside the function, and conditions on elements after the function has run (:meth:`require`).
-
     condition: a boolean `Size`, or a value whose elements must equal `expected`.
     expected: elements that were read while recording; True for conditions on sizes.
     origin: location of the code that read the elements or compared the sizes.
@@ -89,10 +86,7 @@ class Guard:
         return f"{place_of(self.origin)} was recorded for {self.condition!r}"
 
     def difference(self, seen: Any) -> str:
-        """Return a message about the elements ``seen``, which differ from those of the recording.
-
-        For long lists it is about the first element that differs.
-        """
+        """Return a message that the elements ``seen`` differ from those of the recording."""
         where, before = value_at(self.origin, self.expected), self.expected
         if max(len(repr(before)), len(repr(seen))) > MOST_COLUMNS:
             index, before, seen = first_difference(before, seen, self.rounding)
@@ -101,7 +95,7 @@ class Guard:
         return f"{where} was {then} when recorded and is {now} for this call"
 
     def require(self, seen: Any) -> None:
-        """Raise ``GuardFailed`` if the elements ``seen`` differ from those of the recording."""
+        """Raise ``GuardFailed`` unless ``seen`` equals the elements of the recording, up to `rounding`."""
         if not same_elements(seen, self.expected, self.rounding):
             raise GuardFailed(self.difference(seen))
 
@@ -109,9 +103,9 @@ class Guard:
         return tuple(self.condition.symbols()) if isinstance(self.condition, Size) else ()
 
     def with_rounding_of_compilers(self) -> Guard:
-        """Return the guard with a tolerance of a few units in the last place for floats.
+        """Return the guard with a tolerance of at least 16 units in the last place for floats.
 
-        A compiler rounds ``exp`` and sums in another way than the operations that ran while recording.
+        Compilers may round ``exp`` and sums in another way than the operations that ran while recording.
         """
         unit = _UNITS.get(self.condition.dtype, 0.0) if isinstance(self.condition, Value) else 0.0
         return replace(self, rounding=max(self.rounding, 16 * unit))
@@ -123,10 +117,6 @@ class Guard:
         return names.require_of_sizes(self.condition.text(names.size), self.recorded)
 
     def why_broken(self, call: MismatchedCall) -> str | None:
-        """Return a description of the condition if it does not hold for this call or cannot be decided.
-
-        Return None if it holds, and if it depends on anything but sizes and numbers of arguments.
-        """
         # The other inputs are not arguments, such as random numbers.
         given = call.inputs[: len(call.leaves)]
         symbols = self.symbols()
@@ -202,13 +192,13 @@ def reads_elements(guard: Guard) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TargetDemands:
-    """Requirements of a graph on its target, set by frontends and lifting. All but ``is_lifted`` are saved.
+    """Requirements of a graph on its target. All but ``is_lifted`` are saved.
 
     matmul_precision: precision of float32 matrix products in the source framework: `"highest"`, `"high"` or
         `"default"`; None for any.
     source_only: reason why the recording can only run in its own framework; empty if it can be lifted.
-    wide: name and location of a call that produced integers outside the range of int32; empty if none did.
-        JAX has these only with ``jax_enable_x64``.
+    wide: name and location of a call that produced integers outside the range of int32; empty if none is
+        known. JAX has these only with ``jax_enable_x64``.
     casts_are_written: True if the casts of torch's autocast are part of the program, so the target must not
         add its own.
     is_lifted: True if compilers cannot trace the calls as recorded, so the graph is lifted for its own
@@ -226,9 +216,8 @@ class TargetDemands:
 class DebugInfo:
     """Information for ``verify``. It does not affect the results of the program and is not saved.
 
-    numbers: inputs that are Python numbers, with the number passed while recording; synthetic arguments
-        use it.
-    lifted: canonical value for each recorded value; used to find the first call whose result differs.
+    numbers: inputs that are Python numbers, with the number passed while recording.
+    lifted: canonical values by recorded value.
     """
 
     numbers: Mapping[Value, Any] = field(default_factory=dict)
@@ -239,10 +228,9 @@ class DebugInfo:
 class Randomness:
     """Random state of a graph.
 
-    key: input from which a canonical graph derives its random numbers, the last of `Graph.inputs`. The
-        runtime passes a new key on each call.
+    key: input from which a canonical graph derives its random numbers.
     recorded_from: state of the framework's generators before the recording, if every call is to draw the
-        same numbers (`include_generators=False`). The pass `repeat_draws` consumes it.
+        same numbers (`include_generators=False`).
     """
 
     key: Value | None = None
@@ -253,12 +241,10 @@ class Randomness:
 class GraphState:
     """State of the user's objects that a graph reads and writes.
 
-    Frontends fill it in; the runtime applies it.
-
     places: attributes, closures and globals that a call reads or changes; None if there are none.
     updates: changes to containers; None if a call changes no container and no place. If it is a tuple,
         even an empty one, the output of the graph is `(result, new objects)`.
-    same_outputs: for each leaf of that output, the index of the first leaf that is the same object.
+    same_outputs: for leaves of the output, the index of the first leaf that is the same object.
     scalar_outputs: indices of leaves that are NumPy scalars.
     returns_written: True if arrays in places that are written to are already among the new objects.
     """
@@ -381,9 +367,9 @@ class Graph:
     nodes: operations in program order.
     outputs: leaves of the result (values, sizes or numbers), in the order of `output_tree`.
     output_tree: structure of the result.
-    guards: conditions on sizes, and on elements of arrays that the program computes.
-    effects: changes outside the graph that a call makes after its guards have held.
-    assumptions: conditions on the arguments, of the kinds in `graph_compiler.assumptions`.
+    guards: conditions on sizes, and on elements of arrays.
+    effects: changes outside the graph that a call makes.
+    assumptions: other conditions under which the graph is valid.
     call_inputs: number of inputs that are arguments; None if all are, apart from a random key.
     number_outputs: indices of outputs that are Python numbers in the original and computed as arrays.
     shared_memory: captured values that alias another captured value which is written to.
@@ -391,8 +377,7 @@ class Graph:
     randomness: random key, and state of the generators.
     demands: requirements on the target.
     debug: information for verification.
-    loops: recorded loops whose trip count may be symbolic, in the order in which they began. They are
-        converted to nodes before other passes run.
+    loops: recorded loops that may become nodes.
     """
 
     name: str
@@ -444,8 +429,7 @@ class Graph:
     def with_block(self, block: Block) -> Graph:
         """Return the graph with nodes and outputs of ``block``, which a pass derived from :attr:`block`.
 
-        Guards whose condition became True are dropped. So are duplicate guards, unless a guard expects a
-        list, which cannot be hashed.
+        Guards whose condition became True are dropped.
         """
         # The order is that of :attr:`block`: results, conditions of guards, values of effects.
         made = list(block.outputs)
@@ -462,12 +446,12 @@ class Graph:
         )
 
     def maker(self, value: Value) -> Node | None:
-        """Return the node that produces ``value``; None for sources and for values of other graphs."""
+        """Return the node that produces ``value``, or None."""
         return self._makers.of(value, self.nodes)
 
     @property
     def result_tree(self) -> Tree:
-        """Structure of what a call returns. Outputs that update the user's objects follow those of it."""
+        """Structure of what a call returns."""
         if self.state.updates is None:
             return self.output_tree
         assert isinstance(self.output_tree, Branch)
@@ -479,10 +463,7 @@ class Graph:
 
     @property
     def inputs_in_places(self) -> list[Value]:
-        """Inputs that hold state of attributes, closures and globals, then the random key, if there is one.
-
-        Empty if ``call_inputs`` is None.
-        """
+        """Inputs after those of the call; empty if ``call_inputs`` is None."""
         return [] if self.call_inputs is None else self.inputs[self.call_inputs :]
 
     def assume(self, assumption: Assumption) -> None:
@@ -510,10 +491,7 @@ class Graph:
             yield effect.value
 
     def entry_guards(self) -> list[Guard]:
-        """Return the guards that depend only on sizes and numbers of inputs, parameters and constants.
-
-        The matcher checks them before the function runs.
-        """
+        """Return the guards that depend only on sizes and numbers of inputs, parameters and constants."""
         # Most graphs have no guards, and need no search.
         if not self.guards:
             return []
@@ -524,10 +502,7 @@ class Graph:
         ]
 
     def inner_guards(self) -> list[tuple[Guard, Size]]:
-        """Return the guards on sizes that the function computes, each with its condition.
-
-        The function checks them as soon as the sizes are known.
-        """
+        """Return the guards on sizes that are not among :meth:`entry_guards`, each with its condition."""
         if not self.guards:
             return []
         sized = ((guard, guard.condition) for guard in self.guards if isinstance(guard.condition, Size))
@@ -547,9 +522,9 @@ class Graph:
             yield value
 
     def numbers_of_sizes(self) -> set[Value]:
-        """Return the Python numbers from which sizes in parameters of nodes are computed.
+        """Return the values whose numbers occur in sizes among the parameters of nodes.
 
-        Compilers must take those that are inputs as static arguments. Fill values do not count as sizes.
+        Compilers must take those that are inputs as static arguments.
         """
         return {
             symbol.source
@@ -561,7 +536,7 @@ class Graph:
     def count_operations(self) -> dict[str, int]:
         """Return how often each operation occurs, most frequent first.
 
-        Operations in bodies of loops and branches count once.
+        Operations in the body of a loop count once, whatever its trip count.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(lambda x: (x.sin() + 1).sin(), args=(torch.ones(2),))
@@ -582,10 +557,7 @@ class Graph:
 
 
 def _sizes_in_params(nodes: Iterable[Node]) -> Iterator[Size]:
-    """Yield the sizes among the parameters of nodes and of their regions, except for fill values.
-
-    Sizes in regions are expressed in symbols of the enclosing scope where these exist.
-    """
+    """Yield the sizes among the parameters of nodes and of their regions, except for fill values."""
     for node in nodes:
         params = (param for name, param in node.params.items() if name not in _ELEMENTS)
         yield from (item for param in params for item in iterate_structure(param) if isinstance(item, Size))
@@ -606,8 +578,7 @@ __all__ = ["Effect", "Graph", "Guard"]
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
     """Return the graph as text, with a line for each node.
 
-    With ``around``, return the first and the last line and, of the others, only the line of that node,
-    marked by ``->``, and up to ``lines`` lines before and after it.
+    With ``around``, that node is marked by ``->``, and lines far from it are left out.
     """
     names = _Names()
     head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(names.declared, graph.inputs))}"
@@ -693,12 +664,10 @@ class _Bare(str):
 class Aliases:
     """Alias analysis of a graph: which values share storage, and which storage is written to.
 
-    The base of a value is the value whose storage it is a view of, or the value itself. In canonical
-    graphs no values alias and none is written to.
+    The base of a value is the value whose storage it is a view of, or the value itself.
 
     written: bases that some node writes to, in regions, too.
-    touched: `written`, and the bases that are written to through another captured array with the same
-        storage.
+    touched: `written`, and the graph's `shared_memory`.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -727,8 +696,7 @@ class Aliases:
 def call_signature(graph: Graph) -> inspect.Signature:
     """Return a signature with the names of the recorded arguments, for an original without a signature.
 
-    Each parameter can be passed by position or by keyword, and has no default. A positional argument that
-    is a container or a constant is named ``argument_<position>``.
+    Each parameter can be passed by position or by keyword, and has no default.
     """
     args, kwargs = unflatten(graph.input_tree, graph.inputs)
     names = [item.name if isinstance(item, Value) else f"argument_{place}" for place, item in enumerate(args)]

@@ -79,9 +79,8 @@ def _form(cls: type) -> str:
 def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -> Tree:
     """Return the tree for its JSON form.
 
-    ``known`` returns the class for a module and name. If it returns None for a container, a plain
-    container or a new named tuple replaces the class, with a warning. For malformed data, raise
-    ``InvalidFile`` or another error, such as ``KeyError``.
+    ``known`` returns the class for a module and name. For malformed data, raise ``InvalidFile`` or another
+    error, such as ``KeyError``.
     """
     if data == "*":
         return Leaf()
@@ -142,14 +141,9 @@ def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:
 
 
 class KnownClasses:
-    """Lookup of classes that a file may name, which must be harmless because files are not trusted.
+    """Lookup of classes that a file may name, which is limited because files are not trusted.
 
-    Modules must be loaded already; only those of the trait ``results`` are imported. Objects are created
-    without running their code. So classes with finalizers, exceptions, modules, enums and metaclasses are
-    rejected, and of the standard library everything but tuples and dataclass mappings.
-
-    given: classes by module and name, which are looked up instead, without these checks; None to search
-        modules.
+    given: classes by module and name that are looked up instead; None to search modules.
     """
 
     def __init__(self, given: Mapping[tuple[str, str], type] | None = None) -> None:
@@ -244,9 +238,7 @@ class Encoder:
     def graph_json(self) -> dict[str, Any]:
         """Return the graph as JSON data.
 
-        Raise ``InvalidFile`` for a graph that a file cannot store, for example with state of the user's
-        objects or of generators, with written memory that captured arrays share, or with objects without a
-        text.
+        Raise ``InvalidFile`` for a graph that a file cannot store.
         """
         graph = self.graph
         _refuse_unsaved(graph)
@@ -321,11 +313,7 @@ class Encoder:
         ]
 
     def _record(self, node: Node) -> dict[str, Any] | None:
-        """Return the properties of a recorded call that generated code needs; None for canonical nodes.
-
-        Properties with default values are left out, and so is ``key``, which follows from the name of the
-        call.
-        """
+        """Return the properties of a recorded call that are saved; None for canonical nodes."""
         if node.record is None:
             return None
         given = {name: getattr(node.record, field) for name, field in _RECORDED.items()}
@@ -617,10 +605,7 @@ def _number(item: Any) -> Any:
 
 
 def matching(pattern: re.Pattern[str], text: Any) -> str:
-    """Return ``text`` if all of it matches ``pattern``; otherwise raise ``InvalidFile``.
-
-    Such a text becomes part of generated source.
-    """
+    """Return ``text`` if all of it matches ``pattern``; otherwise raise ``InvalidFile``."""
     if not isinstance(text, str) or not pattern.fullmatch(text):
         raise InvalidFile(f"{text!r:.80} is no legal name here")
     return text

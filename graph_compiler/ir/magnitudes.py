@@ -70,7 +70,7 @@ def _largest(numbers: Range) -> float:
 
 
 def _run(nodes: Sequence[Node], known: dict[Value, Range]) -> bool:
-    """Enter the ranges of all results in ``known``; return False at the first one that exceeds int32."""
+    """Enter the ranges of all results in ``known``; return False at the first one that may exceed int32."""
     for node in nodes:
         made = (
             _BLOCKS[node.op](node, known) if node.op in _BLOCKS else [_range(node, known)] * len(node.outputs)
@@ -165,11 +165,6 @@ _RULES: dict[str, Callable[..., Range]] = {
 
 
 def _union(ranges: Sequence[Range]) -> Range:
-    """Return the union of ``ranges``.
-
-    If ``_ENDLESS`` is one of them, return it, otherwise ``MIXED`` or else ``OF_ARRAY`` if these occur.
-    Without ranges, return ``(0.0, 0.0)``.
-    """
     untold = [numbers for numbers in ranges if not _is_interval(numbers)]
     if _ENDLESS in ranges or not ranges:
         return _ENDLESS if ranges else (0.0, 0.0)

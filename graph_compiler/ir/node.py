@@ -27,9 +27,7 @@ class Extra(Protocol):
 class CallRecord:
     """Properties of a recorded call that its name and arguments do not show.
 
-    Nodes of canonical graphs have none.
-
-    key: name of the call without its module, under which the lifting table lists its row.
+    key: name of the call without its module.
     result: structure that the call returned, with values instead of arrays; None if it returned no array.
     writes: values whose memory the call writes to.
     views: operand that an output aliases, by the index of the output.
@@ -37,8 +35,7 @@ class CallRecord:
     no_grad: True if gradients were disabled.
     is_detached_write: True if the call writes elements without affecting gradients, as writes to
         `tensor.data` do.
-    strided: True if the call reads memory by the strides of an array that is a view or not in row-major
-        order, which other frameworks cannot.
+    strided: True if the call depends on the strides of an array, which other frameworks do not have.
     returns_operand: True if the call returned its first operand.
     has_wide_integers: True if the call produced integers outside the range of int32 from operands without
         any.
@@ -116,7 +113,7 @@ class Origin:
         return place + (f" (in {self.module})" if self.module else "")
 
     def portable(self) -> Origin:
-        """Return this origin with the path of :func:`portable_path`, without folders of this machine."""
+        """Return this origin with the path of :func:`portable_path`."""
         return replace(self, file=portable_path(self.file))
 
 
@@ -154,7 +151,7 @@ class Value:
     name: preferred name in generated code. It need not be unique.
     spec: shape and dtype.
 
-    Derived graphs share values. The node that produces a value depends on the graph (:meth:`Graph.maker`).
+    Derived graphs share values.
     """
 
     __slots__ = ("name", "spec")
@@ -185,7 +182,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Node:
-    """Operation in a graph. It is immutable; ``dataclasses.replace`` makes a changed copy.
+    """Operation in a graph. ``dataclasses.replace`` makes a changed copy.
 
     op: name of the operation.
     inputs: operands; in recorded graphs they may nest containers of values and sizes.
@@ -283,10 +280,7 @@ def count_all(nodes: Iterable[Node]) -> int:
 
 
 def values_in(structure: Any) -> list[Value]:
-    """Return all values in nested arguments, including the sources of the sizes in them.
-
-    A value occurs as often as it is referred to.
-    """
+    """Return all values in nested arguments, including sources of sizes; they may repeat."""
     found: list[Value] = []
     for item in iterate_structure(structure):
         # Most items that are no numbers are values, so this is tested first.
@@ -300,9 +294,7 @@ def values_in(structure: Any) -> list[Value]:
 class Makers:
     """Index from a value to the node of a list that produces it. Each lookup updates it.
 
-    A list under construction grows at its end and is truncated when a rewrite is given up, so only the
-    changed tail is indexed again. A node that is inserted earlier causes the rest of the list to be indexed
-    again; a node that is replaced before the end is not noticed.
+    Only the length of the list and its last node are compared, so a node replaced elsewhere is not noticed.
     """
 
     __slots__ = ("_known", "_makers")

@@ -42,7 +42,7 @@ def place_of(origin: Origin) -> str:
 
 
 def value_at(origin: Origin, value: Any) -> str:
-    """Return :func:`place_of`, after the kind of ``value`` if it is not the value of the whole expression.
+    """Return :func:`place_of`, after the kind of ``value`` if the expression may have another value.
 
     ``value`` was read from an array at ``origin``.
     """
@@ -64,12 +64,11 @@ def shortened(text: str) -> str:
 
 
 def _nodes(origin: Origin) -> tuple[Any, ...]:
-    """Return the syntax nodes around the smallest expression at ``origin``, outermost first.
+    """Return the syntax nodes around the expression or statement at ``origin``, outermost first.
 
-    Where Python does not tell the position in the line (Python 3.10), return the statement at the line.
-    Return an empty tuple if the source is not found, or if the instruction is unknown: then the line need
-    not be the user's, and the file need not be the one that was recorded.
+    Return an empty tuple if it is not found.
     """
+    # Without an instruction the line need not be the user's, and the file need not be the recorded one.
     if origin.instruction is None:
         return ()
     code, offset = origin.instruction
@@ -80,10 +79,7 @@ def _nodes(origin: Origin) -> tuple[Any, ...]:
 
 
 def _quoted(origin: Origin, around: tuple[Any, ...]) -> str:
-    """Return the source of the last of the nodes in one line of at most ``MOST_COLUMNS`` characters.
-
-    A condition comes with the keyword of its statement, and the iterable of a ``for`` with its head.
-    """
+    """Return one line of source for the last of the nodes."""
     file, node = origin.file, around[-1]
     if isinstance(node, ast.stmt):
         return shortened(_head(node))
@@ -99,7 +95,7 @@ def _is_test(node: ast.AST, outer: Any) -> bool:
 
 
 def _has_value(around: tuple[Any, ...], value: Any) -> bool:
-    """Return True if the expression itself has the value that was read at its instruction.
+    """Return True if the expression is taken to have the value that was read at its instruction.
 
     Otherwise the value may be one that a part of it needs, such as the index in ``table[n]``.
     """
@@ -171,10 +167,7 @@ def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
 
 
 def statement_at(file: str, line: int) -> ast.stmt | None:
-    """Return the outermost statement that begins at ``line``, else the innermost one that contains it.
-
-    Return None if there is no such statement, or no source.
-    """
+    """Return a statement that begins at ``line`` or contains it, or None."""
     tree = tree_of(file)
     # ``walk`` yields outer nodes before inner ones.
     found = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)] if tree is not None else []

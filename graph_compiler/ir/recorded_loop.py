@@ -85,7 +85,7 @@ CONDITIONS: Path = ("while",)
 class VariableState:
     """State of a variable, or of an item inside one, at a mark.
 
-    kind: properties besides the elements: type and shape of an array; any other object itself.
+    kind: properties that are compared between marks, such as type and shape.
     item: value of an array, or size of a symbolic number; otherwise None.
     """
 

@@ -36,7 +36,6 @@ def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], boo
 
 
 def _description(graph: Graph) -> tuple[Any, ...]:
-    """Return a comparable description of a graph, in which numbers stand for values."""
     plain = _numbered(graph.sources(), graph.nodes, with_specs=True)
     nodes = [_node(node, plain) for node in graph.nodes]
     guards = [(plain(guard.condition), guard.expected) for guard in graph.guards]
@@ -76,11 +75,9 @@ def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[A
 
 
 def hashable(item: Any) -> Any:
-    """Return nested arguments as tuples that can be hashed and compared.
+    """Return nested arguments in a form that can be compared, and hashed if their leaves can.
 
     Numbers are distinguished by type and sign (1, 1.0 and True; 0.0 and -0.0), and NaN equals itself.
-    Values, sizes and other objects are kept, so they must be hashable. The order of the items of a dict
-    counts.
     """
     if isinstance(item, (tuple, list)):
         return (type(item), *map(hashable, item))

@@ -15,14 +15,7 @@ from .node import DEEPEST, Node, Region, Value, values_in
 
 
 def faults(node: Node, depth: int = 1) -> Iterator[str]:
-    """Yield a description of each rule that the regions of ``node`` break.
-
-    Regions must be at most ``DEEPEST`` deep and read only their own inputs, which must match the operands
-    (:func:`_operand_faults`). The carry must keep its recorded shapes, and sizes of outputs must be known in
-    the enclosing scope. Keys of random numbers in a loop must depend on something that changes in each
-    iteration. Checks of elements must be outside regions. The arrays of pairs of an ``associative_scan`` must
-    have one symbolic length. Nodes inside the regions are not checked.
-    """
+    """Yield descriptions of rules that the regions of ``node`` break."""
     if not node.regions:
         return
     if depth > DEEPEST:
@@ -42,10 +35,7 @@ def faults(node: Node, depth: int = 1) -> Iterator[str]:
 
 
 def _outer_reads(region: Region) -> Iterator[str]:
-    """Yield faults for reads and outputs of values that the region does not have.
-
-    Sizes of arrays must be read from values of the region, too.
-    """
+    """Yield faults for reads and outputs of values that the region does not have."""
     made = set(region.block.inputs)
     for inner in region.block.nodes:
         yield from (
@@ -70,11 +60,7 @@ def _outer_reads(region: Region) -> Iterator[str]:
 
 
 def _operand_faults(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[str]:
-    """Yield faults for inputs that differ from their operands in number, dtype or recorded shape.
-
-    An input for a sequence of a ``scan`` is compared with a row of the sequence, and the length of an
-    ``associative_scan`` is left out.
-    """
+    """Yield faults for inputs that differ from their operands in number, dtype or recorded shape."""
     inputs, carried = region.block.inputs, node.params.get("carried", 0)
     # The rule has further inputs before the operands.
     if node.op == "custom_derivative" and region is node.regions[-1]:
@@ -186,12 +172,10 @@ def _draws(node: Node) -> bool:
 
 
 def verify(graph: Graph) -> Graph:
-    """Return ``graph``, or raise ``InvalidGraph`` with the lines around the first fault.
+    """Return ``graph`` if it is valid; otherwise raise ``InvalidGraph`` or another error.
 
-    Each value must be produced once, before it is used, and all roots must exist. Regions must obey the
-    rules of :func:`faults`. Canonical operations, and all that run regions, must have exactly their
-    parameters, and outputs whose dtypes and recorded shapes are those that their rule infers. Raise
-    ``UnknownOperation`` for an operation or parameter that does not exist.
+    Each value must be produced once, before it is used, and all roots must exist. Operations and their
+    regions must fit their declarations.
     """
     made: set[Value] = set(graph.sources())
     _verify_nodes(graph, graph.nodes, made, 1)

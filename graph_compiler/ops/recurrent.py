@@ -219,11 +219,9 @@ def _scan_over_time(
     length: Any,
     reverse: bool,
 ) -> Any:
-    """Run ``state = step(row, *state)`` over the rows of ``entering``; return outputs and the final state.
-
-    The first array of the state is the output of a step. In the body, the batch size is that of the hidden
-    state, and rows are as wide as ``matrix``. Outside of it, equal sizes may be read from other arrays.
-    """
+    """Run ``state = step(row, *state)`` over the rows of ``entering``; return outputs and the final state."""
+    # In the body, the batch size is that of the hidden state, and rows are as wide as ``matrix``. Outside of
+    # it, equal sizes may be read from other arrays.
     batch = state["hidden"].shape[0]
     rows = {"entering": (entering, (batch, matrix.shape[1]))}
     if length is not None:
