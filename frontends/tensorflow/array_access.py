@@ -9,7 +9,7 @@ import tensorflow as tf
 
 
 class TensorVersion:
-    """Version of an array. It fits a ``tf.Tensor``, whose elements cannot change, and no other object."""
+    """Version of an array, which fits every ``tf.Tensor``."""
 
     __slots__ = ()
 
@@ -17,6 +17,7 @@ class TensorVersion:
         pass
 
     def fits(self, array: Any) -> bool:
+        # The elements of a tensor cannot change.
         return isinstance(array, tf.Tensor)
 
 

@@ -44,20 +44,13 @@ _INERT = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
 
 
 def asserts_alone(graphs: Sequence[Any]) -> bool:
-    """Return True if the first of two branches only asserts and the second computes nothing.
-
-    ``graphs`` are the else branch and the then branch of an ``If``.
-    """
+    """Return True if the first of two branches only asserts and the second computes nothing."""
     # ``tf.Assert`` is traced as an ``If``, and its assertion can be recorded without a branch.
     kinds = [{operation.type for operation in graph.get_operations()} for graph in graphs]
     return len(kinds) == 2 and kinds[0] - _INERT == {"Assert"} and kinds[1] <= _INERT
 
 
 def lift_assert(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``Assert`` to a guard on its condition, unless the condition is a known bool.
-
-    Unless the reader is hypothetical, also run the operation, which raises TensorFlow's error if it fails.
-    """
     condition, *data = operands
     if not reader.is_hypothetical:
         reader.concrete_results(operation, operands)
@@ -123,10 +116,9 @@ def _read_variable(reader: GraphReader, operation: Any, operands: Sequence[Tenso
 
 
 def read_of(reader: GraphReader, operation: Any, handle: TensorValue) -> TensorValue:
-    """Return the value of the variable with this ``handle``, with the gradient of a read.
+    """Return the current value of the variable with this ``handle``, with the gradient of a read.
 
-    If the function has assigned the variable, no gradient flows to the assigned value. It goes to the
-    parameter if the variable is trained. Raise ``UnsupportedOperation`` if the handle is unknown.
+    Raise ``UnsupportedOperation`` if the handle is unknown.
     """
     found, name = variable_of(reader, operation, handle), reader.assigned.get(handle_number(handle.seen))
     if name is None or not (found.made.dtype.is_floating or found.made.dtype.is_complex):
@@ -211,10 +203,6 @@ def _variable_shape(
 def _broadcast_axes(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
 ) -> list[TensorValue]:
-    """Lift ``BroadcastGradientArgs``: return, for each of two operands, the axes to sum its gradient over.
-
-    Raise ``UnsupportedOperation`` if a shape is unknown.
-    """
     if not all(isinstance(operand.item, np.ndarray) for operand in operands):
         raise UnsupportedOperation(
             f"{operation.type}: the shapes are not known\n    {reader.origin(operation)}"
@@ -235,7 +223,6 @@ def _broadcast_axes(
 
 
 def _is_broadcast(reader: GraphReader, operation: Any, size: Any, other: Any) -> bool:
-    """Return True if ``size`` is 1, or None for a missing axis. The answer may become a guard."""
     # Whether a symbolic size is 1 decides if its axis was broadcast, so another size of 1 needs another
     # recording.
     is_open = isinstance(size, Size) and size != other and hint_of(other) not in (1, None)
@@ -250,11 +237,6 @@ def _is_broadcast(reader: GraphReader, operation: Any, size: Any, other: Any) ->
 
 
 def _ensure_shape(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``EnsureShape``: return the operand, and guard that its symbolic sizes are those of the attribute.
-
-    Unless the reader is hypothetical, also run the operation, which raises TensorFlow's error for a wrong
-    shape.
-    """
     if not reader.is_hypothetical:
         reader.concrete_results(operation, operands)
     wanted = tf.TensorShape(operation.get_attr("shape"))
@@ -389,11 +371,6 @@ def _scatter_rows(reader: GraphReader, operation: Any, operands: Sequence[Tensor
 
 
 def _scale_rows(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``ResourceScatterMul`` and ``ResourceScatterDiv``, whose indices may repeat.
-
-    Raise ``UnsupportedOperation`` if the updates are a scalar and the indices are not, or if the variable is
-    a scalar.
-    """
     handle, places, rows = operands
     _refuse_one_for_many(reader, operation, operands)
     before, arrays, dtype = (

@@ -49,9 +49,9 @@ class Intermediate:
 
     graphs: the graph of each branch.
     given: the operands of the branches.
-    variables: the values of the variables when the branch ran, by handle number.
+    variables: values of the variables, by handle number.
     tensors: for each branch, the tensors that it passes to the gradient.
-    branch: index of the branch that has run; None until a branch of the gradient is read.
+    branch: index of the branch to compute again; None until it is selected.
     """
 
     graphs: Sequence[Any]
@@ -89,10 +89,6 @@ def _maker(tensor: Any) -> Any:
 
 
 def _recompute(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``OptionalGetValue``; compute the arrays of an ``Intermediate`` again.
-
-    Raise ``UnsupportedOperation`` for second derivatives, and for a branch that cannot be run twice.
-    """
     kept = operands[0].item
     if not isinstance(kept, Intermediate) or kept.branch is None:
         if _OF_GRADIENT not in operation.name:
@@ -126,13 +122,7 @@ _OPTIONALS: dict[str, Handler] = {"OptionalGetValue": _recompute}
 
 # --------------------------------------------------------------------------------------------------- branches
 def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``If`` and ``Case`` to a ``branch`` node; the variables that a branch assigns are further results.
-
-    Record only the selected branch if the index is known and the same in each iteration of a loop. Record no
-    node for branches that only assert. If the results of the branches differ in shape or dtype, record only
-    the branch taken in this call, with a guard on the index, and raise ``UnsupportedOperation`` inside of a
-    loop or another branch.
-    """
+    """Lift ``If`` and ``Case``, to a ``branch`` node or to the operations of one branch."""
     index, *given = operands
     graphs = branches_of(operation)
     if isinstance(index.item, np.ndarray) and not _differs_between_iterations(reader, index):
@@ -203,7 +193,6 @@ def _differs_between_iterations(reader: GraphReader, index: TensorValue) -> bool
 
 
 def _has_data_dependent_size(reader: GraphReader, value: Value) -> bool:
-    """Return True if an operation with a data-dependent output size leads to ``value`` in the open blocks."""
     waiting, seen = [value], {value}
     while waiting:
         node = reader.recorder.maker(waiting.pop())
@@ -223,9 +212,9 @@ def _has_computed_operand(node: Node, key: str) -> bool:
 
 
 def _clamped_index(reader: GraphReader, operation: Any, index: TensorValue, count: int) -> TensorValue:
-    """Return the index of a branch. For ``Case``, an index out of range becomes that of the last branch."""
     if "If" in operation.type:
         return index
+    # ``Case`` runs its last branch for an index out of range.
     arrays, seen = Arrays(reader, operation), index.seen
     is_above = arrays.call("GreaterEqual", [index, 0], {"T": "int32"}, seen >= 0)
     is_below = arrays.call("Less", [index, count], {"T": "int32"}, seen < count)
@@ -238,11 +227,8 @@ def _clamped_index(reader: GraphReader, operation: Any, index: TensorValue, coun
 def _taken_results(
     reader: GraphReader, operation: Any, index: TensorValue, given: Sequence[TensorValue]
 ) -> list[TensorValue]:
-    """Return the results of the branch taken in this call, and guard on the index.
-
-    Raise ``UnsupportedOperation`` inside of a loop or a branch, where the guard cannot be checked.
-    """
     origin, place = reader.origin(operation), place_of_branch(operation, index.seen)
+    # A guard inside of a loop or a branch cannot be checked.
     if reader.recorder.in_block:
         raise UnsupportedOperation(
             f"{operation.type}: the branches give arrays of other shapes, inside of a loop or a "

@@ -27,12 +27,6 @@ _KIND = "_gradient_op_type"
 
 
 def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> Sequence[TensorValue]:
-    """Lift ``IdentityN``; return the operands if it has no custom gradient.
-
-    With a custom gradient, the results of the function come from a ``custom_derivative`` node, unless the
-    rule has no gradient for a differentiable operand. If the rule cannot be traced, or would be applied to a
-    third derivative, taking a gradient of the results raises an error.
-    """
     try:
         name = operation.get_attr(_KIND).decode()
     # TensorFlow raises this for an attribute that is not set.
@@ -67,10 +61,7 @@ def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
 
 
 def _trace_rule(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
-    """Trace the gradient rule registered as ``name``; return its graph, its cotangents and its gradients.
-
-    There is a gradient or None for each operand of ``operation``.
-    """
+    """Trace the gradient rule registered as ``name``; return its graph, its cotangents and its gradients."""
     rule_of = ops.gradient_registry.lookup(name)
     with operation.graph.as_default():
         rule = FuncGraph("rule")
@@ -88,7 +79,6 @@ def _trace_rule(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
 def _refuse_gradient(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue], arrays: Sequence[Value], why: str
 ) -> list[TensorValue]:
-    """Return the operands, wrapped so that taking a gradient through a differentiable one raises an error."""
     origin = reader.origin(operation)
     message = (
         f"a gradient is taken through a function with a rule of its own at {origin.file}:{origin.line}, "
@@ -105,7 +95,7 @@ def _refuse_gradient(
 
 
 class _CustomGradientCall:
-    """Builder of the node for an ``IdentityN`` over the results of a function and then its arguments."""
+    """Builder of the ``custom_derivative`` node for an ``IdentityN``."""
 
     def __init__(
         self, reader: GraphReader, operation: Any, operands: Sequence[TensorValue], arrays: Sequence[Value]
@@ -115,14 +105,7 @@ class _CustomGradientCall:
     def node(
         self, rule: Any, cotangents: Sequence[Any], gradients: Sequence[Any], count: int, sources: list[int]
     ) -> list[TensorValue]:
-        """Return the results of the node, followed by the remaining operands.
-
-        rule: the traced graph of the gradient rule.
-        cotangents: its inputs, one for each operand.
-        gradients: the gradient that it returns for each operand, or None.
-        count: number of leading operands that are results of the function.
-        sources: indices of the differentiable operands that have a gradient.
-        """
+        """Append the node and return its results, followed by the remaining operands."""
         results = self.operands[:count]
         # A region reads only its own inputs, so the function and the rule have separate ones.
         function = self._inputs("x", self.arrays)

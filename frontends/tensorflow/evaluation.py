@@ -42,7 +42,6 @@ def is_missing(problem: Exception) -> bool:
 
 
 def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
-    """Return the results of an operation of a traced graph on ``operands``, compiled by XLA."""
     # XLA needs static sizes and axes, so integer operands become constants of the compiled program.
     fixed = [place for place, array in enumerate(operands) if array.dtype.is_integer]
     arrays = [array for place, array in enumerate(operands) if place not in fixed]
@@ -65,11 +64,7 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def has_kernel(node: Node, names: Sequence[str]) -> bool:
-    """Return True unless TensorFlow lacks a kernel for the call ``node`` on this processor.
-
-    ``names`` are the parameters of the operation in ``tf.raw_ops``. Convolutions and poolings with channels
-    first or with dilation are tried once on zeros. Other operations are taken to have a kernel.
-    """
+    """Return False if TensorFlow was found to lack a kernel for a call like ``node``."""
     key, params = row_key(node.op), node.params
     layout, dilation = str(params.get("data_format")), max(params.get("dilations", ()), default=1)
     if key not in _KERNELS or layout not in _LAYOUTS and dilation == 1:
@@ -90,7 +85,7 @@ def _zeros(item: Any) -> Any:
 
 @functools.cache
 def has_grouped_gradient(dtype: str) -> bool:
-    """Return True if there is a kernel in ``dtype`` for the input gradient of a grouped convolution."""
+    """Return True if there is a kernel in ``dtype`` for the input gradient of a grouped 2D convolution."""
     # On CPUs only oneDNN has this kernel, and only for its own dtypes, so the dtype decides.
     given = {"filter": tf.zeros((1, 1, 1, 2), dtype), "out_backprop": tf.zeros((1, 1, 1, 2), dtype)}
     return _runs(
@@ -214,10 +209,7 @@ class _VariableOverlay(dict[int, Any]):
 
 @forwards
 def run_operation(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
-    """Run an operation in TensorFlow's eager runtime, or by XLA if it has no kernel on this processor.
-
-    If XLA fails too, raise the error of the eager runtime.
-    """
+    """Return the results of an operation, computed by XLA if the eager runtime lacks a kernel."""
     try:
         found = execute.quick_execute(
             operation.type,
@@ -243,7 +235,7 @@ def constant_of(operation: Any) -> Any:
 
 @contextmanager
 def run_eagerly() -> Iterator[None]:
-    """Run operations of this context eagerly, outside of the traced graph and of gradient tapes."""
+    """Leave the traced graph, and stop recording on gradient tapes, in this context."""
     with ExitStack() as stack:
         stack.enter_context(tf.init_scope())
         stack.enter_context(record.stop_recording())
@@ -272,7 +264,7 @@ def function_of(operation: Any, attribute: str) -> Any:
 
 
 def bodies_of(operation: Any) -> list[Any]:
-    """Return the graphs that a loop, a branch or a call runs, or an empty list for another operation."""
+    """Return the graphs that a loop, a branch or a call can run, or an empty list for another operation."""
     if operation.type in LOOPS:
         return [function_of(operation, name) for name in ("cond", "body")]
     if operation.type in BRANCHES:
@@ -327,7 +319,6 @@ def called_graph(operation: Any) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _graph_of_definition(function: Any, graph: Any) -> Any:
-    """Build the graph of a function that exists only as a definition, with the library of ``graph``."""
     with graph.as_default():
         made = function_def_to_graph.function_def_to_graph(function.definition)
     for name in graph._functions:

@@ -20,11 +20,6 @@ def read(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """Raise ``InvalidFile`` if a node of ``graph`` calls an operation that is not allowed.
-
-    Allowed are raw operations with a row in the lifting table, the operations in ``OWN``, and operations
-    that run blocks.
-    """
     from .lifting.driver import rows
 
     for node in every(graph.nodes):

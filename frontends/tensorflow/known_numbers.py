@@ -39,10 +39,10 @@ class NumberTrace(Sizes, Protocol):
     reading: Reading
 
     def number(self, tensor: Any) -> Any:
-        """Return the only element of ``tensor`` as a symbolic number, or ``tensor`` itself."""
+        """Return the only element of ``tensor`` as a number, or ``tensor`` itself."""
 
     def length(self, tensor: Any) -> Any:
-        """Return the first size of a tensor. Return None if it is unknown, and for any other object."""
+        """Return the first size of ``tensor`` if it can be found, or None."""
 
 
 def symbols_of(trace: NumberTrace) -> Symbols:
@@ -88,11 +88,7 @@ class RecordedElements:
 def recorded_elements(
     recorder: Recorder, operands: Sequence[TensorValue], places: Sequence[int]
 ) -> RecordedElements | None:
-    """Return the elements that the operands at ``places`` have in this call, or None if none is recorded.
-
-    Leave out operands that are random, have more than 64 elements or are known numbers. Return None inside of
-    loops and branches.
-    """
+    """Return elements that operands at ``places`` have in this call, or None if none is recorded."""
     if recorder.in_block:
         return None
     found = {
@@ -113,10 +109,7 @@ def _is_recorded(recorder: Recorder, held: TensorValue) -> bool:
 
 
 def fix_operand(b: Any, elements: RecordedElements, place: int, operand: Value) -> Any:
-    """Return the recorded elements of the operand at ``place`` as nested tuples.
-
-    If they may vary, guard on them; the guard on floats has a tolerance for rounding.
-    """
+    """Return the recorded elements of the operand at ``place``, with a guard if they may vary."""
     held = elements.held[place]
     if place in elements.varying:
         b.graph.guards.append(
@@ -140,7 +133,7 @@ _FEW_OF = frozenset({*_INTEGERS, "bool"})
 
 
 def as_known_array(rows: Any) -> KnownArray:
-    """Return numbers and sizes, a scalar or nested tuples, as an array of dtype object.
+    """Return numbers and sizes, a scalar or nested sequences, as an array of dtype object.
 
     >>> as_known_array((2, 3)).tolist(), as_known_array(4).shape
     ([2, 3], ())
@@ -149,7 +142,7 @@ def as_known_array(rows: Any) -> KnownArray:
 
 
 def nested(array: KnownArray) -> Any:
-    """Return a known array as a number or as nested tuples.
+    """Return a known array as a scalar or as nested tuples.
 
     >>> nested(as_known_array(((1, 2), (3, 4)))), nested(as_known_array(5))
     (((1, 2), (3, 4)), 5)
@@ -164,9 +157,7 @@ def nested(array: KnownArray) -> Any:
 
 
 def is_few(dtype: str, count: int, rank: int) -> bool:
-    """Return True if a constant of this dtype, number of elements and rank becomes known numbers.
-
-    Such constants are scalars other than strings, and int32, int64 and bool arrays of at most 64 elements.
+    """Return True if a constant of this dtype, number of elements and rank is treated as known numbers.
 
     >>> is_few("float32", 1, 0), is_few("float32", 3, 1), is_few("int32", 3, 1), is_few("int32", 100, 1)
     (True, False, True, False)
@@ -177,9 +168,8 @@ def is_few(dtype: str, count: int, rank: int) -> bool:
 def computed(
     key: str, operands: list[KnownArray], attributes: dict[str, Any], decide: Callable[[Size], Any]
 ) -> list[KnownArray] | None:
-    """Return the results of the operation ``key`` on known arrays, or None if they are unknown.
+    """Return the results of the operation ``key`` on known arrays as known arrays, or None.
 
-    ``decide`` returns the current value of a size or of a condition on sizes, and guards on it.
     :func:`takes_integers` and :func:`fits` must hold.
     """
     rule = _RULES.get(key)
@@ -204,8 +194,7 @@ def computed(
 def in_range(array: KnownArray, dtype: str) -> KnownArray | None:
     """Return ``array`` with its numbers wrapped around to the range of an int32 or int64 ``dtype``.
 
-    Arrays of other dtypes are returned unchanged. Return None if a number is out of range and any element
-    is a symbolic size.
+    Return None if a symbolic size prevents that.
 
     >>> in_range(as_known_array((2**31, -1)), "int32").tolist()
     [-2147483648, -1]
@@ -238,10 +227,8 @@ def _of_python(array: KnownArray) -> KnownArray:
 
 
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
-    """Return True if ``key`` has a rule and its type attributes are int32, int64 or bool.
-
-    ``Cast`` may also convert to a float, because a size becomes a Python number next to float arrays.
-    """
+    """Return True if the operation ``key`` can be evaluated on known numbers of these dtypes."""
+    # A size becomes a Python number next to float arrays, so it may be cast to a float.
     if key == "Cast":
         return attributes["SrcT"] in _FEW_OF and attributes["DstT"] in (*_FEW_OF, *_EXACT)
     declared = definition(key)
@@ -368,7 +355,6 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _extreme(name: str) -> Callable[..., Any]:
-    """Return a rule for the maximum or minimum, which raises :class:`UnknownResult` for an empty axis."""
     larger = np.frompyfunc(lambda one, other: apply(name, one, other), 2, 1)
 
     def rule(attributes: dict[str, Any], x: KnownArray, axis: KnownArray) -> Any:
@@ -535,8 +521,7 @@ class Count:
 
     length: the trip count, an int or a ``Size``.
     counters: start value and increment of each counter, by its index in the state.
-    number_in: function of a graph and a tensor. It returns the integer or size that the tensor equals in
-        every iteration, or None if that is unknown or may change.
+    number_in: function that returns the integer or size of a loop-invariant tensor of a graph, or None.
     """
 
     length: Any
@@ -552,12 +537,7 @@ class Count:
 
 
 def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
-    """Return the trip count and the counters of a loop, or None if the count is unknown.
-
-    ``start`` is the initial state. The count is known for comparisons, joined by ``and``, of a counter on the
-    left with a bound on the right that it approaches. The bound is a loop-invariant integer or size that is
-    known while recording.
-    """
+    """Return the trip count and the counters of a loop if they can be found, or None."""
     counting = _Counting(condition, body, start)
     steps = counting.steps(condition.outputs[0])
     if steps is None or isinstance(steps, bool):
@@ -606,7 +586,6 @@ class _Counting:
         return (way + int(kind.endswith("Equal")) + abs(step) - 1) // abs(step)
 
     def number(self, graph: Any, tensor: Any) -> Any:
-        """Return the integer or size that ``tensor`` equals in every iteration, or None if it is unknown."""
         operation = source_of(tensor).op
         if operation.type == "Const":
             found = tensor_util.MakeNdarray(operation.get_attr("value"))
@@ -615,7 +594,6 @@ class _Counting:
         return self.first(place) if place is not None and is_invariant(self.body, place) else None
 
     def first(self, place: int | None) -> Any:
-        """Return the integer or size at which an element of the state starts, or None if that is unknown."""
         item = None if place is None else self.start[place]
         return (
             nested(item)
@@ -624,10 +602,6 @@ class _Counting:
         )
 
     def step(self, place: int | None) -> Any:
-        """Return the nonzero int by which an element of the state grows per iteration, or None.
-
-        Only ``x + c`` and ``x - c`` are recognized.
-        """
         operation = None if place is None else source_of(self.body.outputs[place]).op
         if (
             operation is None
@@ -640,10 +614,6 @@ class _Counting:
 
 
 def _combine(kind: str, left: Any, right: Any) -> Any:
-    """Return the trip count for ``LogicalAnd`` or ``LogicalOr`` of two parts of a condition.
-
-    True is a part that always holds, False one that never holds, and None an unknown count.
-    """
     # A constant True decides an ``or``, a constant False an ``and``.
     decides = kind == "LogicalOr"
     if decides in [part for part in (left, right) if isinstance(part, bool)]:

@@ -27,10 +27,7 @@ def constant(operation: Any, shape: Shape) -> LazyArray:
 
 
 def lazy_result(operation: Any, operands: Sequence[TensorValue]) -> LazyArray | None:
-    """Return the result of an operation as an array that is computed on demand.
-
-    Return None if the operation has no rule, or if the shape is not known before it runs.
-    """
+    """Return the result of an operation as an array that is computed on demand, or None."""
     rule = _RULES.get(operation.type)
     shape = None if rule is None else _shape_of(rule, operation, operands)
     if shape is None:
@@ -115,11 +112,6 @@ def _pooling_shape(operation: Any, operands: Sequence[TensorValue], shapes: list
 def _window_shape(
     operation: Any, given: Shape, window: Sequence[int], dilations: Sequence[int], channels: Any
 ) -> Shape | None:
-    """Return the output shape of a convolution or pooling with the channels last, or None if it is unknown.
-
-    It is unknown if ``channels`` is None, the padding is explicit, the ranks of input and window differ, or a
-    spatial axis of the output is empty.
-    """
     padding, strides = operation.get_attr("padding"), operation.get_attr("strides")
     is_usual = operation.get_attr("data_format") in (b"NHWC", b"NDHWC") and padding in (b"SAME", b"VALID")
     if not is_usual or channels is None or len(given) != len(window):
@@ -130,7 +122,6 @@ def _window_shape(
 
 
 def _known_ints(held: TensorValue) -> Any:
-    """Return ``tolist()`` of a known array if all its elements are ints, otherwise None."""
     item = held.item
     return (
         item.tolist()

@@ -99,7 +99,7 @@ class Arrays:
         return self.call("TensorScatterUpdate", [array, places, rows], attributes, seen)
 
     def expand(self, held: TensorValue, axes: int) -> TensorValue:
-        """Insert ``axes`` leading axes of size 1, or one trailing axis if ``axes`` is -1."""
+        """Return ``held`` with ``axes`` leading axes of size 1, or one trailing axis if ``axes`` is -1."""
         for _ in range(abs(axes)):
             axis = -1 if axes < 0 else 0
             seen = tf.expand_dims(held.seen, axis)
@@ -146,11 +146,10 @@ def number_in(held: TensorValue) -> Any:
 
 @dataclass(frozen=True)
 class PartialList:
-    """List of tensors with rows that were written at known indices; the other rows are unwritten.
+    """List of tensors of which some rows were written, at known indices.
 
     length: an int or a size.
-    dtype: the dtype of the rows.
-    shape: the sizes of a row, with None for an unknown size; None if even the rank is unknown.
+    shape: the sizes of a row as far as they are known, or None.
     rows: the rows written, by their index.
     """
 
@@ -160,7 +159,7 @@ class PartialList:
     rows: Mapping[int, TensorValue] = field(default_factory=dict)
 
     def row_shape(self) -> tuple[Any, ...] | None:
-        """Return the sizes of the first row written, or else ``shape``; None if that is incomplete."""
+        """Return the sizes of a row if they are known, or None."""
         row = next(iter(self.rows.values()), None)
         if row is not None:
             return all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape)
@@ -197,8 +196,8 @@ class RepeatedRow:
 def list_to_array(arrays: Arrays, held: TensorValue, shape: Sequence[Any] | None = None) -> TensorValue:
     """Return a list as an array, with zeros for rows that were not written.
 
-    ``shape`` is the row shape to use if the list has none. Raise ``UnsupportedOperation`` if the row shape is
-    needed and unknown, or if ``held`` is neither an array nor a ``PartialList``.
+    ``shape`` is the row shape to use if the list has none. Raise ``UnsupportedOperation`` for a list that
+    cannot become an array.
     """
     item = held.item
     if isinstance(item, Value):
@@ -250,10 +249,6 @@ def _shape_in(held: TensorValue) -> tuple[Any, ...] | None:
 
 
 def _length_in(reader: GraphReader, operation: Any, held: TensorValue) -> Any:
-    """Return the length that ``held`` states for a list, with a guard if it is computed from array elements.
-
-    Raise ``UnsupportedOperation`` if such a length is random, or is computed in a loop or a branch.
-    """
     number, recorder = number_in(held), reader.recorder
     if (
         number is None
@@ -390,7 +385,6 @@ def stack_list(reader: GraphReader, operation: Any, operands: Sequence[TensorVal
 
 
 def concat_list(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``TensorListConcatV2``. The lengths of the rows are unknown if their number is a symbolic size."""
     held, arrays, seen = operands[0], Arrays(reader, operation), reader.concrete_results(operation, operands)
     if (
         isinstance(held.item, PartialList)
@@ -478,10 +472,6 @@ def push_back(reader: GraphReader, operation: Any, operands: Sequence[TensorValu
 
 
 def _outer_numbers(reader: GraphReader, operation: Any, row: TensorValue) -> TensorValue:
-    """Return ``row`` with sizes of arrays in the loop body replaced by numbers, under guards.
-
-    A row that is no known array is returned unchanged.
-    """
     if not isinstance(row.item, np.ndarray):
         return row
     # Such sizes have no meaning outside of the iteration.
@@ -497,10 +487,6 @@ def _outer_numbers(reader: GraphReader, operation: Any, row: TensorValue) -> Ten
 
 
 def resize(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``TensorListResize``, which drops rows past the new length.
-
-    Raise ``UnsupportedOperation`` for a list that is not a ``PartialList``.
-    """
     held, length = operands
     if not isinstance(held.item, PartialList):
         raise UnsupportedOperation(
@@ -523,8 +509,6 @@ def resize(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
 
 
 def _list_or_array(name: str) -> Handler:
-    """Return a handler of ``AddN`` or ``ZerosLike`` that also takes lists of tensors, as gradients need."""
-
     def handler(
         reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
     ) -> Sequence[TensorValue]:

@@ -45,9 +45,9 @@ _CHANGES = frozenset(
 
 @dataclass(frozen=True)
 class RowOrder:
-    """Order in which a loop fills a list: iteration n writes the row ``first + n * step``.
+    """Order in which a loop writes the rows of a list.
 
-    first: an int or a size.
+    first: the first row, an int or a size.
     step: 1 or -1.
     """
 
@@ -74,10 +74,7 @@ class LoopRoles:
 
 
 def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) -> LoopRoles:
-    """Return the roles of the elements of a state that starts as ``operands``.
-
-    Without a ``count``, elements are part of the carry or have no role.
-    """
+    """Return the roles of the elements of a state that starts as ``operands``."""
     places = range(len(operands))
     if count is None:
         return LoopRoles(
@@ -140,10 +137,6 @@ def _pop(body: Any, place: int) -> Any:
 
 
 def _write(body: Any, place: int, operands: Sequence[TensorValue]) -> Any:
-    """Return the operation that writes one row per iteration into a list, or None.
-
-    Return None also if the list is used otherwise in the body.
-    """
     if not isinstance(operands[place].item, PartialList) or is_invariant(body, place):
         return None
     end = source_of(body.outputs[place]).op
@@ -171,7 +164,7 @@ class _AffineNumbers:
     operands: Sequence[TensorValue]
 
     def of(self, tensor: Any) -> tuple[Any, int] | None:
-        """Return ``(first, step)`` if ``tensor`` is ``first + step * n`` in iteration n, otherwise None."""
+        """Return ``(first, step)`` if ``tensor`` is found to be ``first + step * n`` in iteration n."""
         operation = source_of(tensor).op
         place = input_index(self.body, tensor)
         if place is not None and place in self.count.counters:
@@ -194,11 +187,6 @@ def _only_counts(body: Any, place: int, handled: Sequence[Any]) -> bool:
 
 
 def _only_indexes_rows(number: Any, added: Any, handled: Sequence[Any]) -> bool:
-    """Return True if ``number`` is only counted by ``added`` and used as row index by ``handled`` operations.
-
-    Sums with ``number`` may be used in the same way.
-    """
-
     def is_idle(use: Any) -> bool:
         if use.type in _SUMS and (use is added or list(consumers_of(use.outputs[0]))):
             return _only_indexes_rows(use.outputs[0], added, handled)
@@ -220,7 +208,7 @@ def _is_returned_elsewhere(body: Any, place: int) -> bool:
 
 # ------------------------------------------------------------------------------------- rows
 def is_written(tensor: Any) -> bool:
-    """Return True if an operation writes to the list ``tensor``, also inside of a branch, loop or call."""
+    """Return True if an operation is found to change the list ``tensor``."""
     inner = (
         (outer, one)
         for use in consumers_of(tensor)
@@ -233,10 +221,7 @@ def is_written(tensor: Any) -> bool:
 
 
 def static_row_shape(tensor: Any) -> tuple[int, ...] | None:
-    """Return the shape of a row that is written into the list ``tensor``, or None if it is not static.
-
-    Follow the list into branches, loops and calls. Return None also if no row is written.
-    """
+    """Return the static shape of a row that is written into the list ``tensor``, or None if none is found."""
     for use in consumers_of(tensor):
         if use.type in ("TensorListSetItem", "TensorListPushBack"):
             shape = use.inputs[-1].shape
@@ -297,10 +282,7 @@ def _is_unread(reader: GraphReader, operation: Any, place: int, held: TensorValu
 def _shape_of_a_row(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue], number: int
 ) -> tuple[int, ...] | None:
-    """Run the loop and return the shape of the first row that its list at ``number`` has in the end, or None.
-
-    Assignments to variables are discarded.
-    """
+    """Run the loop and return the shape of a row of its list at ``number``, or None."""
     dtype = tf.as_dtype(operands[number].item.dtype)
     with reader.evaluator.trying():
         tensors = reader.evaluator.operation(operation, [operand.seen for operand in operands])[number]
@@ -335,10 +317,7 @@ class _WhileLoop:
         )
 
     def read(self) -> list[int]:
-        """Read the body once; return the handle numbers of assigned variables that are not yet in the carry.
-
-        Without a trip count, read the condition too.
-        """
+        """Read the loop once; return the handle numbers of assigned variables not yet in the carry."""
         reader = self.reader
         held = [
             *(self.operands[place] for place in self.roles.carried),
@@ -455,10 +434,6 @@ class _WhileLoop:
         ) and not isinstance(self._row(place).item, Value)
 
     def _stacked_rows(self, place: int, end: Any, row: TensorValue) -> Any:
-        """Return the stacked rows of the list at ``place`` in this call, in the order of the iterations.
-
-        For a list of which one row is overwritten, repeat ``row`` instead.
-        """
         count, filling = self._steps(), self.roles.stacked.get(place)
         if count == 0 or filling is None:
             return tf.repeat(row.seen[None], count, 0)
@@ -489,7 +464,6 @@ class _WhileLoop:
         return found
 
     def _filled_array(self, place: int, rows: TensorValue) -> Any:
-        """Return the list at ``place`` as an array: ``rows`` from the loop, and the rows around these."""
         assert self.count is not None
         filling, before, count = self.roles.stacked[place], self.operands[place], self.count.length
         if filling.step == -1:
@@ -520,7 +494,6 @@ class _WhileLoop:
     def _unwritten_rows(
         self, before: TensorValue, first: Any, count: Any, sizes: Sequence[Any]
     ) -> TensorValue | None:
-        """Return ``count`` rows from ``first`` on that the loop does not write, or None if ``count`` is 0."""
         if hint_of(count) == 0 and self._holds(apply("eq", count, 0)):
             return None
         rows = before.item.rows
@@ -535,7 +508,6 @@ class _WhileLoop:
         return self.arrays.slice_rows(stacked_list(list_to_array(self.arrays, before, sizes)), first, count)
 
     def _overwritten_list(self, place: int, outputs: TensorValue, made: Sequence[TensorValue]) -> PartialList:
-        """Return the list at ``place`` with the row that the last iteration wrote."""
         before, row, written = self.operands[place].item, self.roles.last[place], self._row(place)
         # If the body writes what it carries, the row is the final value of the carried array.
         same = (
@@ -555,7 +527,6 @@ class _WhileLoop:
         )
 
     def _invariant_result(self, place: int, end: Any) -> TensorValue:
-        """Return the result for an element of the state that the loop neither carries nor writes to."""
         if self.count is not None and place in self.count.counters:
             return TensorValue(as_known_array(self.count.end(place)), end)
         if place in self.roles.popped:

@@ -29,7 +29,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def dtype_of_array(array: Any) -> str:
-    """Return the name of the dtype of an array of any framework.
+    """Return the name of the dtype of an array.
 
     >>> import numpy as np
     >>> dtype_of_array(np.ones(2)), dtype_of_array(tf.ones(2))
@@ -61,10 +61,7 @@ _INTERNAL = tuple(_folders_of(tf.__file__, keras.__file__, errors.__file__, str(
 
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Return True if ``file`` belongs neither to TensorFlow or a library built on it, nor to this package.
-
-    Code that AutoGraph generated, frozen modules, and Python's ``functools`` and ``contextlib`` are not the
-    user's either.
+    """Return True if the code in ``file`` counts as the user's.
 
     >>> is_users(tf.__file__), is_users("model.py")
     (False, True)
@@ -110,7 +107,7 @@ def definition(key: str) -> Any:
 
 @functools.cache
 def types_of_operands(key: str) -> frozenset[str]:
-    """Return the attributes that the operands of an operation determine: dtypes, and lengths of lists.
+    """Return the names of the attributes that the operands of an operation determine.
 
     >>> sorted(types_of_operands("ConcatV2"))
     ['N', 'T', 'Tidx']

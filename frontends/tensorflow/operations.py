@@ -102,9 +102,7 @@ def attributes_of(operation: Any) -> dict[str, Any]:
 
 
 def plain(item: Any) -> Any:
-    """Return an attribute as plain data: a dtype as its name, a shape and a list as tuples, bytes as ``str``.
-
-    A shape of unknown rank is None. Other items are returned unchanged.
+    """Return an attribute as plain data.
 
     >>> plain(tf.float32), plain(b"SAME"), plain([1, 2]), plain(tf.TensorShape([None, 2]).as_proto())
     ('float32', 'SAME', (1, 2), (None, 2))
@@ -136,9 +134,9 @@ def _execution_value(value: Any) -> Any:
 
 
 def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
-    """Yield the operations that are not in ``done``, each after those that compute its inputs.
+    """Yield ``operations`` and those that compute their inputs, each after the ones that it needs.
 
-    Their ids are added to ``done``.
+    Operations whose ids are in ``done`` are left out, and the ids of the others are added to it.
     """
     # TensorFlow may append an operation for the gradient of a loop after the loop that reads it.
     for operation in operations:
@@ -180,9 +178,6 @@ def _scope_of(operation: Any) -> str:
 def layer_path(scope: str, layers: Container[str], known: Mapping[str, str]) -> str:
     """Return ``scope`` without the numbers that TensorFlow appends if the scope of a layer is opened again.
 
-    ``known`` maps scopes of layers to their paths. In other scopes, a part is changed only if it is not a
-    name in ``layers`` itself but would be one without its number.
-
     >>> layer_path("model_1/conv1_1/batchnorm", {"model", "conv1"}, {})
     'model/conv1/batchnorm'
     >>> layer_path("model_1/conv_1/batchnorm", {"model", "conv", "conv_1"}, {"model_1/conv_1": "model/conv"})
@@ -196,9 +191,7 @@ def layer_path(scope: str, layers: Container[str], known: Mapping[str, str]) -> 
 
 
 def layer_of_parameter(operation: str, parameter: str) -> tuple[str, str] | None:
-    """Return the scope and the path of a layer, from the names of its parameter and of a reader of it.
-
-    Return None if the operation is in no scope with the names of the layer and of those around it.
+    """Return the scope and the path of a layer from the names of a reader of its parameter, or None.
 
     >>> layer_of_parameter("model_1/conv_1/convolution/ReadVariableOp", "model/conv/kernel")
     ('model_1/conv_1', 'model/conv')

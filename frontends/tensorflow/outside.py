@@ -24,7 +24,7 @@ from .evaluation import run_eagerly
 
 
 class LazyArray:
-    """Result of an operation with a known shape and dtype, computed on demand and at most once."""
+    """Result of an operation with a known shape and dtype, computed on demand."""
 
     __slots__ = ("__weakref__", "_array", "_operands", "_run", "dtype", "shape")
 
@@ -35,7 +35,7 @@ class LazyArray:
         self._array: Any = None
 
     def computed(self) -> Any:
-        """Return the array; if needed, compute it first, with the operands that it depends on."""
+        """Return the array, computed with its operands if needed."""
         # A chain of operands may be as long as a network is deep, so this is a loop instead of a recursion.
         waiting: list[LazyArray] = [self]
         with run_eagerly():
@@ -101,11 +101,7 @@ _TRACING_ATTRIBUTES = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
 
 
 def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
-    """Return guards on what the objects in ``reached`` refer to, except for the ``free`` parts.
-
-    Keras objects have guards on attributes that Keras' own code may read, and Keras layers in ``roots`` or in
-    reach also on ``trainable``. If anything in reach belongs to Keras, its global settings are guarded too.
-    """
+    """Return guards on what the objects in ``reached`` refer to, and on the layers among ``roots``."""
 
     def of_others(owner: Any) -> Iterator[EnvironmentGuard]:
         yield from () if isinstance(owner, keras.Layer) else _keras_guards(owner, free)
@@ -131,7 +127,6 @@ def is_bookkeeping(holder: Any, key: Any) -> bool:
 
 
 def _keras_guards(owner: Any, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield a guard on the attributes of a Keras object that are neither hidden nor ``free``, if any."""
     # Keras' own code is not analyzed, so it may read any of these.
     if isinstance(owner, _WHOLE) and (
         names := [name for name in _attributes(owner) if not free(owner, name)]
@@ -220,10 +215,6 @@ def _parts(item: Any) -> list[Any]:
 
 
 def _user_parts(item: Any) -> list[Any]:
-    """Return the dicts, user functions and Keras objects other than layers among the attributes of ``item``.
-
-    ``item`` itself comes first unless its class belongs to Keras or TensorFlow.
-    """
     held = [vars(item)[name] for name in _attributes(item)]
     own = [
         one

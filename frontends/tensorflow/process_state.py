@@ -35,9 +35,9 @@ from ...recording.environment_guards import EnvironmentGuard
 
 @dataclass(eq=False)
 class Mode:
-    """Training mode of one function.
+    """Training mode of Keras layers.
 
-    training: True for training, False for prediction, None until a mode is set.
+    training: True for training, False for prediction, None if no mode is set.
     """
 
     training: bool | None = None
@@ -74,10 +74,6 @@ class Mode:
 
 
 def _may_tell_modes_apart(layer: Any) -> bool:
-    """Return True if ``layer.call`` has a parameter ``training`` whose default is not False.
-
-    Return False for a layer of Keras itself.
-    """
     if type(layer).__module__.startswith("keras."):
         return False
     asked = inspect.signature(type(layer).call).parameters.get("training")
@@ -88,10 +84,7 @@ _modes: weakref.WeakKeyDictionary[Any, Mode] = weakref.WeakKeyDictionary()
 
 
 def mode_of(function: Any) -> Mode:
-    """Return the mode of a function, which all its recordings and all methods of one object share.
-
-    An owner that cannot be a weak key gets a new mode at each call.
-    """
+    """Return the mode of a function, or of the object that it is a method of."""
     owner = getattr(function, "__self__", function)
     try:
         return _modes.setdefault(owner, Mode())
@@ -126,15 +119,13 @@ _OF_THREAD = ("is_eager", "device_name", "device_spec", "scope_name", "function_
 
 @contextmanager
 def preserve_state() -> Iterator[None]:
-    """Restore the state of TensorFlow and Keras that ``_SAVED`` covers after this context.
-
-    The counters of Keras' layer names are restored only if the context raises.
-    """
+    """Restore the state of TensorFlow and Keras that ``_SAVED`` covers after this context."""
     found = [saved() for saved in _SAVED]
     put_back_names = _keras_names()
     try:
         yield
     except BaseException:
+        # The names of layers that a successful call has created stay taken.
         put_back_names()
         raise
     finally:

@@ -46,11 +46,11 @@ class _AllPaths:
 
 
 class PythonState:
-    """State that a function and Keras ``layers`` refer to, as it was before the call.
+    """State that a function and Keras ``layers`` refer to.
 
-    world: snapshot of the objects in reach, except for variables.
-    places: the outermost of the given places that are in reach. They become inputs of the graph.
-    values: what the places hold when the traced call begins; empty before :meth:`enter`.
+    world: snapshot of the objects in reach.
+    places: those of the given places that are in reach.
+    values: what the places hold after :meth:`enter`.
     """
 
     def __init__(
@@ -81,11 +81,7 @@ class PythonState:
 
     # ------------------------------------------------------------------------------ before the call
     def enter(self, enter: Enter) -> None:
-        """Replace each array in the places by ``enter(name, leaf)``, and set ``values``.
-
-        Numbers that become symbols are replaced too. ``name`` is that of the place, without ``self.``, or
-        "state".
-        """
+        """Replace arrays in the places by ``enter(name, leaf)``, and set ``values``."""
         trees, values = list[Tree](), list[Any]()
         for place in self.places:
             held, name = place.read(), place.name.removeprefix("self.") or "state"
@@ -100,9 +96,9 @@ class PythonState:
 
     # ------------------------------------------------------------------------------ after the call
     def recorded(self, containers: Containers) -> ExternalState:
-        """Return the structure of the state read, and what each replaced place refers to after the call.
+        """Return the state that is read, and what the replaced places refer to after the call.
 
-        Changes inside of lists are left to ``containers``. :meth:`enter` must have run.
+        :meth:`enter` must have run.
         """
         tree = Branch(tuple, tuple(range(len(self.places))), self._trees)
         replaced = []
@@ -137,11 +133,7 @@ class PythonState:
         return (change for change in self.world.changes() if not is_bookkeeping(change.held.item, change.key))
 
     def restore(self, everything: bool) -> None:
-        """Undo the changes of the call.
-
-        If ``everything`` is False, keep the bookkeeping of TensorFlow and Keras, and what a first call sets
-        up for later ones (:func:`_is_first_setup`).
-        """
+        """Undo the changes of the call, except for setup and bookkeeping if ``everything`` is False."""
         if everything:
             return self.world.restore()
         for change in list(self._changes()):
@@ -169,11 +161,7 @@ def _is_traced(item: Any) -> bool:
 
 
 def _is_first_setup(change: Change) -> bool:
-    """Return True if a change belongs to what a first call sets up for later ones, such as layers.
-
-    The new object has no traced tensors or symbolic numbers. It contains a variable, a layer or the like, or
-    replaces None, a bool or an unset attribute.
-    """
+    """Return True if a change seems to be setup that a first call does for later ones."""
     if flatten(change.now, _is_traced, opens)[0]:
         return False
     is_first = type(change.before) in _FLAGS

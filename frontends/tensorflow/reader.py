@@ -48,11 +48,7 @@ _MARK = "_graph_compiler_collective"
 
 
 def collective(name: str, x: Any, axis_name: str) -> Any:
-    """Return a tensor that is marked, so that the reader records it as the collective ``name``.
-
-    It has the shape of the result on ``RECORDED_DEVICES`` devices. A gradient through ``pmax`` or ``pmin``
-    raises ``TypeError``.
-    """
+    """Return a tensor with a mark, so that the reader records it as the collective ``name``."""
     if name in ("axis_index", "axis_indices"):
         kept = tf.constant(0) if name == "axis_index" else tf.range(RECORDED_DEVICES)
         return _mark(_with_unknown_size(kept), name, axis_name)
@@ -125,7 +121,7 @@ Line = tuple[str, int, Instruction]
 
 
 class LineNotingGraph(FuncGraph):
-    """Traced graph that notes the line of the user's code for each operation that such a line creates.
+    """Traced graph that notes the lines of the user's code that create operations.
 
     lines: file, line and instruction of the user's code, by the id of the operation.
     """
@@ -154,10 +150,7 @@ class LineNotingGraph(FuncGraph):
         return operation
 
     def stack_patch(self) -> tuple[Any, str, Any]:
-        """Return a patch of ``extract_stack``: the holder, the name and the replacement.
-
-        The replacement returns the shared stack while this graph makes an operation with a known line.
-        """
+        """Return a patch of ``extract_stack``: the holder, the name and the replacement."""
         before = tf_stack.extract_stack
 
         def extract_stack(stacklevel: int = 1) -> Any:
@@ -167,10 +160,6 @@ class LineNotingGraph(FuncGraph):
 
 
 def _users_line() -> Line | None:
-    """Return file, line and instruction of the innermost frame of the user's code, or None.
-
-    Return None also if AutoGraph generated the code of that frame.
-    """
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
@@ -191,9 +180,9 @@ Handler = Callable[["GraphReader", Any, Sequence[TensorValue]], Sequence[TensorV
 class _ReadProgress:
     """Progress of reading one graph.
 
-    read: ids of the operations read.
-    first: number of leading operations that were all read.
-    captured: number of captures handled.
+    read: ids of the operations that the reader has reached.
+    first: number of leading operations to skip.
+    captured: number of captures to skip.
     """
 
     read: set[int] = field(default_factory=set)
@@ -202,10 +191,10 @@ class _ReadProgress:
 
 
 class GraphReader:
-    """Appends the operations of traced graphs to a recorder.
+    """Reader that appends the operations of traced graphs to a recorder.
 
     recorder: the graph under construction.
-    weights: the variables, which become parameters.
+    weights: the variables of the function.
     handlers: functions that read operations, by the type of the operation.
     layers: the names of the Keras layers.
     """
@@ -249,7 +238,7 @@ class GraphReader:
     def read(self, graph: Any, given: Mapping[int, TensorValue]) -> None:
         """Read the operations of ``graph`` that were not read yet, and store their results in ``held``.
 
-        ``given`` has a ``TensorValue`` for each input of the graph, by the id of the input.
+        ``given`` has values of inputs, by the id of the tensor.
         """
         self.held.update(given)
         # A graph is read again for each shape that Python asks for, so only new operations are looked at.
@@ -268,9 +257,9 @@ class GraphReader:
     def values_of(
         self, graph: Any, given: Mapping[int, TensorValue], tensors: Sequence[Any]
     ) -> list[TensorValue]:
-        """Read a function's graph from its start, and return the ``TensorValue`` of each of ``tensors``.
+        """Read a graph from its start, and return the ``TensorValue`` of each of ``tensors``.
 
-        ``given`` has a ``TensorValue`` for each input of the function, by its id. ``held`` is restored.
+        ``given`` has the values of its inputs, by the id of the tensor.
         """
         # The same tensors have other values in each call of a function.
         self.enclosing.append(self.held)
@@ -298,7 +287,7 @@ class GraphReader:
 
     @contextmanager
     def hypothetically(self, is_so: bool = True) -> Iterator[None]:
-        """If ``is_so``, allow operations read in this context to fail on the arrays of the call."""
+        """If ``is_so``, treat operations read in this context as ones that the call does not run."""
         before, self.is_hypothetical = self.is_hypothetical, self.is_hypothetical or is_so
         try:
             yield
@@ -306,7 +295,6 @@ class GraphReader:
             self.is_hypothetical = before
 
     def _take_captures(self, graph: Any, progress: _ReadProgress) -> None:
-        """Store new captures of a graph: arrays become constants, and variables become parameters."""
         # ``graph.captures`` would build a new list of pairs for each access.
         outside, inside = graph.external_captures, graph.internal_captures
         fresh, progress.captured = zip(outside[progress.captured :], inside[progress.captured :]), len(inside)
@@ -336,10 +324,7 @@ class GraphReader:
         return TensorValue(None, handle)
 
     def constant(self, array: Any) -> TensorValue:
-        """Return the ``TensorValue`` of ``array``: known numbers, a value of the recorder, or a new constant.
-
-        A string, variant or resource has no item.
-        """
+        """Return the ``TensorValue`` of ``array``, which may become a new constant of the graph."""
         dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
         if dtype in ("string", "variant", "resource"):
             return TensorValue(None, array)
@@ -378,7 +363,7 @@ class GraphReader:
     def _read_again(self, tensor: Any) -> None:
         """Read the operation of ``tensor`` again if a gradient has added this output since it was read.
 
-        Raise ``UnsupportedOperation`` if the operation has side effects or samples random numbers.
+        Raise ``UnsupportedOperation`` if it cannot be run again.
         """
         operation = tensor.op
         if id(tensor) in self.held or id(operation) not in self._read[id(operation.graph)].read:
@@ -411,11 +396,9 @@ class GraphReader:
             self.around = around
 
     def compute(self, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-        """Record an operation on arrays, or evaluate it if its operands are known integers and it has a rule.
+        """Evaluate or record an operation, and return its results.
 
-        An operation without numeric results, such as a list that only gradients need, is run but not
-        recorded. Raise ``UnsupportedOperation`` for an operation that must not run while recording, and for a
-        recorded one with an operand that is no array.
+        Raise ``UnsupportedOperation`` if neither is possible.
         """
         attributes = attributes_of(operation)
         # Such an operation is not run, because it may wait forever (an empty queue).
@@ -450,10 +433,7 @@ class GraphReader:
         return self.node(operation, _group_operands(operation, operands), attributes, seen)
 
     def _clamped_number(self, operation: Any, operands: Sequence[TensorValue]) -> Any:
-        """Return ``number`` for a scalar ``min(number, max(least, x))`` of ints ``number <= least``.
-
-        Return None for any other operation.
-        """
+        """Return ``number`` for a scalar ``min(number, max(least, x))`` with ``number <= least``, or None."""
         if operation.type != "Minimum" or operation.outputs[0].shape.rank != 0:
             return None
         (number, other) = (
@@ -532,10 +512,9 @@ class GraphReader:
         return made[0].item
 
     def concrete_results(self, operation: Any, operands: Sequence[TensorValue]) -> list[Any]:
-        """Return the results of an operation on the arrays of the call.
+        """Return arrays for the results of an operation in the call.
 
-        A result whose shape is known beforehand is computed on demand. A hypothetical operation that raises
-        ``InvalidArgumentError`` has placeholder results, if the ranks of its results are known.
+        If the reader is hypothetical, they may be placeholders.
         """
         if (later := lazy_result(operation, operands)) is not None:
             return [later]
@@ -662,9 +641,8 @@ class TracedBlock:
 
     nodes: the nodes of the block.
     results: what ``run`` returned.
-    variables: what each variable that existed before and was assigned in the block holds at its end, by
-        handle number.
-    names: the names of the variables assigned, by handle number.
+    variables: new values of variables that the block changed, by handle number.
+    names: names of such variables, by handle number.
     """
 
     def __init__(

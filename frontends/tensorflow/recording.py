@@ -65,11 +65,7 @@ class VariableCounter:
 
     @contextmanager
     def counting(self, graph: Any, array_of: Callable[[Any], Any]) -> Iterator[None]:
-        """Count the variables that are created in this context.
-
-        An initial value that is a tensor of ``graph`` is replaced by ``array_of(tensor)``, because a variable
-        outlives the graph.
-        """
+        """Count the variables that are created in this context."""
         original = BaseResourceVariable.__init__
 
         def made(variable: Any, *args: Any, **kwargs: Any) -> None:
@@ -81,6 +77,7 @@ class VariableCounter:
             initial = kwargs.get("initial_value")
             if getattr(initial, "graph", None) is not graph:
                 return forward(next_creator, **kwargs)
+            # A variable outlives the graph, so its initial value must not be a tensor of the graph.
             array = array_of(initial)
             with run_eagerly():
                 return forward(next_creator, **{**kwargs, "initial_value": array})
@@ -104,16 +101,7 @@ _PATCHES = PatchSet(*SETTINGS, *refused(DRAWS), *MATH)
 
 
 def record(request: Request) -> Recording:
-    """Record one call of the function of ``request``.
-
-    The first attempt makes the sizes of the arguments symbolic. After an exception that unknown sizes may
-    have caused, further attempts fix more sizes, and then make the numbers that Python reads from arrays
-    constants. If the function changes state outside of variables, the next attempt makes that state an input
-    of the graph. New variables and built layers remain.
-
-    Raise ``TracingError`` for TensorFlow's errors about unknown elements, and if the function keeps state in
-    other places each time.
-    """
+    """Record one call of the function of ``request``, which may be called several times."""
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
     start = TracingHypotheses(Axes(), Reading(request.numbers), request.places, request.numbers)
     give_up = (partial(_more_fixed, arrays), _without_numbers)
@@ -155,7 +143,7 @@ class TracingHypotheses:
 
     fixed: axes whose sizes are constants.
     reading: how numbers that Python reads from tensors are treated.
-    known: places of state, because earlier attempts or recordings found them to change.
+    known: places that are treated as state.
     numbers: True if Python numbers in ``known`` become symbols.
     """
 
@@ -185,11 +173,7 @@ def _without_numbers(hypotheses: TracingHypotheses, problem: Exception) -> Traci
 
 
 def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
-    """Return three sets of axes, in the order in which attempts fix them.
-
-    They are the last axes of floating-point arrays of rank 2 or more, all axes but the first of each array,
-    and all axes.
-    """
+    """Return the sets of axes that attempts may fix, in ascending order."""
     # Layers need the last size as a number.
     channels = Axes(
         (index, array.ndim - 1)
@@ -201,11 +185,7 @@ def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
 
 
 def _stems_from_sizes(problem: Exception) -> bool:
-    """Return True if sizes that are None while the function is traced may have caused ``problem``.
-
-    Return False for an exception of this package, of a class of the user's, or from a ``raise`` statement of
-    the user's code.
-    """
+    """Return True if sizes that are None while the function is traced may have caused ``problem``."""
     # The message differs between TensorFlow's functions and versions, so the class decides.
     if (
         not isinstance(problem, _OF_OPEN_SIZES)
@@ -279,10 +259,6 @@ def _user_location(problem: Exception) -> str:
 
 
 def _example_of(tensor: Any) -> Any:
-    """Return a tensor of ones with the dtype and shape of ``tensor``, and size 2 for each unknown size.
-
-    Return ``tensor`` itself if it is an eager tensor.
-    """
     return (
         tensor
         if hasattr(tensor, "numpy")
@@ -296,7 +272,7 @@ class _TracingAttempt:
 
     request: the function and its arguments.
     hypotheses: what this attempt takes for granted.
-    is_first: True unless an attempt before has created the variables and built the layers.
+    is_first: False if the function is traced again under the same hypotheses.
     created: counter of the variables that this attempt creates.
     """
 
@@ -306,10 +282,7 @@ class _TracingAttempt:
     created: VariableCounter = field(default_factory=VariableCounter)
 
     def run(self) -> Recording | Refutation[TracingHypotheses]:
-        """Return the recording, or a ``Refutation`` with the changed places that were not known to be state.
-
-        The function may be traced twice, because it creates variables and builds layers only once.
-        """
+        """Return the recording, or a ``Refutation`` with further places of state."""
         with reserved() as locks:
             return self._run(locks)
 
@@ -374,10 +347,9 @@ class _TracingAttempt:
             return replace(again, gave_up=(*self.recorder.gave_up, *again.gave_up))
 
     def _trace(self, trace: TensorFlowTrace, leaves: list[Any]) -> tuple[list[Any], Tree]:
-        """Run the function on placeholders; return the leaves of its result (values and sizes) and its tree.
+        """Run the function on placeholders, and return the leaves and the tree of its result.
 
-        If the call changes containers or places of state, the result is a pair of the function's result and
-        the new objects. Set ``firsts``, ``containers`` and ``state``.
+        Set ``firsts``, ``containers`` and ``state``.
         """
         names = input_names(_python_callable(self.request.function), self.request.args, self.tree)
         arrays = [
@@ -417,10 +389,7 @@ class _TracingAttempt:
                 raise
 
     def _first_occurrences(self, leaves: list[Any]) -> tuple[int, ...]:
-        """Return for each leaf the index of the first leaf that is the same object, or ``NO_ARRAY`` for all.
-
-        It is ``NO_ARRAY`` for fewer than two leaves, and if no code in reach compares identities.
-        """
+        """Return for each leaf the index of the first one that is the same object, or only ``NO_ARRAY``."""
         # Calls that pass one tensor twice would need a variant of their own, so only code that can tell has
         # this guard.
         if len(leaves) < 2 or not any(
@@ -431,7 +400,6 @@ class _TracingAttempt:
         return tuple(map(given.index, given))
 
     def _refuse_caught(self, trace: TensorFlowTrace) -> None:
-        """Raise ``TracingError`` if the function caught the error of an operation."""
         # Whether the operation fails may depend on sizes or elements that the graph does not check.
         if trace.failed is not None:
             raise TracingError(
@@ -442,10 +410,6 @@ class _TracingAttempt:
             )
 
     def _refuse_unraised(self, trace: TensorFlowTrace, problem: Exception) -> None:
-        """Raise ``TracingError`` if the function might have caught ``problem``, the error of an operation.
-
-        The operation was run after the function had returned.
-        """
         # Operations are read in order, so the first one without a result is the one that failed.
         unread = (
             operation
@@ -484,10 +448,6 @@ class _TracingAttempt:
         return trace.argument(value, array, fixed)
 
     def _state(self, trace: TensorFlowTrace, name: str, leaf: Any) -> Any:
-        """Add an input for an array or number in a place of state.
-
-        Return a symbolic number for an int or float, otherwise a placeholder.
-        """
         if type(leaf) in DTYPES:
             value = self.recorder.add_number(name, DTYPES[type(leaf)])
             return symbolic(trace, Size.of(Symbol(value, 0, leaf, "item")))
@@ -495,10 +455,9 @@ class _TracingAttempt:
         return self._input(trace, name, leaf, array, [bool(self.hypotheses.fixed)] * array.ndim)
 
     def _state_after(self, count: int) -> GraphState:
-        """Return what the call reads from places, and what it changes in places and containers.
+        """Return what the call reads and changes in places and containers.
 
-        The first ``count`` inputs of the graph are arguments. Set ``call_inputs`` of the graph if there are
-        more.
+        Set ``call_inputs`` of the graph if it has inputs for state.
         """
         updates, state = self.containers.updates(), self.python_state.recorded(self.containers)
         if len(self.recorder.graph.inputs) > count:
@@ -553,7 +512,6 @@ class _TracingAttempt:
         return (self.request.function, *static_objects(self.tree))
 
     def _refuse_traced(self, found: list[StatePlace]) -> None:
-        """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed one of ``found``."""
         # TensorFlow runs such code only while it traces, so the original would not change the place at each
         # call.
         traced = [
@@ -568,7 +526,6 @@ class _TracingAttempt:
             )
 
     def _refuse_changed(self) -> None:
-        """Raise ``TracingError`` if the function changed something that a graph would not change again."""
         if what := self.before.changed():
             raise TracingError(
                 f"{self.recorder.graph.name}: while it was traced, {what} changed: what a function of "

@@ -46,9 +46,7 @@ def _range(array: Any) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
-    """Return a random tensor of this ``shape`` and ``dtype``, with elements in the range ``seen``.
-
-    Bools and complex numbers ignore the range, and so do floats if its bounds are equal or huge.
+    """Return a random tensor of this ``shape`` and ``dtype``.
 
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0).numpy().tolist()
     [3, 3]
@@ -79,7 +77,6 @@ def restoring_random_state() -> AbstractContextManager[None]:
 
 @contextmanager
 def restoring_state(weights: VariableWeights, seed: int) -> Iterator[None]:
-    """Restore the variables and places of ``weights`` after this context, and apply its mode inside."""
     # The kernels that draw have states of their own, so ``seed`` is not used.
     places = [(place, place.saved()) for place in weights.places]
     with (

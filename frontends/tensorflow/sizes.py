@@ -33,7 +33,7 @@ class Sizes(Protocol):
         """Return the current value of a size, and guard on it."""
 
     def tensor(self, size: Size, dtype: Any) -> Any:
-        """Return a size as a scalar tensor of the traced graph."""
+        """Return a size as a scalar tensor."""
 
 
 class SizeTensor(SymbolicNumber, core.Tensor):
@@ -79,10 +79,7 @@ def symbolic(sizes: Sizes, expression: Any) -> Any:
 
 
 def asked_by(*packages: str) -> bool:
-    """Return True if the code that called the caller of this function belongs to one of ``packages``.
-
-    If that code belongs to NumPy or formats containers, the code that called it counts instead.
-    """
+    """Return True if the code that asks the caller of this function belongs to one of ``packages``."""
     frame = sys._getframe(2)
     while frame.f_back is not None and _module(frame).startswith(_ASK_FOR_OTHERS):
         frame = frame.f_back
@@ -100,7 +97,7 @@ def _refuse_trial(frame: FrameType) -> None:
 
 
 class PartialShape(tf.TensorShape):
-    """Shape with unknown sizes for TensorFlow and Keras. The user's code sees ``resolve()`` instead."""
+    """Base class of shapes that may have unknown sizes."""
 
     def resolve(self) -> Any:
         raise NotImplementedError
@@ -144,7 +141,7 @@ _answer(
 
 
 class Shape(PartialShape):
-    """Shape of a tensor of the recorded function; the user's code sees ``numbers``, which may be symbolic."""
+    """Shape of a tensor of the recorded function, whose sizes may be symbolic."""
 
     def __init__(self, known: Any, numbers: tuple[Any, ...]) -> None:
         super().__init__(known)
@@ -209,7 +206,7 @@ class Shape(PartialShape):
 
 
 class RequiredShape(PartialShape):
-    """Shape of a tensor in an inner ``tf.function``. Reading an unknown size raises ``RuntimeError``."""
+    """Shape of a tensor in an inner ``tf.function`` that needs known sizes."""
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
@@ -242,10 +239,7 @@ _answer(
 
 
 def accept_partial_shapes(name: str) -> Any:
-    """Return the method ``name`` of ``tf.TensorShape``, extended to a :class:`PartialShape` as its operand.
-
-    If the user's code calls it, the unknown sizes of the operand are resolved to numbers.
-    """
+    """Return the method ``name`` of ``tf.TensorShape``, extended to :class:`PartialShape` operands."""
     before = getattr(tf.TensorShape, name)
 
     def method(shape: Any, other: Any) -> Any:

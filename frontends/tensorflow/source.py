@@ -37,7 +37,7 @@ _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", comp
 
 
 class TensorFlowCalls(RecordedCalls):
-    """Dialect of recorded TensorFlow graphs, which writes calls as operators, functions or raw operations."""
+    """Dialect of recorded TensorFlow graphs."""
 
     imports: Mapping[str, str] = {
         "tf": "import tensorflow as tf",
@@ -138,7 +138,7 @@ def _collective_call(name: str, operands: list[str]) -> str:
 
 @functools.cache
 def parameters_of(key: str) -> tuple[str, ...]:
-    """Return the parameters in ``tf.raw_ops``: operands, then attributes that no operand determines.
+    """Return the names of the parameters that an operation has in ``tf.raw_ops``, except for ``name``.
 
     >>> parameters_of("Sum")
     ('input', 'axis', 'keep_dims')
@@ -148,7 +148,7 @@ def parameters_of(key: str) -> tuple[str, ...]:
 
 @functools.cache
 def _default_attributes(key: str) -> dict[str, str]:
-    """Map the attributes of ``tf.raw_ops`` that have defaults to the texts of these.
+    """Return the texts of the defaults that parameters of an operation have in ``tf.raw_ops``.
 
     >>> _default_attributes("Sum")
     {'keep_dims': 'False'}
@@ -169,7 +169,6 @@ def _gives_list_of_one(node: Node) -> bool:
 
 
 def _missing_types(node: Node) -> list[Any]:
-    """Return the dtype that each operand must be written with, or None; for a list of operands, a tuple."""
     key = row_key(node.op)
     declared, own = definition(key).input_arg, _types_by_default(key)
     of_arrays = [

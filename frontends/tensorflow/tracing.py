@@ -40,10 +40,7 @@ from .variables import TensorValue
 
 
 def is_array(item: Any) -> bool:
-    """Return True if ``item`` is a tensor, a variable, or an array of NumPy or another framework.
-
-    NumPy scalars, classes and symbolic numbers are no arrays.
-    """
+    """Return True if ``item`` is an array of TensorFlow or another framework."""
     if isinstance(item, (tf.Tensor, tf.Variable, np.ndarray)):
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(item):
@@ -62,10 +59,7 @@ def opens(item: Any) -> bool:
 
 
 def unwrap(structure: Any) -> Any:
-    """Return ``structure`` without the wrappers that ``tf.Module`` puts around its attributes.
-
-    Lists, tuples and dicts are searched, but not instances of their subclasses.
-    """
+    """Return a structure of plain lists, tuples and dicts without the wrappers of ``tf.Module``."""
     # ``tape.gradient`` returns such wrappers if its sources are wrapped.
     if isinstance(structure, data_structures.TrackableDataStructure):
         structure = data_structures.wrap_or_unwrap(structure)
@@ -76,7 +70,7 @@ def unwrap(structure: Any) -> Any:
 
 
 def as_tensor(array: Any) -> Any:
-    """Return an array of any framework as a tensor, and a variable as its current value.
+    """Return an array or a variable as a tensor.
 
     >>> as_tensor(np.arange(2)).numpy().tolist()
     [0, 1]
@@ -111,10 +105,9 @@ def wants_numbers(depth: int) -> bool:
 
 
 def inner_shape(traced: Any, depth: int) -> Any:
-    """Return the static shape ``traced`` of a tensor in an inner ``tf.function`` for the asking code.
+    """Return the shape of a tensor in an inner ``tf.function`` for the code that asks.
 
-    That code runs ``depth`` frames above the caller. If it is ``TimeDistributed``, or code outside of
-    ``PACKAGES`` in a function that does not declare its input shapes, return a ``RequiredShape``.
+    That code is ``depth`` frames above the caller.
     """
     module = _asking_code(depth + 1)[0]
     is_needed = (
@@ -126,10 +119,6 @@ def inner_shape(traced: Any, depth: int) -> Any:
 
 
 def _has_signature(frame: FrameType | None) -> bool:
-    """Return True if the innermost ``tf.function`` being traced has its input shapes declared.
-
-    An ``input_signature`` and ``get_concrete_function`` declare these.
-    """
     while frame is not None:
         if frame.f_code in (_CALL, _CONCRETE):
             return frame.f_code is _CONCRETE or frame.f_locals["self"].input_signature is not None
@@ -166,15 +155,15 @@ _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 class MissingAttribute(TypeError, AttributeError, Signal):
-    """Error for an attribute that a traced tensor lacks and for which TensorFlow's code has a fallback."""
+    """Error for an attribute that a traced tensor lacks."""
 
 
 class TensorFlowTrace:
-    """Traced graph of one attempt, whose tensors answer the user's code as eager tensors would.
+    """Traced graph of one attempt, and the answers of its tensors to the user's code.
 
     is_open: True if further sizes of the arguments may be fixed.
     graph: the traced graph.
-    failed: the error of an operation that failed on the arrays of the call; None if none did.
+    failed: an error that an operation raised on the arrays of the call, or None.
     """
 
     def __init__(
@@ -205,7 +194,7 @@ class TensorFlowTrace:
     def held(self, tensor: Any) -> TensorValue:
         """Read all operations that were added to the graph, and return the ``TensorValue`` of ``tensor``.
 
-        If an operation fails on the arrays of the call, store its error in ``failed`` and raise it.
+        Store a ``tf.errors.OpError`` in ``failed`` before it is raised.
         """
         with run_eagerly():
             try:
@@ -225,10 +214,6 @@ class TensorFlowTrace:
         return decide(self.recorder, size, self.locator.locate("a number", 3))
 
     def number(self, tensor: Any) -> Any:
-        """Return the only element of ``tensor`` as a number, or ``tensor`` if it cannot be a symbolic number.
-
-        Reading an element that varies between calls sets ``reading.any``.
-        """
         if not (
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and self.reading.symbolic
         ):
@@ -261,9 +246,9 @@ class TensorFlowTrace:
         return tensor
 
     def elements(self, tensor: Any, call: str) -> Any:
-        """Return the elements of ``tensor`` in NumPy, with a guard on elements that are not known numbers.
+        """Return the elements of ``tensor`` in NumPy, and guard on them if they may vary.
 
-        ``call`` names the function that reads them. Raise ``TracingError`` for more than 64 such elements.
+        ``call`` names the function that reads them. Raise ``TracingError`` for too many elements.
         """
         held = self.held(tensor)
         if isinstance(held.item, np.ndarray):
@@ -282,11 +267,7 @@ class TensorFlowTrace:
         return elements
 
     def shape(self, tensor: Any) -> Any:
-        """Return the shape of ``tensor`` for the code that reads it.
-
-        TensorFlow and Keras see the static shape. The user's code, and code of Keras that needs numbers, sees
-        symbolic sizes. For tensors of inner functions see :func:`inner_shape`.
-        """
+        """Return the shape of ``tensor`` for the code that reads it."""
         traced = _SHAPE(tensor)
         if traced.rank is None or traced.is_fully_defined():
             return traced
@@ -295,10 +276,6 @@ class TensorFlowTrace:
         return traced if asked_by(*PACKAGES) and not wants_numbers(1) else self._open_shape(tensor, traced)
 
     def length(self, tensor: Any) -> Any:
-        """Return the first size of ``tensor``, or None.
-
-        Return None unless it is a tensor of this graph with a known rank of at least 1.
-        """
         if not (
             isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and _SHAPE(tensor).rank
         ):
@@ -314,10 +291,7 @@ class TensorFlowTrace:
         return Shape(traced, tuple(numbers))
 
     def _stated_shape(self, tensor: Any, shape: Any) -> Any:
-        """Return ``shape`` with None for each symbolic number that equals the tensor's size along its axis.
-
-        Comparisons become guards. Other symbolic numbers become ints.
-        """
+        """Return ``shape`` with None or an int in place of each symbolic number."""
         numbers = getattr(shape, "numbers", shape)
         if not isinstance(numbers, (list, tuple)) or not any(
             type(number) is SizeTensor for number in numbers
@@ -335,7 +309,7 @@ class TensorFlowTrace:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Patch TensorFlow in this context so that tensors of this graph answer user code like eager ones."""
+        """Patch TensorFlow in this context, so that tensors of this graph answer the user's code."""
         names = ("numpy", "__array__", "__bool__", "__int__", "__float__", "__complex__")
         # The patches change classes, so the replacements themselves check that a tensor belongs to this
         # graph.
@@ -371,10 +345,6 @@ class TensorFlowTrace:
         )
 
     def _variable_method(self, name: str) -> Callable[..., Any]:
-        """Return the method ``name`` of variables, with elements read through the trace.
-
-        TensorFlow's own code, and code that runs in another graph, gets the original.
-        """
         before = getattr(BaseResourceVariable, name)
 
         def method(variable: Any, *args: Any, **kwargs: Any) -> Any:
@@ -385,11 +355,6 @@ class TensorFlowTrace:
         return method
 
     def _modes(self) -> dict[str, Any]:
-        """Return replacements of ``tf.executing_eagerly`` and ``tf.inside_function``.
-
-        While this graph is the default one, they answer code outside of ``BELOW`` as in eager mode.
-        """
-
         def asked(name: str, answer: bool) -> Callable[[], bool]:
             before = getattr(tf, name)
             return lambda: (
@@ -404,11 +369,6 @@ class TensorFlowTrace:
         }
 
     def _questions(self) -> dict[str, Any]:
-        """Return replacements of ``tf.cond`` and of functions that ask about tensors.
-
-        They answer code outside of ``PACKAGES`` as in eager mode.
-        """
-
         # None of these functions would raise. Code that got the other answer would silently take another path
         # than in eager mode.
         def asked(
@@ -498,7 +458,6 @@ class TensorFlowTrace:
         }
 
     def _rows(self, tensor: Any) -> Iterator[Any]:
-        """Return an iterator over the rows of ``tensor``; an unknown number of rows becomes a guard."""
         if tensor.graph is not self.graph:
             return iter(tf.Tensor.__iter__(tensor))
         held = self.held(tensor)
@@ -519,7 +478,6 @@ def _call_branch(
 
 
 def _with_size_operands(name: str) -> Callable[..., Any]:
-    """Return the operator ``name`` of tensors, extended to symbolic numbers."""
     original = getattr(tf.Tensor, name)
 
     @forwards

@@ -29,11 +29,8 @@ from .process_state import Mode
 class TensorValue:
     """Tensor of a traced graph: what it is in the recording, and its array in the call.
 
-    item: a value; an array of known numbers (:mod:`~graph_compiler.frontends.tensorflow.known_numbers`); a
-        list of tensors (:mod:`~graph_compiler.frontends.tensorflow.lists`); an intermediate of a branch; None
-        for a variable handle, a string or a tensor that nothing reads.
-    made: the array, or a :class:`~graph_compiler.frontends.tensorflow.outside.LazyArray` with its shape and
-        dtype.
+    item: a value, an array of known numbers, None, or an object for a tensor that is no array (a list).
+    made: the array, or a :class:`~graph_compiler.frontends.tensorflow.outside.LazyArray`.
     """
 
     item: Any
@@ -53,10 +50,7 @@ def spec_of(array: Any) -> ArraySpec:
 
 
 def sizes_of(held: TensorValue, tensor: Any) -> tuple[Any, ...]:
-    """Return the sizes of ``held``: numbers for axes that the traced ``tensor`` states, otherwise symbols.
-
-    If ``held`` is not a value of the graph, all sizes are numbers.
-    """
+    """Return the sizes of ``held``, each a number or a symbolic size."""
     if not isinstance(held.item, Value):
         return tuple(held.made.shape)
     dims = tensor.shape.as_list() if tensor.shape.rank is not None else [None] * held.item.ndim
@@ -68,12 +62,7 @@ def sizes_of(held: TensorValue, tensor: Any) -> tuple[Any, ...]:
 
 
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the variables in ``objects`` with their names.
-
-    Variables of Keras objects have their Keras paths (``dense/kernel``), and those of a ``tf.Module`` or a
-    loaded SavedModel the attributes that lead to them (``layers.0.w``). A single ``tf.Variable`` has its
-    own name. Objects of other classes have none.
-    """
+    """Yield the variables in ``objects``, each with a name."""
     for item in objects:
         if isinstance(item, keras.Variable):
             yield item.path, item
@@ -89,7 +78,6 @@ def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _module_variables(module: tf.Module) -> Iterator[tuple[str, Any]]:
-    """Yield the variables of a module with their paths, first those of Keras layers with Keras' paths."""
     yield from named_variables(
         part for part in module._flatten(predicate=lambda item: isinstance(item, keras.Layer))
     )
@@ -100,7 +88,6 @@ def _module_variables(module: tf.Module) -> Iterator[tuple[str, Any]]:
 
 
 def _saved_model_variables(item: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the variables of a loaded SavedModel with the attributes that lead to them, breadth first."""
     waiting, seen = [("", item)], {id(item)}
     while waiting:
         path, holder = waiting.pop(0)
@@ -117,7 +104,7 @@ def variable_of(variable: Any) -> Any:
 
 
 class VariableWeights(contracts.Weights):
-    """Variables of ``objects``, and those that traced graphs read besides, by name.
+    """Variables of a function, by name.
 
     mode: the training mode of the function.
     places: state outside of variables.
@@ -173,11 +160,7 @@ class VariableWeights(contracts.Weights):
         return bool(self.mode.training) if self.has_modes else True
 
     def guards(self, names: Iterable[str]) -> list[EnvironmentGuard]:
-        """Return guards on the shapes of variables without a static shape.
-
-        If one of ``names``, which the code reads, concerns training, add guards on ``trainable`` of Keras
-        variables.
-        """
+        """Return guards on the variables, for code that reads attributes with these ``names``."""
         asked = (
             [pair for pair in self._marked.items() if isinstance(pair[1], keras.Variable)]
             if not _ASKED.isdisjoint(names)
@@ -255,11 +238,7 @@ _MANY, _OFTEN = 24, 8
 
 
 class LiveVariables(contracts.Live):
-    """Current arrays of variables.
-
-    A call returns the same dict until a variable is assigned. Under a gradient tape or in a graph, each call
-    reads the variables anew.
-    """
+    """Current arrays of variables, by name."""
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
         self._variables = dict(variables)

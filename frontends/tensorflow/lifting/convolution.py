@@ -119,10 +119,7 @@ def _depthwise_weight(b: TensorFlowBuilder, kernel: Value) -> Any:
 
 
 def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
-    """Return the number of groups of a convolution whose kernel takes ``taken`` of the input channels.
-
-    Guards keep the number the same in later calls.
-    """
+    """Return the number of groups of a convolution whose kernel takes ``taken`` of the input channels."""
     # Without groups, the number of channels need not be fixed: a guard on the equality suffices.
     if hint_of(channels) == hint_of(taken):
         b.guard(apply("eq", channels, taken))
@@ -193,10 +190,7 @@ def transposed_conv(
     b: TensorFlowBuilder, given: Value, weight: Value, space: Any, pairs: Any,
     *, strides: Any, dilation: Any, kernel: Any, groups: int, layout: str,
 ) -> Any:  # fmt: skip
-    """Compute the transpose of a convolution whose input has spatial sizes ``space``, padded by ``pairs``.
-
-    The end of ``space`` that no window reaches is filled with zeros.
-    """
+    """Compute the transpose of a convolution whose input has spatial sizes ``space``, padded by ``pairs``."""
     counts = given.shape[2:] if layout == CHANNELS_FIRST else given.shape[1:-1]
     whole = [
         (n - 1) * s - low + d * (k - 1) + 1
@@ -308,10 +302,7 @@ def depthwise_of_filter(
 def _taps(
     b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """Return the elements of ``x`` at each offset of the window, and the padding of both axes.
-
-    Padding elements are -inf. Raise ``NotImplementedError`` for integers.
-    """
+    """Return the elements of ``x`` at each offset of the window, and the padding of both axes."""
     strides, rates = (spatial_values("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     pairs = Padding(attributes["padding"], (), "NHWC").pairs(x.shape[1:3], kernel, strides, rates)
     # Padding must never be the maximum of a window.
@@ -347,10 +338,7 @@ def dilation_2d(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any
 def _gradient_by_tap(
     b: TensorFlowBuilder, input: Value, filter: Value, given: Value, attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """Return the gradient that flows through each offset of the window, and the padding.
-
-    If maxima are equal, all of it goes to the first.
-    """
+    """Return the gradient that flows through each offset of the window, and the padding."""
     kernel = (b.fix(filter.shape[0]), b.fix(filter.shape[1]))
     taps, pairs = _taps(b, input, kernel, attributes)
     raised = [

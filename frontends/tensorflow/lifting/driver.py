@@ -43,8 +43,6 @@ NO_REASON = "no row in the lifting table of tensorflow"
 def reason(operation: str) -> str:
     """Return why an operation has no row; ``NO_REASON`` if no reason is known.
 
-    The first pattern in ``LEFT_OUT`` that matches the whole name counts.
-
     >>> reason("StringJoin")
     'works on strings, which no target has arrays of'
     """
@@ -247,7 +245,7 @@ def _as_arrays(b: TensorFlowBuilder, operand: Any, dtype: Any) -> Any:
 
 
 def array_of(b: TensorFlowBuilder, rows: Any, dtype: str) -> Value:
-    """Return ``rows``, a number or nested tuples of numbers and sizes, as an array of ``dtype``."""
+    """Return numbers and sizes, single or in nested tuples, as an array of ``dtype``."""
     if not isinstance(rows, tuple):
         return b.array(rows, dtype)
     if _has_sizes(rows):

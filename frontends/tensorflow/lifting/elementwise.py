@@ -84,17 +84,13 @@ def round_(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 
 def _extreme(name: str, comparison: str) -> Callable[..., Any]:
-    """Return a row of ``Maximum`` or ``Minimum``. For floats it propagates NaN of either operand.
-
-    The gradient of equal floats goes to the first operand.
-    """
-
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
         x, y = b.beside(x, y)
         if not is_floating(b.result.dtype):
             return getattr(b, name)(x, y)
         # A number that is NaN is greater and less than nothing, too.
         y = b.array(y, b.result.dtype) if y != y else y
+        # The gradient of equal floats goes to the first operand.
         second = getattr(b, comparison)(x, y)
         return b.where(b.logical_or(second, b.isnan(y)) if isinstance(y, Value) else second, y, x)
 
@@ -127,12 +123,9 @@ def div_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
 
 @rows.row("MulNoNan")
 def mul_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-    """Lift ``MulNoNan``: 0 where ``y`` is 0, even if ``x`` is infinite or NaN.
-
-    Where ``y`` is 0, the derivative with respect to ``y`` is ``x`` if ``x`` is finite, and 0 otherwise.
-    """
     x, y = b.arrays(x, y)
     nothing = b.equal(y, 0)
+    # Where ``y`` is 0, the result must be 0 even if ``x`` is infinite or NaN.
     finite = b.where(b.logical_and(nothing, b.logical_not(b.isfinite(x))), b.array(0, x.dtype), x)
     return b.multiply(finite, y)
 
@@ -207,8 +200,6 @@ rows.row("Digamma")(lambda b, x, **_: lift_digamma(b, b.array(x)))
 
 
 def _zero_where_x_is_zero(name: str) -> Callable[..., Any]:
-    """Return a row of ``xlogy`` or ``xlog1py``: 0 with zero gradients where ``x`` is 0, for any ``y``."""
-
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
         x, y = b.arrays(x, y)
         nothing = b.equal(x, 0)
@@ -245,10 +236,6 @@ def population_count(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("Cast")
 def cast(b: TensorFlowBuilder, x: Any, *, DstT: Any, Truncate: bool = False, **_: Any) -> Any:
-    """Lift ``Cast``, which drops the imaginary part in a cast to a real dtype other than bool.
-
-    Raise ``UnsupportedOperation`` for the attribute ``Truncate``.
-    """
     if Truncate:
         raise UnsupportedOperation("a cast that cuts bits off instead of rounding")
     x, dtype = b.array(x), DstT
@@ -259,7 +246,6 @@ def cast(b: TensorFlowBuilder, x: Any, *, DstT: Any, Truncate: bool = False, **_
 
 @rows.row("Bitcast")
 def bitcast(b: TensorFlowBuilder, x: Any, *, type: Any, **_: Any) -> Any:
-    """Lift ``Bitcast``. If the item sizes differ, the last axis has the parts of one larger element."""
     x, dtype = b.array(x), type
     have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
     if have == want:
@@ -341,8 +327,6 @@ def to_bool(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 
 def _of_positive(name: str, below: float, at_zero: float) -> Callable[..., Any]:
-    """Return the row of a Bessel function that is ``below`` for negative numbers and ``at_zero`` at 0."""
-
     def row(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
         x = b.array(x)
         found = b.where(b.less(x, 0), b.array(below, x.dtype), getattr(b, name)(x))
@@ -571,10 +555,6 @@ def _quotient(b: TensorFlowBuilder, name: str, x: Value) -> Any:
 def _below(
     b: TensorFlowBuilder, x: Value, cases: list[tuple[float, Callable[[Value], Any]]], otherwise: Any
 ) -> Any:
-    """Evaluate, for each element of ``x``, the function of the first case whose bound exceeds it.
-
-    Elements beyond all bounds, and NaN, become ``otherwise``. Negative elements count as 0.
-    """
     result, lower = otherwise, [0.0, *(bound for bound, _ in cases)]
     for (bound, function), least in reversed(list(zip(cases, lower))):
         # Clipped to the bounds of its case, no argument makes a function overflow.
@@ -587,10 +567,7 @@ def _with_sign(b: TensorFlowBuilder, x: Value, found: Value) -> Any:
 
 
 def _integral(operation: str, slope: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a decorator that registers a function as the row of ``operation``.
-
-    The derivative is ``slope(b, x, result)``. Dtypes other than float64 are computed in float32.
-    """
+    """Return a decorator that makes a function the row of ``operation``, with the derivative ``slope``."""
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         def row(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
@@ -609,8 +586,6 @@ def _integral(operation: str, slope: Callable[..., Any]) -> Callable[..., Any]:
 # ------------------------------------------------------------------------------------- Dawson
 @_integral("Dawsn", lambda b, x, y: b.subtract(1.0, b.multiply(b.multiply(x, y), 2.0)))
 def _dawson(b: TensorFlowBuilder, x: Value) -> Any:
-    """Compute ``exp(-x**2)`` times the integral of ``exp(t**2)`` from 0 to ``x``."""
-
     def near(y: Value) -> Any:
         return b.multiply(y, _quotient(b, "dawsn_1", b.square(y)))
 
@@ -634,8 +609,6 @@ _EULER = 0.5772156649015329
 
 @_integral("Expint", lambda b, x, y: b.divide(b.exp(x), x))
 def _exponential(b: TensorFlowBuilder, x: Value) -> Any:
-    """Compute the exponential integral Ei of positive numbers. 0 becomes -inf, negative numbers NaN."""
-
     def near(y: Value) -> Any:
         return b.add(b.add(b.multiply(y, _quotient(b, "expint_1", y)), _EULER), b.log(y))
 
@@ -655,12 +628,6 @@ def _exponential(b: TensorFlowBuilder, x: Value) -> Any:
 
 # ------------------------------------------------------------------------------------- Fresnel
 def _fresnel(near: str, power: int, part: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that computes a Fresnel integral, which is odd.
-
-    ``near`` names the rational function for small magnitudes. ``part`` combines the auxiliary functions for
-    larger ones.
-    """
-
     def small(b: TensorFlowBuilder, y: Value) -> Any:
         squared = b.square(y)
         return b.multiply(b.multiply(y, squared) if power == 3 else y, _quotient(b, near, b.square(squared)))
@@ -705,7 +672,6 @@ def _slope_of_spence(b: TensorFlowBuilder, x: Value, y: Value) -> Any:
 
 @_integral("Spence", _slope_of_spence)
 def _spence(b: TensorFlowBuilder, x: Value) -> Any:
-    """Compute minus the integral of ``log(t) / (t - 1)`` from 1 to ``x``. Negative numbers become NaN."""
     large = b.less(1.5, x)
     y = b.where(b.less(x, 2.0), x, b.reciprocal(x))
     low, high = b.less(y, 0.5), b.less(1.5, y)

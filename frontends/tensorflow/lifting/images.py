@@ -92,10 +92,7 @@ def _sample(
     outside: Any,
     fill: Any,
 ) -> Any:
-    """Sample ``x[image, line, column]`` at fractional positions, with ``fill`` where ``outside`` is True.
-
-    ``method`` is ``"nearest"``; any other value means bilinear.
-    """
+    """Sample ``x[image, line, column]`` at fractional positions, with ``fill`` where ``outside`` is True."""
     height, width = (b.array(size - 1, "float32") for size in x.shape[1:3])
 
     def at(lines: Value, columns: Value) -> Any:
@@ -141,10 +138,6 @@ def crop_and_resize(
     extrapolation_value: float = 0.0,
     **_: Any,
 ) -> Any:
-    """Lift ``CropAndResize``, which samples each box of an image at a grid of ``crop_size``.
-
-    Positions outside of the image become ``extrapolation_value``. The result is float32.
-    """
     count, new = boxes.shape[0], numbers(crop_size, "the size of a crop")
     sides = [b.getitem(boxes, key=((None, None, 1), place)) for place in range(4)]
     lines, columns = (
@@ -184,10 +177,7 @@ def crop_and_resize_grad_image(
 
 
 def _read_weights(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: int, method: str) -> Value:
-    """Return the weight of each image line (or column) in each crop line, ``[box, count, size]``.
-
-    A crop line outside of the image has zero weights.
-    """
+    """Return the weight of each image line (or column) in each crop line, ``[box, count, size]``."""
     at = _positions(b, size, count, boxes, axis)
     at = b.reshape(at, shape=(*at.shape, 1))
     place = places_of(b, size)
@@ -226,7 +216,6 @@ def crop_and_resize_grad_boxes(
 
 
 def _read_slopes(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: int) -> Value:
-    """Return the derivatives of the bilinear :func:`_read_weights` with respect to the sampled position."""
     at = _positions(b, size, count, boxes, axis)
     at = b.reshape(at, shape=(*at.shape, 1))
     place = places_of(b, size)
@@ -255,10 +244,7 @@ def _beyond(b: TensorFlowBuilder, at: Value, size: Any) -> Any:
 
 
 def _in_box(b: TensorFlowBuilder, size: Any, count: Any, start: Value, end: Value) -> Any:
-    """Return the positions along an axis at which a box is sampled, ``[box, count]``.
-
-    They are evenly spaced from ``start`` to ``end``; for a count of 1, the middle.
-    """
+    """Return the positions along an axis at which a box is sampled, ``[box, count]``."""
     last = b.array(size - 1, "float32")
     if _is_one(b, count):
         middle = b.multiply(b.multiply(b.add(start, end), 0.5), last)
@@ -276,10 +262,6 @@ _APPROXIMATE = (
 
 
 def _wrap_position(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any:
-    """Map positions outside of the image to the inside, unless the fill ``mode`` is ``CONSTANT``.
-
-    Modes other than ``REFLECT`` and ``WRAP`` clip them to the image.
-    """
     if mode == "CONSTANT":
         return at
     count, last = b.array(size, "float32"), b.array(size - 1, "float32")
@@ -421,9 +403,6 @@ def _select_boxes(
     """Select boxes greedily; return for each step the best box, its score, and True if a box was left.
 
     ``scores`` are ``[problem, box]``; the results are ``[step, problem]``, boxes as indices.
-    ``similar(chosen)`` returns the overlap of each box with the chosen one. If ``sigma`` is 0, boxes that
-    overlap it more than ``most`` are suppressed. Otherwise scores decay with the overlap (soft NMS). Only
-    scores above ``least`` are considered.
     """
 
     def step(left: Value) -> tuple[Any, ...]:
@@ -458,10 +437,7 @@ def _select_boxes(
 
 
 def _overlaps(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
-    """Return a function that computes the IoU of all ``boxes`` ``[problem, box, 4]`` with a chosen one.
-
-    It is 0 if one of the two boxes has no area.
-    """
+    """Return a function that computes the IoU of ``boxes``, ``[problem, box, 4]``, with a chosen one."""
     corner = [b.getitem(boxes, key=along(2, place)) for place in range(4)]
     # Any two opposite corners may be given, in any order.
     low = [b.minimum(corner[axis], corner[axis + 2]) for axis in range(2)]
@@ -565,10 +541,7 @@ def non_max_suppression_with_overlaps(
 
 
 def _pad_invalid(b: TensorFlowBuilder, items: list[Value], valid: Value, pad: bool) -> tuple[Value, ...]:
-    """Return the valid elements of each item, followed by their number.
-
-    With ``pad``, items keep their size, and invalid elements become zeros.
-    """
+    """Return the valid elements of each item, possibly padded with zeros, followed by their number."""
     if pad:
         found = [b.where(valid, item, b.array(0, item.dtype)) for item in items]
     else:
@@ -605,10 +578,6 @@ def combined_non_max_suppression(
     iou_threshold: Any, score_threshold: Any, *, pad_per_class: bool = False, clip_boxes: bool = True,
     **_: Any,
 ) -> Any:  # fmt: skip
-    """Lift ``CombinedNonMaxSuppression``, which selects boxes for each class separately.
-
-    Return boxes, scores, classes, and the number of valid boxes of each image.
-    """
     batch, count, classes = scores.shape
     steps, total = size_of(max_output_size_per_class), size_of(max_total_size)
     total = min(total, steps * b.fix(classes)) if pad_per_class else total

@@ -83,7 +83,6 @@ def scatter(b: TensorFlowBuilder, whole: Value, indices: Value, updates: Value, 
 
 @rows.row("ScatterNd", static=("shape",))
 def scatter_nd(b: TensorFlowBuilder, indices: Any, updates: Any, shape: Any, **_: Any) -> Any:
-    """Lift ``ScatterNd``, which adds slices to an array of zeros. Slices of bools replace elements."""
     whole = b.zeros(shape=numbers(shape, "the shape"), dtype=updates.dtype)
     if updates.dtype == "bool":
         return scatter(b, whole, indices, updates, None)
@@ -118,7 +117,6 @@ def dynamic_partition(
 
 @rows.row("DynamicStitch", "ParallelDynamicStitch", static=("indices",))
 def dynamic_stitch(b: TensorFlowBuilder, indices: Any, data: Any, **_: Any) -> Any:
-    """Lift ``DynamicStitch``, which writes rows to their indices; the last row for an index wins."""
     places = [b.array(item, "int32") for item in indices]
     flat = [b.reshape(item, shape=(product(item.shape),)) for item in places]
     given = [
@@ -187,10 +185,6 @@ def nth_element(b: TensorFlowBuilder, input: Any, n: Any, *, reverse: bool = Fal
 
 
 def _in_top_k(b: TensorFlowBuilder, predictions: Value, targets: Value, k: Any) -> Any:
-    """Return a mask of the rows in which fewer than ``k`` predictions exceed that of the target class.
-
-    It is False for rows with a prediction that is not finite, or with a target out of range.
-    """
     column = b.reshape(b.astype(targets, dtype="int64"), shape=(*targets.shape, 1))
     classes = predictions.shape[1]
     inside = b.logical_and(b.greater_equal(column, 0), b.less(column, b.array(classes, "int64")))
@@ -228,7 +222,6 @@ def bucketize(b: TensorFlowBuilder, input: Any, *, boundaries: Any, **_: Any) ->
 def histogram_fixed_width(
     b: TensorFlowBuilder, values: Any, value_range: Any, nbins: Any, *, dtype: Any = "int32", **_: Any
 ) -> Any:
-    """Lift ``HistogramFixedWidth``, which counts values out of range in the first or last bin."""
     count = size_of(nbins)
     low, high = _ends(b, value_range, values.dtype)
     wide = "float64"

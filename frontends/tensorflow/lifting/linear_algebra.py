@@ -33,10 +33,7 @@ def _unit(b: TensorFlowBuilder, x: Value) -> Value:
 
 
 def _root(b: TensorFlowBuilder, x: Value) -> Value:
-    """Return the principal square root of each matrix by the scaled Denman-Beavers iteration.
-
-    A matrix for which the iteration finds no root becomes NaN.
-    """
+    """Approximate the square root of each matrix by the scaled Denman-Beavers iteration."""
     root, other = x, _unit(b, x)
     for _ in range(_STEPS):
         # Scaling by the determinants shortens the slow first phase of the iteration.
@@ -51,10 +48,6 @@ def _root(b: TensorFlowBuilder, x: Value) -> Value:
 
 
 def _factor(b: TensorFlowBuilder, root: Value, other: Value) -> Value:
-    """Return the factor that scales both iterates so that their determinants have a product of magnitude 1.
-
-    Its logarithm is clipped to [-10, 10], and no gradient flows through it.
-    """
     length = b.log(b.abs(b.multiply(b.det(root), b.det(other))))
     power = b.divide(length, b.array(-2 * root.shape[-1], length.dtype))
     whole = b.exp(b.clip(power, -10.0, 10.0))
@@ -364,7 +357,6 @@ def eig(b: TensorFlowBuilder, input: Any, *, compute_v: bool = True, **_: Any) -
 
 @rows.row("Lu")
 def lu(b: TensorFlowBuilder, input: Any, *, output_idx_type: Any = "int32", **_: Any) -> Any:
-    """Lift ``Lu``: L and U packed in one matrix, and the row permutation as indices."""
     packed, pivots = b.lu_factor(input)
     # TensorFlow returns the permutation as row indices, ``lu_unpack`` as a matrix.
     exchange, _, _ = b.lu_unpack(packed, pivots)
@@ -382,10 +374,6 @@ def log_matrix_determinant(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
 def matrix_solve_ls(
     b: TensorFlowBuilder, matrix: Any, rhs: Any, l2_regularizer: Any, *, fast: bool = True, **_: Any
 ) -> Any:
-    """Lift ``MatrixSolveLs``: regularized normal equations if ``fast``, otherwise the pseudoinverse.
-
-    If ``fast``, a guard fixes which side of the matrix is longer, because this selects the equations.
-    """
     adjoint = _adjoint(b, matrix)
     if not fast:
         return b.matmul(b.pinv(matrix), rhs)
@@ -461,12 +449,6 @@ def _fourier(kind: str, rank: int) -> Callable[..., Any]:
 
 
 def _real_fourier(kind: str, rank: int) -> Callable[..., Any]:
-    """Return a row for a real transform over the last ``rank`` axes.
-
-    The input is truncated or zero-padded to the lengths of the transform first; for ``irfft``, the last
-    axis to ``length // 2 + 1``.
-    """
-
     def row(b: TensorFlowBuilder, input: Any, fft_length: Any, **_: Any) -> Any:
         lengths = numbers(fft_length, "the length of a transform")
         axes = tuple(range(input.ndim - rank, input.ndim))
@@ -506,10 +488,6 @@ def audio_spectrogram(
     magnitude_squared: bool = False,
     **_: Any,
 ) -> Any:
-    """Lift ``AudioSpectrogram``: magnitudes of windowed transforms, ``[channel, window, frequency]``.
-
-    Windows are padded to a power of two. Raise ``NotImplementedError`` for fewer samples than a window has.
-    """
     if not holds_with_guard(b, window_size, input.shape[0]):
         raise NotImplementedError("a spectrogram of fewer samples than a window has")
     length, count = 1 << (window_size - 1).bit_length(), (input.shape[0] - window_size) // stride + 1
@@ -578,7 +556,6 @@ def mfcc(
 
 @rows.row("IsotonicRegression")
 def isotonic_regression(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """Lift ``IsotonicRegression``: the nearest nonincreasing rows, and the level number of each element."""
     # Element ``i`` is the minimum, over all starts up to ``i``, of the largest mean of a slice from that
     # start to an end at or after ``i``.
     count, dtype = input.shape[-1], b.result.dtype

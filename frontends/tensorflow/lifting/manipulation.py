@@ -73,10 +73,10 @@ def expand_dims(b: TensorFlowBuilder, input: Any, axis: Any, **_: Any) -> Any:
 
 @rows.row("Squeeze")
 def squeeze(b: TensorFlowBuilder, input: Any, *, squeeze_dims: Any = (), **_: Any) -> Any:
-    """Lift ``Squeeze``; without named axes, guard which axes have size 1."""
     named = {axis % input.ndim for axis in squeeze_dims} or {
         axis for axis, size in enumerate(input.spec.hints) if size == 1
     }
+    # Without named axes, the rank of the result depends on which axes have size 1.
     for axis, size in enumerate(input.shape):
         if axis in named or not squeeze_dims:
             b.guard(apply("eq" if axis in named else "ne", size, 1))
@@ -290,10 +290,7 @@ def _broadcast(b: TensorFlowBuilder, one: Any, two: Any) -> Any:
 def data_format_vec_permute(
     b: TensorFlowBuilder, x: Any, *, src_format: str = "NHWC", dst_format: str = "NCHW", **_: Any
 ) -> Any:
-    """Lift ``DataFormatVecPermute``, which permutes a vector of one entry per axis to another layout.
-
-    If the vector is shorter than ``src_format``, its entries are those of the spatial axes.
-    """
+    # A shorter vector has entries for the spatial axes only.
     letters = (
         src_format if b.fix(x.shape[0]) == len(src_format) else "".join(c for c in src_format if c in "DHW")
     )
@@ -345,7 +342,6 @@ def linspace(b: TensorFlowBuilder, start: Any, stop: Any, num: Any, **_: Any) ->
 def one_hot(
     b: TensorFlowBuilder, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int = -1, **_: Any
 ) -> Any:
-    """Lift ``OneHot``, whose ``on_value`` and ``off_value`` have no gradient."""
     rank, size, dtype = indices.ndim, size_of(depth, "the depth"), b.result.dtype
     place = rank if axis == -1 else axis
     column = b.reshape(indices, shape=(*indices.shape[:place], 1, *indices.shape[place:]))
@@ -365,7 +361,7 @@ def sobol_sample(b: TensorFlowBuilder, dim: Any, num_results: Any, skip: Any, **
 
 
 def entries(b: TensorFlowBuilder, operand: Any, count: int) -> tuple[Any, ...]:
-    """Return the ``count`` elements of a vector: numbers, sizes, or 0-d arrays if they are computed."""
+    """Return the elements of a vector as a tuple of numbers, sizes and 0-d arrays."""
     if isinstance(operand, tuple):
         return operand
     if not isinstance(operand, Value):

@@ -160,7 +160,6 @@ def softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: A
 
 @rows.row("SparseSoftmaxCrossEntropyWithLogits")
 def sparse_softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: Any) -> Any:
-    """Lift ``SparseSoftmaxCrossEntropyWithLogits``. Loss and gradient are NaN for labels out of range."""
     logits, labels = b.array(logits), b.array(labels)
     count = logits.shape[1]
     column = b.reshape(labels, shape=(*labels.shape, 1))
@@ -198,7 +197,6 @@ def _fused_batch_norm(reserved: int) -> Callable[..., Any]:
         *, epsilon: float = 1e-4, exponential_avg_factor: float = 1.0, data_format: str = "NHWC",
         is_training: bool = True, **_: Any,
     ) -> Any:  # fmt: skip
-        """Lift ``FusedBatchNorm``: the normalised array, the new statistics, and what the gradient reads."""
         axis, rest = _channel_axis(x, data_format), b.zeros(shape=b.recorded[-1].hints, dtype="float32")
         if not is_training:
             fixed = _without_gradient(b, mean), _without_gradient(b, variance)
@@ -268,7 +266,6 @@ def fused_batch_norm_grad(
     b: TensorFlowBuilder, y_backprop: Any, x: Any, scale: Any, reserve_space_1: Any, reserve_space_2: Any,
     *_: Any, epsilon: float = 1e-4, data_format: str = "NHWC", is_training: bool = True, **__: Any,
 ) -> Any:  # fmt: skip
-    """Lift ``FusedBatchNormGrad``: the gradients of ``x``, ``scale`` and ``offset``, then zeros."""
     axis, rank = _channel_axis(x, data_format), x.ndim
     axes, dtype = _others(rank, axis), x.dtype
     given, x = (b.astype(item, dtype=scale.dtype) for item in (y_backprop, x))
@@ -425,10 +422,6 @@ def _vars_gradient(by_channel: bool) -> Callable[..., Any]:
         narrow_range: bool = False,
         **_: Any,
     ) -> Any:
-        """Lift ``FakeQuantWithMinMaxVarsGradient`` or its version for channels.
-
-        Return the gradient inside of the range, and the sums of the gradients below and above it.
-        """
         gradients = b.stop_gradient(gradients)
         low, high = b.array(min, "float32"), b.array(max, "float32")
         least, most, _scale = _nudge(b, low, high, num_bits, narrow_range)
@@ -457,11 +450,6 @@ def _quantise(
     half_up: bool,
     given: bool,
 ) -> Any:
-    """Round ``x`` to multiples of one step, which fits the range between the ``ends``.
-
-    ``bits``, ``signed`` and ``narrow`` determine the number of steps. With ``given``, ``x`` is clipped to
-    the range first. ``half_up`` rounds halves up instead of to even.
-    """
     first = float(-(2 ** (bits - 1)) + bool(narrow)) if signed else 0.0
     last = float(2 ** (bits - 1) - 1) if signed else float(2**bits - 1)
     low, high = ends

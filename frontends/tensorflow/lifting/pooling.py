@@ -25,11 +25,7 @@ from .table import TensorFlowBuilder, numbers, rows
 
 
 class _PoolingWindows:
-    """Spatial window sizes, strides and padding of a pooling operation.
-
-    The constructor raises ``NotImplementedError`` for windows over the batch or the channels, and for layouts
-    of quantised kernels.
-    """
+    """Spatial window sizes, strides and padding of a pooling operation."""
 
     def __init__(self, attributes: dict[str, Any], ksize: Any = None, strides: Any = None) -> None:
         ksize, strides = attributes.get("ksize", ksize), attributes.get("strides", strides)
@@ -58,7 +54,7 @@ class _PoolingWindows:
 
 
 def _empty(b: TensorFlowBuilder, x: Any, windows: _PoolingWindows) -> Any:
-    """Return an empty array if a window is larger than the unpadded input, otherwise None."""
+    """Return an empty array if a window without padding is larger than the input, otherwise None."""
     # Targets reject such windows.
     space = space_of(x, windows.data_format)
     fits = [hint_of(size) >= kernel for size, kernel in zip(space, windows.kernel)]

@@ -90,11 +90,6 @@ def _unigram(
     b: TensorFlowBuilder, *, range_max: int, unigrams: Any, distortion: float = 1.0,
     num_reserved_ids: int = 0, num_shards: int = 1, vocab_file: str = "", **_: Any,
 ) -> Value:  # fmt: skip
-    """Return the probability of each class: its count to the power ``distortion``, normalised.
-
-    ``unigrams`` has the counts of the classes after the first ``num_reserved_ids``, which have
-    probability 0. Raise ``NotImplementedError`` if a file has the counts, or if they are sharded.
-    """
     if vocab_file or num_shards != 1:
         raise NotImplementedError("classes whose counts stand in a file, or are divided")
     weights = [0.0] * num_reserved_ids + [float(count) ** distortion for count in unigrams]
@@ -128,7 +123,6 @@ def _is_last(b: TensorFlowBuilder, x: Value) -> Value:
 
 @rows.row("ComputeAccidentalHits")
 def accidental_hits(b: TensorFlowBuilder, true_classes: Any, sampled_candidates: Any, **_: Any) -> Any:
-    """Lift ``ComputeAccidentalHits``: row, index among the samples, and a large negative weight per hit."""
     count, many = true_classes.shape[0], true_classes.shape[1]
     same = b.logical_and(
         b.equal(b.reshape(true_classes, shape=(count, many, 1)), sampled_candidates),
@@ -318,7 +312,7 @@ def _sortable(b: TensorFlowBuilder, x: Value) -> Any:
 
 
 def _unit(b: TensorFlowBuilder, bits: Value, dtype: str) -> Any:
-    """Convert uint32 words to floats in [0, 1), from their lowest bits: as many as the mantissa stores.
+    """Convert uint32 words to floats in [0, 1).
 
     Raise ``NotImplementedError`` for float64.
     """
@@ -365,10 +359,6 @@ _MOST_GROUPS = 2**32 // _RESERVED
 
 
 def _truncated(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
-    """Sample a normal distribution truncated at two standard deviations.
-
-    Raise ``NotImplementedError`` if the counter could overflow.
-    """
     count = product(shape)
     groups = (count + 3) // 4
     if not holds_with_guard(b, groups, _MOST_GROUPS):
@@ -514,10 +504,6 @@ def _upper_bound(b: TensorFlowBuilder, mean: Value) -> Value:
 
 
 def _gamma(b: TensorFlowBuilder, shape: Any, source: Source, alpha: Any) -> Any:
-    """Sample gamma numbers of rate 1 by inverting the distribution function in log space.
-
-    Taking a gradient with respect to ``alpha`` is an error.
-    """
     given = b.broadcast_to(b.array(alpha, b.result.dtype), shape=shape)
     kind = b.stop_gradient(
         b.astype(given, dtype="float32") if b.result.dtype in ("float16", "bfloat16") else given
@@ -575,7 +561,6 @@ def stateless_binomial(b: TensorFlowBuilder, shape: Any, seed: Any, counts: Any,
 
 @rows.row("StatelessMultinomial", static=("num_samples", "seed"))
 def stateless_multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, seed: Any, **_: Any) -> Any:
-    """Lift ``StatelessMultinomial`` by the inverse distribution function."""
     # TensorFlow's own samples depend on the number of threads.
     batch, classes = logits.shape
     shape = (batch, size_of(num_samples), 1)

@@ -86,7 +86,6 @@ def gru_cell_grad(
     d_h: Any,
     **_: Any,
 ) -> Any:
-    """Lift ``GRUBlockCellGrad``: the gradients of ``x``, of the state, and of the inputs of the gates."""
     size = x.shape[1]
     inner = _product(b, d_h, b.subtract(1.0, u), _slope_of_tanh(b, c))
     both = b.matmul(inner, b.permute_dims(w_c, axes=(1, 0)))
@@ -106,7 +105,6 @@ def lstm_cell_grad(
     i: Any, cs: Any, f: Any, o: Any, ci: Any, co: Any, cs_grad: Any, h_grad: Any,
     *, use_peephole: bool, order: tuple[int, ...] = _ENTER_NEW_FORGET_LEAVE, **_: Any,
 ) -> Any:  # fmt: skip
-    """Lift ``LSTMBlockCellGrad``: the gradients of the state, the gates' inputs and the peephole weights."""
     leave = _product(b, _slope(b, o), h_grad, co)
     state = b.add(_product(b, _slope_of_tanh(b, co), h_grad, o), cs_grad)
     state = b.add(state, b.multiply(leave, wco)) if use_peephole else state
@@ -154,8 +152,6 @@ def _lstm_sequence(order: tuple[int, ...], **defaults: Any) -> Callable[..., Any
         b: TensorFlowBuilder, seq_len_max: Any, x: Any, cs_prev: Any, h_prev: Any, w: Any, wci: Any, wcf: Any,
         wco: Any, b_: Any, **options: Any,
     ) -> Any:  # fmt: skip
-        """Lift ``BlockLSTM``: gates, states and outputs of all time steps, zeros from ``seq_len_max`` on."""
-
         def step(state: Value, shown: Value, given: Value) -> Any:
             found = lstm_cell(
                 b, given, state, shown, w, wci, wcf, wco, b_, order=order, **{**defaults, **options}
@@ -287,10 +283,6 @@ def ctc_loss(
     b: TensorFlowBuilder, inputs: Any, labels_indices: Any, labels_values: Any, sequence_length: Any, *,
     preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True, **_: Any,
 ) -> Any:  # fmt: skip
-    """Lift ``CTCLoss``: the loss of each sequence and its gradient for the inputs.
-
-    Raise ``NotImplementedError`` if repeated labels are collapsed, or repeated outputs not merged.
-    """
     if preprocess_collapse_repeated or not ctc_merge_repeated:
         raise NotImplementedError("labels of which repeated ones are collapsed, or not merged")
     time, batch, classes = inputs.shape
@@ -326,7 +318,7 @@ def ctc_loss(
 def _forwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, runs: Value) -> Value:
     """Return the log of the total probability of all path prefixes that end at each label.
 
-    The result is ``[time, batch, label]``. After the end of a sequence it stays the same.
+    The result is ``[time, batch, label]``.
     """
 
     def step(state: Value, chance: Value, goes_on: Value) -> Any:
@@ -346,7 +338,7 @@ def _forwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, runs: Va
 def _backwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, more: Value) -> Value:
     """Return the log of the total probability of all path suffixes that follow each label.
 
-    The result is ``[time, batch, label]``. The current time step is not included.
+    The result is ``[time, batch, label]``.
     """
     place = b.reshape(_arange(b, labels.count), shape=(1, labels.count))
     last = b.reshape(b.multiply(labels.lengths, 2), shape=(labels.lengths.shape[0], 1))
@@ -376,7 +368,6 @@ def ctc_greedy_decoder(
     blank_index: int = -1,
     **_: Any,
 ) -> Any:
-    """Lift ``CTCGreedyDecoder``: the labels of the best path as a sparse array, and its negative score."""
     time, batch, classes = inputs.shape
     blank = b.array(classes + blank_index if blank_index < 0 else blank_index, "int64")
     best = b.permute_dims(b.astype(b.argmax(inputs, axis=2), dtype="int64"), axes=(1, 0))

@@ -48,10 +48,6 @@ def _extreme(name: str) -> Callable[..., Any]:
 
 
 def _extreme_of_empty(b: TensorFlowBuilder, x: Value, axes: tuple[int, ...], name: str) -> Any:
-    """Return the result of ``Max`` or ``Min`` over an empty axis, with all sizes of ``x`` fixed.
-
-    It is infinite for floats, otherwise the lowest or highest number of the dtype.
-    """
     # A call in which another axis is empty needs another form of the graph.
     for size in x.shape:
         b.fix(size)
@@ -69,7 +65,6 @@ rows.row("Min", static=("axis",))(_extreme("min"))
 
 @rows.row("Mean", static=("axis",))
 def mean(b: TensorFlowBuilder, input: Any, axis: Any, *, keep_dims: bool = False, **_: Any) -> Any:
-    """Lift ``Mean``. The mean of integers is their sum in int64, divided with truncation."""
     axes = axes_in(axis, input.ndim)
     if not axes:
         return input
@@ -145,10 +140,7 @@ _NEUTRAL = {None: 0, "sum": 0, "prod": 1}
 
 
 def _neutral(reduce: str, dtype: str) -> Any:
-    """Return the value of an empty segment for the reduction ``reduce``: 0 for sums, 1 for products.
-
-    For maxima it is the lowest finite number of the dtype, for minima the highest.
-    """
+    """Return the value that the segments of a reduction start from."""
     if reduce in _NEUTRAL:
         return _NEUTRAL[reduce]
     sign = -1 if reduce == "max" else 1
@@ -167,7 +159,6 @@ def _segments(b: TensorFlowBuilder, data: Value, ids: Value, count: Any, reduce:
 
 def _unsorted(reduce: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, data: Any, segment_ids: Any, num_segments: Any, **_: Any) -> Any:
-        """Lift an unsorted segment reduction, which drops rows with a negative segment."""
         count, rank = axes_or_size(num_segments), segment_ids.ndim
         ids = b.reshape(segment_ids, shape=(product(segment_ids.shape),))
         data = b.reshape(data, shape=(product(data.shape[:rank]), *data.shape[rank:]))
@@ -184,7 +175,7 @@ def _unsorted(reduce: str) -> Callable[..., Any]:
 def axes_or_size(operand: Any) -> Any:
     """Return a number or a size; of a tuple, its first element.
 
-    Raise ``ComputedOperand`` if the operand is computed from array elements.
+    Raise ``ComputedOperand`` if the operand is an array.
     """
     if isinstance(operand, Value):
         raise ComputedOperand(
@@ -204,7 +195,6 @@ def _count_of(b: TensorFlowBuilder, ids: Value) -> Any:
 
 def _sorted(reduce: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, data: Any, segment_ids: Any, **_: Any) -> Any:
-        """Lift a sorted segment reduction; an empty segment is 0, or 1 for products."""
         count = _count_of(b, segment_ids)
         if reduce in ("sum", "prod"):
             return _segments(b, data, segment_ids, count, reduce, _NEUTRAL[reduce])

@@ -254,10 +254,6 @@ def _polynomial(b: TensorFlowBuilder, x: Value, factors: Any) -> Any:
 def _span_weights(
     b: TensorFlowBuilder, size: Any, count: Any, scale: Value, shift: Value, kind: str, antialias: bool
 ) -> Any:
-    """Return the kernel weights ``[new, old]`` of each new element, normalised unless their sum is near 0.
-
-    New elements outside of the image have zero weights.
-    """
     inverse = b.divide(1.0, scale)
     wide = b.maximum(inverse, 1.0) if antialias else b.array(1.0, "float32")
     at = b.subtract(b.multiply(b.subtract(b.add(places_of(b, count), 0.5), shift), inverse), 0.0)

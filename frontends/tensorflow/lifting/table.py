@@ -50,8 +50,7 @@ class TensorFlowRows(LiftingTable):
     ) -> Callable[[Row], Row]:
         """Return a decorator that registers a row under one or more names.
 
-        ``static`` are the parameters of the row that take numbers. A number in these that Python read from an
-        array is fixed to its recorded value, under a guard, unless ``takes_read`` is set.
+        ``static`` are the parameters of the row that take numbers.
         """
         self._static.update(dict.fromkeys(names, static))
         self._takes_read.update(names if takes_read else ())
@@ -87,10 +86,7 @@ class TensorFlowBuilder(RaisingBuilder):
         return found[0] if found else _DTYPES[type(hint_of(operands[0]))]
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """Return ``x`` (a value, a number, or nested tuples of numbers and sizes) as an array of ``dtype``.
-
-        If ``dtype`` is None, a value keeps its dtype, and numbers get TensorFlow's default.
-        """
+        """Return a value, a number, or nested tuples of numbers and sizes as an array."""
         if not isinstance(x, tuple):
             return super().array(x, dtype)
         dtype = dtype or self.result_type(next(iter(iterate_structure(x)), 0))
@@ -139,7 +135,7 @@ class ComputedOperand(NotImplementedError):
 
 
 def require_static(operand: Any, what: str) -> Any:
-    """Return ``operand``, or raise ``ComputedOperand`` if it is computed from array elements."""
+    """Return ``operand``, or raise ``ComputedOperand`` if it is an array."""
     if isinstance(operand, Value):
         raise ComputedOperand(
             f"the value of {what} is computed from elements of arrays, and has to be known while the "
