@@ -155,6 +155,12 @@ def cumulative_prod(x: tf.Tensor, axis: int) -> tf.Tensor:
     return computed(x)
 
 
+def without_axes(x: tf.Tensor, axes: Any) -> tf.Tensor:
+    """Remove the axes in ``axes``, which have size 1. None stands for all axes."""
+    # `tf.squeeze` removes all axes of size 1 for an empty list.
+    return x if axes in ((), []) else tf.squeeze(x, axes)
+
+
 def product(x: tf.Tensor, axis: Any = None, *, keepdims: bool = False) -> tf.Tensor:
     """Compute ``tf.reduce_prod``, with a gradient that is also right at zeros."""
     rank = len(x.shape)
@@ -181,7 +187,7 @@ def product(x: tf.Tensor, axis: Any = None, *, keepdims: bool = False) -> tf.Ten
 
         return tf.reduce_prod(x, axes, keepdims=True), slopes
 
-    return computed(x) if keepdims else tf.squeeze(computed(x), axes)
+    return computed(x) if keepdims else without_axes(computed(x), axes)
 
 
 def product_before(x: tf.Tensor, reverse: bool) -> tf.Tensor:
@@ -213,7 +219,7 @@ def complex_logsumexp(x: tf.Tensor, axis: Any = None, keepdims: bool = False) ->
     # The difference of two infinities is NaN.
     peak = tf.cast(tf.where(tf.math.is_finite(peak), peak, tf.zeros_like(peak)), x.dtype)
     total = tf.math.log(tf.reduce_sum(tf.exp(x - peak), axis, keepdims=True)) + peak
-    return total if keepdims else tf.squeeze(total, axis)
+    return total if keepdims else without_axes(total, axis)
 
 
 def cumulative_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:

@@ -254,7 +254,7 @@ def _arg_extreme(name: str) -> None:
         # torch has no argmax and argmin of booleans and of uint64. With the highest bit inverted, the bits of
         # uint64 compare as int64 like the numbers do.
         key = {"bool": f"{x}.byte()", "uint64": f"bits_as_int64({x}) ^ -(2**63)"}.get(x.dtype or "", str(x))
-        return f"torch.{name}({key}{over(axis, keepdims)})"
+        return f"torch.{name}({over(key, axis, keepdims)})"
 
 
 _arg_extreme("argmax")
@@ -265,8 +265,8 @@ _arg_extreme("argmin")
 def _count_nonzero(x: Operand, *, axis: Any, keepdims: bool) -> str:
     # torch.count_nonzero has no keepdim.
     if keepdims:
-        return f"({x} != 0).sum({over(axis, keepdims)[2:]})"
-    return f"torch.count_nonzero({x}{over(axis, keepdims)})"
+        return f"torch.sum({over(f'{x} != 0', axis, keepdims)})"
+    return f"torch.count_nonzero({over(x, axis, keepdims)})"
 
 
 @rows.row("nonzero")

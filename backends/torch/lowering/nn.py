@@ -65,9 +65,13 @@ def index(indices: Operand) -> str:
     return str(indices) if indices.dtype == "int64" else f"{indices}.long()"
 
 
-def over(axis: Any, keepdims: bool) -> str:
+def over(x: Operand | str, axis: Any, keepdims: bool) -> str:
+    """Return the first arguments of a call that reduces ``axis`` of ``x``."""
+    # torch takes an empty tuple for all axes.
+    if axis == ():
+        return f"torch.unsqueeze({x}, -1), dim=-1"
     dim = "" if axis is None and not keepdims else f", dim={axis!r}"
-    return dim + (", keepdim=True" if keepdims else "")
+    return f"{x}{dim}" + (", keepdim=True" if keepdims else "")
 
 
 _FUNCTIONS = {

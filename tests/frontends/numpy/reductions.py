@@ -40,6 +40,29 @@ SAMPLES: list[Sample] = [
     sample("max where", lambda x: np.max(x, axis=0, initial=-9.0, where=x < 1), X),
     sample("mean where", lambda x: np.mean(x, where=x > -9), X),
     sample("sum out", lambda x: np.sum(x, axis=0, out=np.zeros(x.shape[1], np.float32)), X),
+    *(
+        sample(
+            f"{name} over no axes",
+            lambda x, name=name: (
+                getattr(np, name)(x, axis=()),
+                getattr(np, name)(x, axis=(), keepdims=True),
+            ),
+            f(1, 4),
+        )
+        for name in (
+            "sum",
+            "prod",
+            "mean",
+            "max",
+            "min",
+            "var",
+            "std",
+            "all",
+            "any",
+            "nansum",
+            "count_nonzero",
+        )
+    ),
     sample("std of complex", np.std, c(3, 4)),
     sample("average", lambda x, w: np.average(x, axis=1, weights=w), X, f(4, kind="positive")),
     sample("average plain", np.average, X),
