@@ -89,11 +89,11 @@ class Folding:
 
     lines: the lines of the block.
     text: expression for each value.
-    uses: uses of the values of the block.
-    folded: values that were inlined and have no line.
+    liveness: uses of the values of the block.
+    folded: values that were inlined into another line.
     operands: expressions that may be inlined into the next line: number of lines with them, node, and
         expression.
-    ends: the same for expressions that compute an output of the block.
+    ends: the same for expressions that may compute an output of the block.
     """
 
     lines: BlockLines
@@ -104,12 +104,7 @@ class Folding:
     ends: list[tuple[int, Node, str]] = field(default_factory=list)
 
     def note(self, node: Node, expression: str) -> None:
-        """Note that the last line assigns ``expression`` to the only output of ``node``.
-
-        It may be inlined into the next line if the result is used once, is no output of the block, and is
-        stored in no variable by the user's code. A node with regions, and a call that writes or draws random
-        numbers, may only be inlined into the result of the block, as may one that no other node uses.
-        """
+        """Note that the last line assigns ``expression`` to the output of ``node``, and may be inlined."""
         (value,) = node.outputs
         uses, last = self.uses.counts[value], (len(self.lines.texts), node, expression)
         if not uses:
@@ -123,9 +118,9 @@ class Folding:
             self.operands.append(last)
 
     def into_node(self, node: Node, expression: str) -> str:
-        """Return ``expression`` with the preceding expressions inlined that only ``node`` uses.
+        """Return ``expression`` with preceding expressions inlined that only ``node`` uses.
 
-        They must come from the same line of the user's code as ``node``. Their lines are removed.
+        Their lines are removed.
         """
         while self.operands and self.operands[-1][0] == len(self.lines.texts):
             _, before, inner = self.operands[-1]
@@ -147,8 +142,7 @@ class Folding:
     def into_results(self, text: Sequence[str], outputs: Sequence[Any]) -> list[str]:
         """Return the texts of ``outputs`` with preceding expressions inlined that only produce one of them.
 
-        Their lines are removed, as long as the result is short and calls that write or draw random numbers
-        keep their order.
+        Their lines are removed.
         """
         found, first, has_effect = list(text), len(text), False
         while self.ends and self.ends[-1][0] == len(self.lines.texts):
@@ -169,7 +163,7 @@ class Folding:
 
 # --------------------------------------------------------------------------------------------- uses of values
 def arrays_in(structure: Any) -> set[Value]:
-    """Return the values in nested arguments, with the sources of numbers and strides, but not of sizes."""
+    """Return the values in nested arguments, with the sources of symbols other than sizes."""
     found = set()
     for item in iterate_structure(structure):
         if isinstance(item, Value):

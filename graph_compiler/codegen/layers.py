@@ -82,11 +82,9 @@ NO_WEIGHTS = LayerWeights({}, {})
 
 
 def indexed_weights_by_block(graph: Graph) -> dict[int, LayerWeights]:
-    """Return, for each block that several ``call`` nodes run, the operands that it can read from a dict.
+    """Return, for blocks that several ``call`` nodes run, the operands that they can read from a dict.
 
-    The keys are ``id(block)``. All calls must pass the same parameter or constant as the operand, or ones
-    whose names differ in one number, at a constant distance from the layer index. Calls with ``checkpoint``
-    are ignored.
+    The keys are ``id(block)``.
     """
     calls: dict[int, list[Node]] = {}
     for node in distinct(graph.nodes):
@@ -124,8 +122,7 @@ def _indexed_weights(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -
 def common_number(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
     """Return the text before and after the only number that differs between names, and the number in each.
 
-    Return None if they differ in anything else, or if a differing number has leading zeros. ``names`` must
-    contain at least two different names.
+    Return None if there is no such number. ``names`` must contain at least two different names.
     """
     another = next(name for name in names if name != names[0])
     pairs = [difference(names[0] if name != names[0] else another, name) for name in names]
@@ -177,11 +174,7 @@ class Stack(NamedTuple):
 
 
 def stacks_of(graph: Graph) -> dict[Node, Stack]:
-    """Return the weights of each ``stack`` node along axis 0 whose operands' names differ only in one number.
-
-    Skip a node if it has fewer than two operands, if a name contains ``*``, or if an operand is not a
-    parameter, has another use or is replaced by an effect. Nodes inside of regions are not searched.
-    """
+    """Return stacks of parameters for ``stack`` nodes whose operands' names differ only in one number."""
     uses = Counter(value for node in graph.nodes for value in node.uses)
     uses.update(graph.roots())
     written = {effect.target for effect in graph.effects if effect.kind == "buffer"}

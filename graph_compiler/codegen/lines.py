@@ -16,10 +16,7 @@ _NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]
 
 
 def inline_expression(expression: str, name: str, inner: str) -> str | None:
-    """Return ``expression`` with ``inner`` substituted for ``name``, in parentheses if needed.
-
-    Return None if ``name`` does not occur exactly once outside of strings, attributes and keywords, or if
-    ``inner`` or the result is too long.
+    """Return ``expression`` with ``inner`` substituted for ``name``, in parentheses if needed, or None.
 
     >>> inline_expression("jnp.sum(mul, axis=1)", "mul", "x * 2.0")
     'jnp.sum(x * 2.0, axis=1)'
@@ -52,10 +49,6 @@ def inline_expression(expression: str, name: str, inner: str) -> str | None:
 
 
 def _stands_alone(masked: str, start: int, end: int) -> bool:
-    """Return True if ``masked[start:end]`` is a complete argument, item or right-hand side.
-
-    Then an expression there needs no parentheses.
-    """
     before, after = masked[:start].rstrip(), masked[end:].lstrip()
     is_keyword = before.endswith("=") and before[-2:] not in ("==", "<=", ">=", "!=") and "(" in before
     opens = before.endswith(("(", "[", ",")) or is_keyword
@@ -73,10 +66,7 @@ def _binds_more(inner: str, before: str, after: str) -> bool:
 
 
 def _lowest_precedence(expression: str) -> int:
-    """Return the lowest precedence of the operators outside of brackets.
-
-    Return 0 if there is no operator, or one without a precedence in ``_BINDS``.
-    """
+    """Return the lowest precedence of operators outside of brackets, or 0."""
     depth, found = 0, []
     for word in _STRING.sub("_", expression).split(" "):
         if depth == 0 and word in _WORDS:
@@ -88,11 +78,6 @@ def _lowest_precedence(expression: str) -> int:
 
 
 def _operator_at_end(text: str) -> str:
-    """Return the operator on the left of the operand that follows ``text``.
-
-    This is the last word if it is surrounded by spaces, and otherwise ``"unary"``. Return an empty string at
-    the start of the expression, an argument or brackets.
-    """
     before = text.rstrip()
     if not before or before.endswith(("(", "[", ",")):
         return ""
@@ -127,11 +112,7 @@ _UNBROKEN = ("#", "raise ", "if ", "with ", "del ")
 def break_line(line: str, indent: int = 0, end: str = "") -> list[str]:
     r"""Return a statement, or a part of a statement, in lines of at most 120 columns where it can be broken.
 
-    The lines are indented by ``indent`` spaces, and ``end`` follows the last line. The content of the
-    brackets at the end of the statement, or the entire expression in new parentheses, moves to lines of its
-    own: to one line if it fits, otherwise one for each part.
-
-    Comments and statements that begin with ``raise``, ``if``, ``with`` or ``del`` are not broken.
+    The lines are indented by ``indent`` spaces, and ``end`` follows the last line.
 
     >>> break_line("y = f(x, 1)")
     ['y = f(x, 1)']
@@ -162,11 +143,7 @@ def break_line(line: str, indent: int = 0, end: str = "") -> list[str]:
 
 
 def _inside(masked: str) -> tuple[int, int] | None:
-    """Return the start and end of the part of a line that can be broken, or None.
-
-    The part is the expression if it has commas or operators outside of brackets and no colon there. If it has
-    neither, the part is the content of the brackets at its end, which must not be empty.
-    """
+    """Return the start and end of the part of a line that can be broken, or None."""
     started = _START.match(masked)
     start = started.end() if started else 0
     commas, operators, brackets, has_slice = _outside_of_brackets(masked, start, len(masked))
@@ -184,10 +161,7 @@ def _inside(masked: str) -> tuple[int, int] | None:
 
 
 def _parts(line: str, masked: str, left: int, right: int) -> tuple[list[str], str]:
-    """Split ``line[left:right]`` at its commas, or before its operators if there are no commas.
-
-    Only those outside of brackets count. Return the parts and the separator to write after each part.
-    """
+    """Return the parts of ``line[left:right]`` between commas or operators, and the separator after each."""
     commas, operators, *_ = _outside_of_brackets(masked, left, right)
     edges = [left, *(commas or operators), right]
     parts = [line[a:b].lstrip(",").strip() for a, b in itertools.pairwise(edges)]

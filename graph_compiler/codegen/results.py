@@ -43,9 +43,9 @@ class ResultText:
     """Expression of a result, and the names that it needs.
 
     text: the expression.
-    imports: import lines of the classes that it names.
-    makers: functions that build its containers, which are copied into the source.
-    globals: objects that it names and that no text can express.
+    imports: import lines for the source.
+    makers: functions of ``trees.making`` to copy into the source.
+    globals: objects to bind, by name.
     """
 
     text: str = ""
@@ -96,11 +96,7 @@ class _Results:
         return self._expression_of(value) or self._named_object(value)
 
     def _expression_of(self, value: Any) -> str | None:
-        """Return an expression for ``value`` or for an equal immutable object, or None.
-
-        A class, an enum member or a module member is referred to by name. Any other object with a hash of its
-        own is built by a call of its class, if that makes an equal object.
-        """
+        """Return an expression for ``value`` or for an equal object, or None."""
         if isinstance(value, type):
             return self._class(value)
         if isinstance(value, enum.Enum):
@@ -166,10 +162,6 @@ class _Results:
         return self._static(tuple(str(key) if isinstance(key, str) else key for key in keys))
 
     def _maker(self, cls: type) -> str:
-        """Return the name in the source of the function that builds a ``cls``.
-
-        A function of ``trees.making`` is copied into the source. A registered function is imported or bound.
-        """
         make = maker_of(cls)
         if vars(making).get(make.__name__) is make:
             assert isinstance(make, FunctionType)
@@ -181,11 +173,7 @@ class _Results:
         return self._object(cls.__name__, cls)
 
     def _object(self, name: str, item: Any) -> str:
-        """Return the name of a class or function in the source.
-
-        Import ``item`` if its module has it under its own name and is not ``__main__``. Otherwise bind it as
-        a global, named like ``name``.
-        """
+        """Return the name of a class or function in the source, where it is imported or bound."""
         if _is_importable(item):
             return self._imported(item.__module__, item.__name__)
         if id(item) not in self.named:
@@ -204,11 +192,8 @@ class _Results:
 
 
 def _is_called_by_name(tree: Branch) -> bool:
-    """Return True if calling the dataclass with its items as keywords keeps the items and their order.
-
-    A single item must be a leaf, because the class may unpack a container, such as the pairs of a dict.
-    """
     names = [field.name for field in dataclasses.fields(tree.type) if field.init]
+    # A single item must be a leaf, because the class may unpack a container, such as the pairs of a dict.
     plain = len(tree.keys) > 1 or all(isinstance(child, Leaf) for child in tree.children)
     return plain and list(tree.keys) == [name for name in names if name in tree.keys]
 

@@ -35,12 +35,10 @@ OWN_NAME = "_the_name_of_this_definition_"
 class Definitions:
     """Functions and classes at the top level of the generated module, dependencies first.
 
-    Definitions with equal text are written once.
-
     named: name of each definition, by its text with ``OWN_NAME`` instead of the name.
     taken: names of the definitions, also with their suffixes.
-    open: namespaces of functions that are being written.
-    origins: for each text, the lines where its nodes begin, counted from 0.
+    open: namespaces of definitions that are being written.
+    origins: for each text, pairs of a line, counted from 0, and the origin of a node that begins there.
     """
 
     named: dict[str, str] = field(default_factory=dict)
@@ -51,8 +49,7 @@ class Definitions:
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
         """Return a name for the definition ``text``, which contains ``OWN_NAME`` instead of the name.
 
-        If the text is new, reserve a name like ``wanted``, also followed by each of ``suffixes``, in
-        ``names`` and all open namespaces. For an equal text return its first name.
+        A text that was added before keeps its name.
         """
         if text not in self.named:
             free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
@@ -73,10 +70,7 @@ class Definitions:
         return [text.replace(OWN_NAME, name) for text, name in self.named.items()]
 
     def origins_in(self, source: str) -> list[tuple[int, Origin]]:
-        """Return pairs of a line of ``source``, counted from 1, and the origin of the node that begins there.
-
-        Only nodes of definitions are included.
-        """
+        """Return pairs of a line of ``source``, counted from 1, and the origin of a node that begins it."""
         found = []
         for text, own in zip(self.texts(), self.named):
             first = source.count("\n", 0, source.find(text)) + 1
@@ -125,11 +119,7 @@ class SharedState:
     stacks: Mapping[Node, Stack] = field(default_factory=dict)
 
     def bound(self, item: Any, names: Namespace) -> str:
-        """Return the name of a global for an object that no text can express, and bind it if it is new.
-
-        The name is new in ``names``, too. Objects of a class with ``is_bound_by_value`` share a name if they
-        are equal.
-        """
+        """Return the name of a global for an object that no text can express, and bind it if it is new."""
         by_value = getattr(type(item), "is_bound_by_value", False)
         for name, known in self.globals.items():
             if known is item or by_value and type(known) is type(item) and known == item:
@@ -157,11 +147,7 @@ def _for_f_string(text: str) -> str:
 
 
 def _targets(node: Node, names: list[str], text: Mapping[Value, str]) -> str:
-    """Return the assignment targets for the result of a node, nested as in the returned structure.
-
-    Items of the result that are not outputs get the target ``_``. Return an empty string if there are no
-    outputs.
-    """
+    """Return the assignment targets for the outputs of a node."""
     if not names or node.result is None:
         return ", ".join(names)
     made = set(node.outputs)
@@ -222,12 +208,7 @@ class BlockWriter:
         return map_structure(self._spelled, structure)
 
     def symbol(self, symbol: Symbol) -> str:
-        """Return the expression for a symbol, and write the line that reads a size unless it was read before.
-
-        The caller writes the lines for inputs of the graph, before all others. A size that the region shares
-        with the enclosing scope is read there, before the block. The expression for the only element of an
-        array is the text of the array.
-        """
+        """Return the expression for a symbol, and write the line that reads a size, if necessary."""
         if self.outer is not None and self.region is not None and symbol in self.region.sizes:
             return factor(repr(self.outer.literal(self.region.sizes[symbol])))
         if symbol.kind in ("item", "number"):
@@ -313,11 +294,7 @@ class BlockWriter:
         self._delete(node, gone)
 
     def _structured(self, node: Node) -> None:
-        """Write a node with regions through the target's writer, which names the outputs.
-
-        The names of operands that no later node uses are freed after that, unless the writer calls
-        :meth:`release` earlier.
-        """
+        """Write a node with regions through the target's writer, which names the outputs."""
         self.context = ""
         texts = self.lines.texts
         before = len(texts)
@@ -351,11 +328,7 @@ class BlockWriter:
         return names
 
     def name_carry(self, node: Node, body: Region, is_statement: bool = True) -> list[str]:
-        """Return names for the carry of a loop, before and after each iteration of ``body``.
-
-        An array shares the name of its initial value only if both are of the same variable, and nothing else
-        reads that value, or no iteration assigns it and the loop ``is_statement``, such as ``for``.
-        """
+        """Return names for the carry of a loop, before and after each iteration of ``body``."""
         names = []
         for place in range(node.params["carried"]):
             item, given = node.inputs[place], body.block.inputs[place]
@@ -379,11 +352,7 @@ class BlockWriter:
         return name
 
     def _release_after(self, node: Node) -> list[Value]:
-        """Return the values of this block that are not needed after ``node``, and free their names.
-
-        Outputs of ``node`` itself are left out, and values that share their name with one that is needed.
-        Assigning to a reused name frees the memory.
-        """
+        """Return values of this block that are not needed after ``node``, and free their names."""
         gone = []
         for value in self.uses.last_use.get(node, ()):
             if value in self.uses.own and value not in node.outputs:
@@ -396,7 +365,6 @@ class BlockWriter:
         return gone
 
     def _delete(self, node: Node, gone: list[Value]) -> None:
-        """Write ``del`` for results in ``gone`` of 64 KiB or more whose names ``node`` did not reuse."""
         large = [
             self.text[value]
             for value in gone
@@ -428,8 +396,7 @@ class BlockWriter:
         """Write a region in an inner scope, for a nested function or a statement, and return it.
 
         Its inputs have the names ``inputs``; ``captured`` values keep their outer names. If the region
-        ``is_assigning``, it may assign the names ``inputs`` again. Sizes that the region shares with this
-        scope are read in this scope, before its next line.
+        ``is_assigning``, it may assign the names ``inputs`` again.
         """
         block = region.block
         assigned = [
@@ -450,14 +417,11 @@ class BlockWriter:
         return RegionText(scope, outputs)
 
     def results(self, outputs: Sequence[Any]) -> list[str]:
-        """Return the texts of the outputs. Expressions at the end that produce one of them are inlined."""
+        """Return the texts of the outputs, in which preceding expressions may be inlined."""
         return self.folding.into_results([repr(self.literal(item)) for item in outputs], outputs)
 
     def write_separately(self, region: Region, inputs: Sequence[str]) -> RegionText:
-        """Write a region in an inner scope, for a separate function, and return it.
-
-        All sizes are read from the arguments of that function. Reads of sizes that nothing uses are removed.
-        """
+        """Write a region in an inner scope, for a separate function, and return it."""
         block = region.block
         scope = BlockWriter(self.shared, block.nodes, block.outputs, self)
         scope.text.update(zip(block.inputs, inputs, strict=True))
@@ -481,7 +445,7 @@ class BlockWriter:
         """Write a module-level function or class with ``write(scope, name)``, and return its name.
 
         ``write`` receives a placeholder for the name. It may also define names that consist of the name and
-        one of ``suffixes``. If an equal text was defined before, return the name of that definition.
+        one of ``suffixes``.
         """
         definitions = self.shared.definitions
         names = Namespace([*self.shared.reserved, *definitions.taken, *self.shared.globals])

@@ -56,10 +56,9 @@ class Program:
     arguments: leading arguments that are not inputs of the user's function (``"parameters"``,
         ``"constants"``).
     input_names: names of the other arguments.
-    globals: objects that the source refers to and no text can express, by name.
+    globals: objects that the source refers to, by name.
     checks: guards on elements, whose values the function returns after its result.
-    origins: for each node in order, the line of the source where it begins, and the location of the
-        recorded call.
+    origins: pairs of a line of the source and the location of the recorded call that begins there.
     inner_origins: the same for nodes of regions and for guards.
     stacks: weights that the source reads stacked.
     """
@@ -82,8 +81,7 @@ class Program:
 def write(graph: Graph, dialect: Dialect, header: str, target: Dialect | None = None) -> Program:
     """Return the program of ``graph`` in ``dialect``, with ``header`` as the docstring of its module.
 
-    ``target`` is the canonical dialect of the framework if ``dialect`` writes recorded calls. Then the
-    helpers and the writers of operations with regions come from it. The default is ``dialect``.
+    ``target`` writes operations with regions; by default, this is ``dialect``.
     """
     return _Writer(graph, dialect, target or dialect).program(header)
 
@@ -256,9 +254,7 @@ def _return_comments(graph: Graph, checks: tuple[Guard, ...]) -> list[str]:
 
 
 def _merge_imports(imports: Iterable[str]) -> list[str]:
-    """Merge imports from the same module, and sort them: first those of the standard library.
-
-    An empty line follows these.
+    """Merge imports from the same module, and sort them, with the standard library first.
 
     >>> _merge_imports(["from jax import nn", "import jax", "import math", "from jax import lax"])
     ['import math', '', 'import jax', 'from jax import lax, nn']
@@ -286,11 +282,7 @@ def _identifiers(text: str) -> list[str]:
 
 
 def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -> list[FunctionType]:
-    """Return the functions of ``prelude`` that the source text ``function`` uses, dependencies first.
-
-    Functions that these use are included. Only names in ``known``, if given, are looked up directly.
-    Functions imported from other packages are skipped unless ``__all__`` lists them.
-    """
+    """Return the functions of ``prelude`` that the text ``function`` uses, directly or through others."""
     if prelude is None:
         return []
     found: dict[str, FunctionType] = {}
@@ -333,10 +325,7 @@ def _source_of(helper: FunctionType) -> str:
 
 @functools.cache
 def _used_by(helper: FunctionType) -> tuple[str, ...]:
-    """Return the distinct names that a helper uses, without its own arguments and variables.
-
-    A variable stays in the result if the helper also uses its name for a global or an attribute.
-    """
+    """Return the names that a helper may use from outside."""
     codes = list(_codes_in(helper.__code__))
     # A variable of one function may have the name of a global or attribute in another.
     own = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)} - {

@@ -34,8 +34,8 @@ class Tracer(Protocol):
     def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
         """Make the traced program run the check with this number each time it runs.
 
-        Called in traced code, with the arrays ``leaves`` of the call. An exported program gets no check,
-        because it runs without the original.
+        Called in traced code, with the matched arguments ``leaves`` of the call. An exported program needs no
+        check, because it runs without the original.
         """
 
     def graph_break(self, message: str) -> None:
@@ -68,11 +68,10 @@ class Target(Protocol):
     def convert(self, array: Any) -> Any:
         """Return ``array``, of any framework, as a native array; None for any other object.
 
-        Native arrays have ``shape``, ``ndim`` and ``dtype``.
-        The result may share memory with ``array``, unless the framework computes asynchronously (JAX,
-        TensorFlow). A native array is returned unchanged, and masked arrays and the like count as other
-        objects. Raise ``CallMismatch`` for an array without a counterpart in the framework, and
-        ``GuardFailed`` for integers beyond the range of its dtype.
+        Native arrays have ``shape``, ``ndim`` and ``dtype``. NumPy scalars, masked arrays and the like count
+        as other objects. The result may share memory with ``array``, unless the framework computes
+        asynchronously (JAX, TensorFlow). Raise ``CallMismatch`` for an array without a counterpart in the
+        framework, and ``GuardFailed`` for integers beyond the range of its dtype.
         """
 
     def dtype(self, name: str) -> Any:
@@ -97,10 +96,7 @@ class Target(Protocol):
     @property
     @default
     def is_zero_copy(self) -> bool:
-        """True if conversions share memory with the source array and cost so little that they are not cached.
-
-        Where a result must not alias the source array, it is then copied by :meth:`copy`.
-        """
+        """True if conversions usually share memory with the source array, so that they are not cached."""
         return False
 
     @default
@@ -120,15 +116,15 @@ class Target(Protocol):
     def elements(self, array: Any) -> Any:
         """Return the elements as nested lists, or as a Python number for a 0-d array.
 
-        Wait for the array if necessary.
+        ``array`` may be a Python number already. Wait for the array if necessary.
         """
         return self.to_numpy(array).tolist()
 
     @default
     def on_host(self, array: Any) -> Any:
-        """Return the elements as a NumPy array if they are in host memory.
+        """Return the elements as a NumPy array, or None if they are not in host memory or are traced.
 
-        Return None for an array on another device or a traced one.
+        The default suits arrays that are always in host memory.
         """
         return self.to_numpy(array)
 
@@ -145,7 +141,8 @@ class Target(Protocol):
     def write_back(self, array: Any, value: Any) -> None:
         """Write the elements of the native array ``value`` to ``array``, an array of the caller.
 
-        Raise ``GuardFailed`` if ``array`` cannot be written to. The default writes to NumPy arrays only.
+        Raise ``GuardFailed`` if arrays of its class cannot be written to. The default writes to NumPy arrays
+        only.
         """
         if not isinstance(array, np.ndarray):
             raise GuardFailed(
@@ -165,7 +162,7 @@ class Target(Protocol):
     # ------------------------------------------------------------------------------ guards and exceptions
     @default
     def require_guards(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """Return ``result`` if the arrays ``checks`` have the elements that ``guards`` expect, in order.
+        """Return ``result`` if the arrays ``checks`` have the elements that ``guards`` expect.
 
         Otherwise raise ``GuardFailed``. If the framework traces ``checks``, return a result whose program
         makes the checks when it runs: it raises, or turns the floats of the result to NaN.
@@ -176,9 +173,9 @@ class Target(Protocol):
 
     @default
     def refusal(self, problem: Exception) -> str | None:
-        """Return a message if ``problem`` says that a function of the framework rejects its arguments.
+        """Return a message if ``problem`` may come from a function that rejects its arguments.
 
-        Return None for any other exception, which is then raised unchanged.
+        Return None for any other exception.
         """
         return None
 
@@ -266,7 +263,7 @@ class Target(Protocol):
 
     @default
     def is_traced(self, item: Any) -> bool:
-        """Return True if ``item`` is an array whose elements are unknown, because the framework traces it."""
+        """Return True if the framework traces the array ``item``, so that its elements may be unknown."""
         return False
 
     @default
@@ -320,7 +317,7 @@ class Target(Protocol):
         """Return ``result`` of a traced function, so that its program checks ``conditions`` when it runs.
 
         Each condition is a traced boolean about sizes that are unknown while tracing, with the message of
-        the error that the program raises if it is False. The default checks nothing.
+        the error if it is False. The default checks nothing.
         """
         return result
 
@@ -352,11 +349,11 @@ class Target(Protocol):
 
     @default
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
-        """Return a new key for a call with these array ``leaves``, and advance the sequence of keys.
+        """Return a new key for a call with these ``leaves``, and advance the sequence of keys.
 
-        Return None if graphs draw from the framework's own generator instead. Raise ``CallMismatch`` if
-        the framework traces the call or maps it over rows, so that keys have to be arguments. The default
-        raises ``UnsupportedOperation``.
+        Return None if graphs draw from the framework's own generator instead. Raise ``CallMismatch`` if keys
+        have to be arguments, because the framework traces the call or maps it over rows. The default raises
+        ``UnsupportedOperation``.
         """
         raise UnsupportedOperation(f"{self.name} draws no random numbers")
 
@@ -489,4 +486,4 @@ class TargetDialect(Dialect, Protocol):
     """
 
     def check(self, graph: Graph) -> None:
-        """Raise ``UnsupportedOperation`` if the target would compute other results than the source."""
+        """Raise ``UnsupportedOperation`` if the target cannot compute what ``graph`` means."""

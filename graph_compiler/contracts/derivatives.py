@@ -37,10 +37,9 @@ class VmapSpec:
 class Derivatives(Protocol):
     """Derivatives and vectorisation by a framework itself, of functions from arrays to arrays.
 
-    Transformations nest in any order. Cotangents follow one convention: the function that :meth:`vjp`
-    returns is the conjugate transpose of the derivative, so the gradient of a real function of a complex
-    array points in the direction of steepest ascent. This is the convention of torch and TensorFlow, the
-    conjugate of JAX's.
+    Cotangents follow one convention: the function that :meth:`vjp` returns is the conjugate transpose of
+    the derivative, so the gradient of a real function of a complex array points in the direction of
+    steepest ascent. This is the convention of torch and TensorFlow, the conjugate of JAX's.
     """
 
     compile_options: ClassVar[dict[str, Any]]
@@ -124,14 +123,14 @@ class Derivatives(Protocol):
         """
 
     def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Evaluate ``function`` at ``primals``, and its derivative in reverse mode (vjp).
+        """Evaluate ``function`` at ``primals``, for derivatives in reverse mode (vjp).
 
         Return the results, the auxiliary arrays, and the function that maps cotangents of the results to
         cotangents of the primals.
         """
 
     def jvp(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Evaluate ``function`` at ``primals``, and its derivative in forward mode (jvp).
+        """Evaluate ``function`` at ``primals``, and its derivative along ``tangents`` (jvp).
 
         Return the results, the auxiliary arrays, and the tangents of the results.
         """
@@ -147,7 +146,7 @@ class Derivatives(Protocol):
 
     @default
     def is_missing_derivative(self, problem: Exception) -> bool:
-        """Return True if ``problem`` is the framework's error for an operation without a derivative."""
+        """Return True if ``problem`` may be the framework's error for an operation without a derivative."""
         return False
 
     def vmap(self, function: Callable[[Arrays], Arrays], how: VmapSpec) -> Callable[[Arrays], Arrays]:
@@ -160,10 +159,9 @@ class Derivatives(Protocol):
         """Return ``array``, tagged with ``name`` if policies of :meth:`checkpoint` can select by name."""
 
     def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
-        """Return ``function`` with checkpointing: reverse mode stores only what ``policy`` selects.
+        """Return ``function`` with checkpointing: reverse mode stores what ``policy`` selects.
 
-        It recomputes other arrays. A framework that cannot select stores nothing, except under
-        ``"everything"``.
+        It recomputes other arrays. A framework that cannot select by a policy stores nothing.
 
         policy: ``"nothing"``, ``"dots"`` (results of matrix products), ``"everything"``, ``"min_cut"`` (the
             fewest bytes for which no product is recomputed), or names that :meth:`named` gave to arrays.

@@ -59,7 +59,7 @@ _MakesStamp = Callable[[Any], Stamp]
 class Live(Protocol):
     """Function that returns the current arrays of the names that it was created for.
 
-    It returns the same mapping as long as no array is replaced.
+    If it returns the same mapping again, no array was replaced.
     """
 
     def __call__(self) -> Mapping[str, Any]:
@@ -146,7 +146,7 @@ class Weights(Protocol):
         """Return a function without parameters that returns the current arrays of ``names``."""
 
     def owner_of(self, name: str) -> Any:
-        """Return the object that stores the buffer ``name``, such as a dict or a variable.
+        """Return the object that stores the array ``name``, such as a dict or a variable.
 
         Calls of graphs that change the same object run one after the other.
         """
@@ -155,10 +155,10 @@ class Weights(Protocol):
         """Replace the array of the buffer ``name``, or assign ``array`` if the buffer is a variable."""
 
     def set_elements(self, name: str, elements: Any, rebound: bool) -> Any:
-        """Set the buffer ``name`` to the NumPy array ``elements`` and return the buffer's array.
+        """Set the weight or buffer ``name`` to the NumPy array ``elements``, and return its array.
 
-        If ``rebound``, or if arrays are immutable, the buffer gets a new array; otherwise its array is
-        written to. The dtype of the buffer does not change.
+        If ``rebound``, or if arrays are immutable, it gets a new array; otherwise its array is written to.
+        The dtype does not change.
         """
 
     def is_trained(self, name: str) -> bool:
@@ -228,7 +228,7 @@ class Weights(Protocol):
 
 
 class Reference(Protocol):
-    """Helpers for running the original function as a reference in verification.
+    """Helpers for running the original function, mainly as a reference in verification.
 
     They create new inputs, undo side effects of a run, and observe intermediate results.
     """
@@ -242,8 +242,8 @@ class Reference(Protocol):
     def fresh(self, shape: Sequence[int], dtype: str, seen: tuple[float, float], seed: int) -> Any:
         """Return a random array of this shape and dtype, the same one for the same ``seed``.
 
-        ``seen`` has the smallest and the largest element of the array that it replaces. Integers and floats
-        lie between these; if the two are equal floats, or huge, floats are drawn from another range.
+        ``seen`` has the smallest and the largest element of the array that it replaces. Elements are drawn
+        from this range if it is suitable.
         """
 
     @default
@@ -355,11 +355,7 @@ class Reference(Protocol):
 
 
 class ArrayAccess(Protocol):
-    """Tests for arrays of the framework, creation of them, writes to them, and detection of writes.
-
-    The runtime uses it for arrays in arguments and in other objects of the user, for example if the graph
-    runs in another framework and the results of its writes are copied back.
-    """
+    """Tests for arrays of the framework, creation of them, writes to them, and detection of writes."""
 
     def is_own(self, item: Any) -> bool:
         """Return True if ``item`` is an array of the framework."""

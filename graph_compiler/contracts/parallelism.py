@@ -210,10 +210,9 @@ class Parallelism(Protocol):
         """
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
-        """Return True if ``array`` is replicated over the devices of ``axis``.
+        """Return True if ``array`` is replicated over devices, so that a call must not split it as a batch.
 
-        A call must not split such an array as a batch. Raise ``InvalidOption`` if its sharding cannot be
-        read, because it is traced.
+        Raise ``InvalidOption`` if its sharding cannot be read, because it is traced.
         """
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
@@ -228,7 +227,7 @@ class Parallelism(Protocol):
         return self.replicated(arrays, axis)
 
     def gathered(self, array: Any) -> Any:
-        """Return a replicated or sharded array as an array on one device, gathering its shards."""
+        """Return a replicated or sharded array as a plain array, gathering its shards."""
 
     @default
     def as_module_function(self, function: Any) -> ModuleFunction | None:
@@ -270,7 +269,7 @@ class Parallelism(Protocol):
         """
 
     def axis_size(self, axis_name: str) -> int:
-        """Return the number of devices of the axis. Raise ``LookupError`` if no such axis is running."""
+        """Return the size of the axis. Raise ``LookupError`` if no such axis is running."""
 
     @property
     def a_mesh(self) -> str:
@@ -298,8 +297,6 @@ class Parallelism(Protocol):
     ) -> Callable[[Arrays, Arrays], Arrays]:
         """Return ``function``, a function of sharded parameters and of arguments, running over ``mesh``.
 
-        It computes the same as ``function`` on one device.
-
         split: for each argument, True if it is sharded along its first axis over the axes ``batch`` of the
             mesh.
         local_batch: as in :class:`Spread`.
@@ -325,7 +322,7 @@ class Parallelism(Protocol):
         batch: Sequence[str],
         local_batch: bool,
     ) -> tuple[Training, StepState]:
-        """Return training over ``mesh`` that computes the same as on one device, and ``held`` sharded.
+        """Return training over ``mesh``, and the state ``held`` sharded over it.
 
         layouts: shardings by parameter name; a parameter without one is replicated.
         batch: axes of the mesh that batches are split over.

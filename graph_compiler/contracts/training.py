@@ -148,15 +148,14 @@ class Training(Protocol):
     def restored(self, array: Any, like: Any) -> Any:
         """Return the array of the state for ``array``, which a file stores: the inverse of :meth:`storable`.
 
-        ``like`` is the array of this name in an existing state, which determines the kind of array and its
-        device.
+        ``like`` is the array of this name in an existing state.
         """
         return array
 
     def with_elements(self, held: Arrays, new: Arrays) -> Arrays:
         """Return the arrays of ``held`` by name, with the elements of ``new`` for names that ``new`` has.
 
-        Variables and mutable arrays that are trained are written to in place and returned. Names that
+        Variables, and mutable arrays that are trained, are written to in place and returned. Names that
         ``held`` does not have are ignored.
         """
 
@@ -264,7 +263,7 @@ class Training(Protocol):
     # ------------------------------------------------------------------------------ compilation and devices
     @default
     def once(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function``, prepared for one call in the fastest way; by default, unchanged."""
+        """Return ``function``, prepared for one call; by default, unchanged."""
         return function
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
@@ -277,8 +276,9 @@ class Training(Protocol):
     def placed(self, array: Any, where: Any) -> Any:
         """Return an array of any framework as an array of this framework, on a device or sharded.
 
-        where: device, name of a device, or sharding; None leaves the choice to the framework.
+        where: device or sharding, in a form that :meth:`is_device` accepts; None leaves the choice to the
+            framework.
         """
 
     def is_device(self, item: Any) -> bool:
-        """Return True if ``item`` is a device, its name or a sharding that :meth:`placed` accepts."""
+        """Return True if the framework takes ``item`` for a device or a sharding."""

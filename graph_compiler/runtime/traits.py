@@ -39,7 +39,7 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
 def write_argument(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
     """Write the elements of ``value`` to ``array``, the argument with index ``number``.
 
-    Raise ``GuardFailed`` if they cannot reach it.
+    A ``GuardFailed`` of the target is raised with the place of the write.
     """
     try:
         target.write_back(array, value)
