@@ -23,7 +23,7 @@ class Interpreter:
     Methods to override, with their defaults for arrays that can be indexed:
 
     * ``size(item, symbol)``: the number of a symbol; by default ``item.shape[symbol.axis]`` for a size, and
-      ``item`` itself for a number that is an input or was read from an array.
+      ``item`` itself for other symbols.
     * ``truth(item)``: the condition of a branch or loop as a bool; by default ``bool(item)``.
     * ``row(item, index)``: a row of a sequence of a ``scan``; by default ``item[index]``.
     * ``stack(rows, output, shape)``: the stacked output of a ``scan``; required if there is one.

@@ -25,11 +25,9 @@ Form = Callable[..., Any]
 
 
 def form_of(node: Node) -> Form | None:
-    """Return a function that builds the result of ``node`` from other operations, whose derivatives are safe.
+    """Return a function that builds the result of ``node`` from operations with safe derivatives, or None.
 
-    It is called as ``form(build, output, *operands, **params)``. Return None for an operation without such
-    a form, for operands of other dtypes than floats (for ``abs``: than complex ones), for operands that are
-    numbers, with ``first=True``, and for a ``correction`` other than 0 or 1.
+    It is called as ``form(build, output, *operands, **params)``.
     """
     form = _FORMS.get(node.op)
     if form is None or not all(isinstance(item, Value) for item in node.inputs):
@@ -48,11 +46,7 @@ def _complex_abs(b: Any, out: Value, z: Any, **sides: Any) -> Any:
 
 
 def _extreme(name: str) -> Form:
-    """Return the form of ``max`` or ``min`` over axes, in which tied elements share the gradient equally.
-
-    The derivative is that of a sum over ``where``, so it multiplies no tangent by 0.
-    """
-
+    # The derivative is that of a sum over ``where``, so it multiplies no tangent by 0.
     def form(b: Any, out: Value, x: Any, *, axis: Any, keepdims: bool, first: bool) -> Any:
         fixed = b.stop_gradient(x)
         hits = b.equal(fixed, getattr(b, name)(fixed, axis=axis, keepdims=True))
@@ -80,8 +74,7 @@ def _variance(b: Any, out: Value, x: Any, *, axis: Any, correction: float, keepd
 def _times_logarithm(name: str, logarithm: str) -> Form:
     """Return the form of ``xlogy`` or ``xlog1py`` (``name``): a ``strong_product`` of ``x`` and a logarithm.
 
-    ``logarithm`` is the operation that is applied to ``y``. Elements where ``x`` is infinite or NaN or
-    ``y`` is NaN are taken from the original operation.
+    ``logarithm`` is the operation that is applied to ``y``.
     """
 
     def form(b: Any, out: Value, *operands: Any) -> Any:
@@ -183,11 +176,7 @@ def _region(region: Region) -> Region:
 
 
 def _is_singular(node: Node) -> bool:
-    """Return True if tangents of ``node`` may be multiplied by a derivative that is infinite, NaN or zero.
-
-    Its operation is in ``SINGULAR`` or ``FLAT``. Its result and an operand are floats, or all its arrays are
-    complex and the operation is in ``HOLOMORPHIC``.
-    """
+    """Return True if tangents of ``node`` may be multiplied by a derivative that is infinite, NaN or zero."""
     if node.op not in SINGULAR | FLAT or not any(isinstance(item, Value) for item in node.inputs):
         return False
     values = [item for item in (*node.inputs, *node.outputs) if isinstance(item, Value)]

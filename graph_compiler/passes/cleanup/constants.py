@@ -23,9 +23,8 @@ Evaluate = Callable[[Graph], list[Any]]
 def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with constants instead of nodes that compute the same at every call.
 
-    Nodes whose results alias written memory, or may reach the caller, who could write to them, remain; so do
-    the nodes that read these results. ``evaluate`` runs a graph without inputs in the source framework and
-    returns its outputs.
+    Nodes whose results the caller could write to remain. ``evaluate`` runs a graph without inputs in the
+    source framework and returns its outputs.
     """
     # A constant node reads constants or nothing. Without either, there is none.
     if not graph.constants and all(map(_USES, graph.nodes)):
@@ -105,11 +104,9 @@ def _varies(node: Node, tainted: set[Value], aliases: Aliases) -> bool:
 
 # -------------------------------------------------------------------------------------------- scalar literals
 def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
-    """Return the canonical graph with constant scalars as literals in elementwise operations.
-
-    A number takes the dtype of the arrays of its operation, so another operand has to have the dtype of the
-    scalar. Only scalars of NumPy are replaced, because they cannot be written to.
-    """
+    """Return ``(graph, changed)`` for a canonical graph, with literals for constant scalars if possible."""
+    # A number takes the dtype of the arrays of its operation, so another operand has to have the dtype of the
+    # scalar. Only scalars are replaced, because they cannot be written to.
     numbers = {
         value: array.item() for value, array in graph.constants.values() if issubclass(type(array), Number)
     }
@@ -142,7 +139,7 @@ def _with_literals(node: Node, numbers: Mapping[Value, Any]) -> Node:
 
 # --------------------------------------------------------------------------------------------- frozen weights
 def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
-    """Return the graph with the parameters named in ``arrays`` turned into constants with these arrays.
+    """Return ``(graph, changed)``, with the parameters named in ``arrays`` as constants with these arrays.
 
     Parameters whose storage the graph writes to stay parameters.
     """
@@ -160,11 +157,10 @@ def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
 
 # ----------------------------------------------------------------------------------------------- random draws
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
-    """Return the graph with random calls marked as deterministic, so that constant folding can evaluate them.
+    """Return ``(graph, changed)``, with random calls marked as deterministic, for constant folding.
 
-    Calls with an argument that depends on an input or a parameter stay random. Symbolic sizes in arguments of
-    marked calls become numbers, under guards. Outputs that alias memory that a marked call allocated or wrote
-    to are copied by the function named ``copy``, because the caller may write to them.
+    Calls with an array argument that depends on an input or a parameter stay random. ``copy`` is the name of
+    the function that copies arrays which the caller may write to.
     """
     aliases = Aliases(graph)
     outside = {*graph.inputs, *graph.parameters.values()}
@@ -196,7 +192,7 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
 
 
 def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:
-    """Return the graph with its random calls drawing the same numbers at each call.
+    """Return ``(graph, changed)``, with random calls that draw the same numbers at each call.
 
     The generator is set to ``state`` (a :class:`GeneratorState`) at the beginning and restored at the end.
     ``calls`` are the names of the functions that read and that set its state. A graph without random calls

@@ -18,11 +18,10 @@ from ..driver import Pass, only_with
 
 
 def dce(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph without nodes, parameters and constants that contribute to no output, guard or effect.
+    """Return ``(graph, changed)``, without dead nodes, parameters and constants.
 
-    A node that writes remains if its memory is needed later, or if no node of its block allocated that
-    memory. Checks remain, and so do random nodes of a recorded graph, because they advance the generator and
-    thus determine the numbers drawn after them. Unused inputs of the graph and of regions remain.
+    Checks are live, and so are random calls of a recorded graph, because they advance the generator for later
+    draws.
     """
     aliases = Aliases(graph)
     pruned, changed = Pass("dce", lambda block: _prune(block, aliases), "deep")(graph)
@@ -76,11 +75,10 @@ _OP = attrgetter("op")
 
 
 def cse(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with nodes that repeat an earlier one of their block replaced by that one.
+    """Return ``(graph, changed)``, with nodes that repeat an earlier one of their block merged with it.
 
-    Nodes with regions are equal if their regions are structurally equal. Not replaced are random nodes of
-    recorded graphs, nodes that touch written memory, nodes without outputs, nodes with arguments that are not
-    hashable, and recorded nodes whose results alias an output of the graph or of their block.
+    Nodes with regions are equal if their regions are structurally equal. Random calls of recorded graphs and
+    nodes that touch written memory are not merged.
     """
     aliases = Aliases(graph)
     escaping = set(map(aliases.base_of, values_in(graph.outputs)))
@@ -149,7 +147,6 @@ def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
 
 
 def _key(node: Node) -> Any:
-    """Return a key that is equal for nodes equal up to their regions; None if an argument is not hashable."""
     try:
         key = (node.op, node.no_grad, hashable(node.inputs), hashable(node.params))
         hash(key)
@@ -174,10 +171,10 @@ def _runs_the_same(one: Node, other: Node) -> bool:
 
 @only_with(guards=True)
 def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
-    """Return a recorded graph in which guards read originals instead of copies that nothing else reads.
+    """Return ``(graph, changed)``, with guards that read originals instead of copies that nothing else reads.
 
-    A copy remains if something writes to the memory of its original, or if the frontend marked it
-    (``record.is_host_number``). The source framework lists its copying calls in the trait ``copies``.
+    A copy remains if something writes to the memory of its original. The source framework lists its copying
+    calls in the trait ``copies``.
     """
     guarded = {guard.condition for guard in graph.guards if isinstance(guard.condition, Value)}
     if not guarded:

@@ -19,12 +19,10 @@ Row = tuple[Guard, Union[Compared, None]]
 
 @only_with(guards=True)
 def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with simplified guards on sizes, which hold for the same calls.
+    """Return ``(graph, changed)``, with simplified guards on sizes, which hold for the same calls.
 
-    A guard on entry that compares integers is solved if it can be: ``(n - 1) // 2 + 1 >= 3`` becomes
-    ``n >= 5``. If it sets a size equal to a number or to another size, that size is replaced in other guards.
-    A guard is dropped if it always holds, like ``n >= 0`` and ``n - 1 <= n``, or if bounds that others set
-    imply it: among ``2 <= n``, ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` only ``n == 10`` remains.
+    A guard that compares integers is solved if it can be: ``(n - 1) // 2 + 1 >= 3`` becomes ``n >= 5``.
+    Guards that are found to hold always, or if the others hold, are dropped.
     """
     entry = {id(guard) for guard in graph.entry_guards()}
     rows = _replace_fixed(
@@ -55,9 +53,9 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _solve(guard: Guard) -> Iterator[Row]:
-    """Yield the guard solved for its innermost size, with the comparison; nothing if it always holds.
+    """Yield the guard, solved if it can be, with its comparison; nothing if it always holds.
 
-    A guard that cannot be solved or never holds is yielded unchanged, with None instead of a comparison.
+    A guard that is not solved is yielded unchanged, with None instead of a comparison.
     """
     found = comparison(guard.condition)
     solved = isolate(found) if found is not None else False
@@ -70,7 +68,7 @@ def _solve(guard: Guard) -> Iterator[Row]:
 
 
 def _facing(row: Compared) -> Compared:
-    """Return the comparison with a positive first term: ``b - a <= -1`` becomes ``a - b >= 1``."""
+    # The first term becomes positive: ``b - a <= -1`` becomes ``a - b >= 1``.
     _, factor = min(row.size.terms(), key=lambda term: repr(term[0]))
     if factor > 0:
         return row
@@ -183,7 +181,7 @@ def _within(given: Range, compared: Iterable[Compared]) -> Range:
 
 
 def _strongest_guards(group: list[tuple[Guard, Compared]], ranges: Mapping[Symbol, Range]) -> list[Guard]:
-    """Return the guards in ``group`` that neither the others nor ``ranges`` imply.
+    """Return the guards in ``group`` without those that others or ``ranges`` are found to imply.
 
     All compare the same size with numbers. ``ranges`` has the bounds of symbols.
     """

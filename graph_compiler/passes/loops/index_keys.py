@@ -62,8 +62,7 @@ class LoopIndexKey:
     def sides(self, shape: tuple[Any, ...], offset: int) -> RowSides | None:
         """Return the keys of the parts of row ``i + offset`` before and after the slice of this key.
 
-        Return None unless the key selects a slice of step 1 along exactly one axis of the row, which is
-        certain to be in bounds. ``shape`` is the shape of the array.
+        Return None if they are not known. ``shape`` is the shape of the array.
         """
         parts = [axis for axis, item in enumerate(self.rest) if item != FULL_SLICE]
         if len(parts) != 1 or not isinstance(self.rest[parts[0]], tuple):
@@ -178,10 +177,9 @@ class RowSides:
 
 
 def axis_first(build: Builder, array: Value, axis: int) -> Value | None:
-    """Return ``array`` with ``axis`` moved to the front, or None if that may have to copy the array.
+    """Return ``array`` with ``axis`` moved to the front, or None if ``axis`` is 0 or this may have to copy.
 
-    Nothing is copied for results of the inverse permutation, of ``zeros`` and ``full``, and of some writes to
-    such arrays. Also return None if ``axis`` is 0. May append nodes to ``build``.
+    May append nodes to ``build``.
     """
     node = build.maker(array) if axis else None
     if node is None:
@@ -200,10 +198,8 @@ def axis_first(build: Builder, array: Value, axis: int) -> Value | None:
 
 
 def _with_rows(build: Builder, array: Value, rows: Value, first: Any, length: Any) -> Value:
-    """Return ``array`` with ``rows`` written to its first axis at ``length`` indices from ``first`` on.
-
-    Prefer a concatenation with the other rows to a write, so that no row is written twice.
-    """
+    """Return ``array`` with ``rows`` written to its first axis at ``length`` indices from ``first`` on."""
+    # A concatenation with the other rows is preferred to a write, so that no row is written twice.
     size, after = array.shape[0], first + length
     if span(size, first, length) == FULL_SLICE:
         return rows

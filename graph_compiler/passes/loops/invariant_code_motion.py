@@ -59,8 +59,7 @@ class InlinedLoop:
     def history(self, place: int) -> ArrayHistory | None:
         """Return the reads and writes of the array at index ``place`` of the carry in an iteration.
 
-        Return None if a node uses the array in another way (:meth:`ArrayHistory.add`), or unless the only
-        version that the body returns is a written one, at the same index of the carry.
+        Return None if the array is used in another way.
         """
         found = ArrayHistory(self.state[place])
         for node in self.nodes:
@@ -87,11 +86,7 @@ class ArrayHistory:
         self.writes: list[Node] = []
 
     def add(self, node: Node) -> bool:
-        """Add ``node``, which uses a version; return True if it only reads or writes elements of it.
-
-        Return False, and add nothing, if it is another operation, uses a version as a value or index, or
-        writes with a conversion of the dtype.
-        """
+        """Add ``node``, which uses a version, and return True, or return False if it is not supported."""
         if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(
             values_in((node.inputs[1:], node.params))
         ):
@@ -151,8 +146,7 @@ hoist_invariants = Pass("hoist_invariants", _hoisted, "deep", ("scan",))
 def _can_hoist(node: Node) -> bool:
     """Return True if ``node`` may run before the loop, even if the loop has no iteration.
 
-    It is a ``getitem``, an operation in ``_CREATION``, or an elementwise operation with one result that is
-    not an integer operation in ``_MAY_FAIL``. Whether its operands are loop-invariant is not checked.
+    Whether its operands are loop-invariant is not checked.
     """
     if node.op in _CREATION or node.op == "getitem":
         return True

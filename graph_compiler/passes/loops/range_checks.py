@@ -238,7 +238,7 @@ class _RangeProver:
     def _is_sum(self, number: Any, facts: Facts, left: int) -> bool:
         """Return True if ``number`` minus positive multiples of ``facts`` is shown to be nonnegative.
 
-        At most ``left`` facts are used to eliminate loop indices, the innermost first.
+        At most ``left`` facts are used.
         """
         if nonnegative(number):
             return True

@@ -67,19 +67,16 @@ class StepsMissing(Signal):
 def fold_loops(graph: Graph, counts: bool = True, unroll: bool = False) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, where marked loops of the graph have become loop nodes.
 
-    A loop that no loop node can express, such as one whose iterations differ, stays unrolled, and guards fix
-    its trip count; with ``unroll``, all loops do. With ``counts``, loop indices of the target are Python
-    integers, which may be bounds of slices and sizes; without it, loops that need this are unrolled. Raise
-    ``StepsMissing`` if not all iterations of an unrolled loop were recorded.
+    A loop that no loop node can express stays unrolled, and guards fix its trip count; with ``unroll``, all
+    loops do. With ``counts``, loop indices of the target are Python integers, which may be bounds of slices
+    and sizes; without it, loops that need this are unrolled. Raise ``StepsMissing`` if not all iterations of
+    an unrolled loop were recorded.
     """
     return (_LoopFolder(graph, counts, unroll).graph(), True) if graph.loops else (graph, False)
 
 
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
-    """Return the nodes that replace the recorded iterations of a running loop.
-
-    Return None if the iterations form no loop node, or if an inner loop has not ended or stays unrolled.
-    """
+    """Return the nodes that replace the recorded iterations of a running loop, or None if there are none."""
     folding = _LoopFolder(graph, True, False, loop)
     folding.places.used.update(
         (held.item, inf) for held in loop.marks[-1].state.values() if isinstance(held.item, Value)
@@ -297,7 +294,7 @@ class RemainingIterations(NamedTuple):
     given: recorded values that are its inputs.
     written: number of the first inputs, to which it writes.
     made: recorded values whose new contents it returns after the written arrays.
-    numbers: for each input that is a Python number from which a size is computed, the recorded number.
+    numbers: recorded Python numbers from which sizes are computed.
     """
 
     program: Graph
@@ -310,8 +307,7 @@ class RemainingIterations(NamedTuple):
 def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> RemainingIterations | None:
     """Return a program for the iterations of a running ``for`` loop after the first ``done``.
 
-    Return None if its recorded iterations do not form a ``scan``, or unless each variable that it carries
-    holds an array of its own that was computed in the loop.
+    Return None if the loop is not a ``scan`` or carries arrays that it did not compute.
     """
     if (nodes := folded_so_far(graph, loop)) is None or nodes[-1].op != "scan":
         return None

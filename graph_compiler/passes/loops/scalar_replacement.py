@@ -127,7 +127,7 @@ forward_writes = Pass("forward_writes", _forward_block, "deep", ("setitem",))
 
 
 def forward_and_drop(block: Block) -> Block:
-    """Forward writes to later reads where possible, and drop writes that nothing reads any more.
+    """Return ``block`` with writes forwarded to later reads, and without writes that nothing reads any more.
 
     Return the block itself if no node reads or writes elements of an array that was written to before.
     """
@@ -193,11 +193,7 @@ class _Forwarding:
         return _select_value(build, write, key)
 
     def _is_covered(self, written: Node) -> bool:
-        """Return True if the next write makes ``written`` unnecessary.
-
-        It overwrites the same elements, all reads of the result of ``written`` can be forwarded, nothing else
-        uses this result, and ``written`` does not convert the array's dtype.
-        """
+        """Return True if the next write makes ``written`` unnecessary."""
         array = written.outputs[0]
         # A write that promotes the array also converts its other elements.
         if array.dtype != written.inputs[0].dtype:
@@ -273,11 +269,7 @@ def _written_value(build: Builder, read: Node, write: Node) -> Value | None:
 
 
 def _select_value(build: Builder, write: Node, key: Key) -> Value:
-    """Return ``x[key]`` after ``write`` wrote to elements of ``x`` that may be the same or others.
-
-    Unless the elements are known to differ, the generated code compares the indices and selects the old or
-    the written value.
-    """
+    """Return ``x[key]`` after ``write`` wrote to elements of ``x`` that may be the same or others."""
     before: Value = write.inputs[0]
     read: Value = build.getitem(before, key=key)
     if are_keys_disjoint(key, write.params["key"], before.shape):

@@ -130,11 +130,9 @@ def find_cells(
     is_down: bool,
     is_still: Callable[[Any], bool],
 ) -> CarriedCells | None:
-    """Return the cells of an array of the carry, whose accesses have the keys ``places``.
+    """Return the cells of an array of the carry, whose accesses have the keys ``places``, or None.
 
-    Return None if its writes have different keys, or keys that change by more than the loop index, or if a
-    read needs more than the array ``given`` to the loop and a cell of this or one of the previous ``DEEPEST``
-    iterations. ``is_down`` is True if the loop index descends.
+    ``given`` is the array before the loop. ``is_down`` is True if the loop index descends.
     """
     (target, *others) = dict.fromkeys(places[node] for node in history.writes)
     if others or not is_still(target.rest):
@@ -328,10 +326,7 @@ class _RowLoop(InlinedLoop):
         return place if place is not None and nonnegative(self.counter.low + place.offset) else None
 
     def _outside(self, node: Node) -> RowRead | None:
-        """Return the sequence from which ``node`` can read an outer array by the loop index.
-
-        Return None if there is none, or if the array would have to be transposed for it.
-        """
+        """Return the sequence from which ``node`` can read an outer array by the loop index, or None."""
         if node.op != "getitem" or node.inputs[0] in self.made:
             return None
         found = [self._place(node, position) for position in positions(node, self.number)]
@@ -462,7 +457,7 @@ def _flatten(items: Mapping[int, Sequence[Value]]) -> list[Value]:
 
 
 class _RowLoopBody:
-    """Builder of the body of the rewritten loop, which takes rows and cells and returns cells."""
+    """Builder of the body of the rewritten loop."""
 
     def __init__(
         self, loop: _RowLoop, rows: Mapping[_Sequence, Value], held: Mapping[int, Sequence[Value]]

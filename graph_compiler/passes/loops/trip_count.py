@@ -126,7 +126,7 @@ class _CountedLoop:
 
     state: values that represent the carry in an iteration.
     start: intervals of the carry before the loop.
-    outputs: outputs of each inlined region, in terms of ``state`` and outer values.
+    outputs: outputs of each inlined region.
     """
 
     def __init__(self, scope: _IntervalScope, node: Node) -> None:
@@ -166,11 +166,10 @@ class _CountedLoop:
         return next((most for most in found if most is not None and _is_computed(most)), None)
 
     def _bound(self, symbol: str, left: Any, right: Any, late: int) -> Any:
-        """Return an upper bound of the trip count of a loop that runs while ``left symbol right``.
+        """Return an upper bound of the trip count of a loop that runs while ``left symbol right``, or None.
 
-        Return None if neither side is a counter that goes from a known start to a known limit, or if the
-        counter may overflow. ``late`` is 1 if the comparison was stored in a flag, and so is tested one
-        iteration later, and 0 otherwise.
+        ``late`` is 1 if the comparison was stored in a flag, and so is tested one iteration later, and 0
+        otherwise.
         """
         for counter, limit, sign in ((left, right, symbol), (right, left, _MIRRORED[symbol])):
             place, offset = self._counted(counter)

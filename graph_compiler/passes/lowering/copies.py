@@ -13,14 +13,13 @@ from ...ir.node import Node, Origin, Value
 def copy_aliased_outputs(
     graph: Graph, views: Container[str], read_only: Container[str], scalars: bool = False
 ) -> tuple[Graph, bool]:
-    """Return the graph with copies of outputs that would share memory with other arrays or be read-only.
+    """Return ``(graph, changed)``, with copies of outputs that may share memory or be read-only.
 
-    The other arrays are arguments, weights, constants and earlier outputs. Outputs are the results, and the
-    values of effects except those that are written to arguments. A canonical graph is pure, so ``x`` and a
-    clone of ``x`` are the same value in it. ``views`` are the operations whose result may be a view of
-    their first input in the target, ``read_only`` those whose view cannot be written to. With ``scalars``,
-    outputs without axes are copied, too, because the target computes with scalars there.
+    Outputs are the results, and the values of effects except those that are written to arguments. ``views``
+    are the operations whose result may be a view of their first input in the target, ``read_only`` those
+    whose view cannot be written to. With ``scalars``, outputs without axes are copied, too.
     """
+    # A canonical graph is pure, so ``x`` and a clone of ``x`` are the same value in it.
     taken: set[Any] = set()
     copies: list[Node] = []
     scratch = graph.derive(nodes=copies)
@@ -58,7 +57,7 @@ def _memory(
 ) -> tuple[Any, bool, bool]:
     """Return the owner of the memory of ``value``, and two flags: it is writable, and the block allocated it.
 
-    The owner is a value or, if a called function allocated the memory, the call and a value of the function.
+    If a called function allocated the memory, the owner is the call and a value of the function.
     """
     writable = True
     while (node := maker(value)) is not None:
@@ -84,13 +83,11 @@ def _memory(
 
 
 def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
-    """Return the graph with copies of results and values of effects that would be overwritten.
+    """Return ``(graph, changed)``, with copies of results and values of effects that could be overwritten.
 
-    A result, or the value of an effect, is copied if it shares memory with an argument, array of the state
-    or buffer that an earlier effect writes to. A new constant is copied if it shares memory with any array
-    from outside of the graph. A canonical graph is pure, and its effects are carried out in order after it
-    has run. ``views`` are the operations whose result may share memory with their first input in the target.
+    ``views`` are the operations whose result may share memory with their first input in the target.
     """
+    # A canonical graph is pure, and its effects are carried out in order after it has run.
     copies: list[Node] = []
     scratch = graph.derive(nodes=copies)
     overwritten: set[Value] = set()
@@ -118,7 +115,7 @@ def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
 
 
 def _written(graph: Graph, effect: Effect) -> list[Value]:
-    """Return the value whose memory the effect writes to; none for a constant, which is replaced."""
+    # A constant is replaced, so no memory is written to.
     if effect.kind in ("argument", "place"):
         return [graph.inputs[effect.target]]
     is_parameter = effect.kind == "buffer" and effect.target in graph.parameters

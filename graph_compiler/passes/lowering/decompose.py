@@ -32,10 +32,9 @@ class LoweringTable(Protocol):
 
 
 def decompose(graph: Graph, rows: LoweringTable) -> tuple[Graph, bool]:
-    """Return the graph with each operation that has no row replaced by its decomposition, also in regions.
+    """Return ``(graph, changed)``, with decompositions instead of operations without a row, also in regions.
 
-    Raise ``UnsupportedOperation``, which lists all operations of the graph that have neither a row nor a
-    decomposition, or those of the first decomposition that has any.
+    Raise ``UnsupportedOperation`` if an operation has neither a row nor a decomposition.
     """
     if all(map(rows.can_write, nodes_of(graph.block))):
         return graph, False
@@ -62,12 +61,6 @@ def _require(block: Block, rows: LoweringTable, name: str) -> None:
 
 
 def _decompose_block(block: Block, rows: LoweringTable, name: str) -> Block:
-    """Return ``block`` with decompositions instead of the nodes that ``rows`` cannot write.
-
-    A node without a decomposition remains. The regions of nodes must already be decomposed. Raise
-    ``UnsupportedOperation`` if a decomposition contains operations that have neither a row nor a
-    decomposition.
-    """
     if all(map(rows.can_write, block.nodes)):
         return block
     rewriter = Rewriter(block)
@@ -90,10 +83,7 @@ def _decompose_block(block: Block, rows: LoweringTable, name: str) -> Block:
 
 
 def _apply_rule(build: Builder, rule: Callable[..., Any], node: Node, rows: LoweringTable) -> tuple[Any, ...]:
-    """Return the outputs of the decomposition ``rule`` of ``node``, in the dtypes of the node's outputs.
-
-    Operands are cast to the dtype that ``rows.compute_dtype`` returns.
-    """
+    """Return the outputs of the decomposition ``rule`` of ``node``, in the dtypes of the node's outputs."""
     inputs = [
         _cast(build, item, rows.compute_dtype(node.op, item.dtype)) if isinstance(item, Value) else item
         for item in node.inputs

@@ -46,10 +46,9 @@ LAST = Layout(CHANNELS_LAST, to_last, to_first)
 
 
 def layout(graph: Graph, prefers: Container[str], preferred: Layout = LAST) -> tuple[Graph, bool]:
-    """Return the graph with operations in ``prefers`` computed in the ``preferred`` layout, if they can be.
+    """Return ``(graph, changed)``, with operations in ``prefers`` in the ``preferred`` layout if possible.
 
-    Operations between them are, too, if that costs no further permutation. Inputs and outputs of the graph
-    and of regions keep their layout.
+    Inputs and outputs of the graph and of regions keep their layout.
     """
     return Pass("layout", lambda block: _with_layout(block, prefers, preferred), "deep", prefers)(graph)
 
@@ -79,11 +78,7 @@ def _carriers(node: Node) -> list[Value]:
 
 
 def _wanted(block: Block, prefers: Container[str], preferred: Layout) -> set[Value]:
-    """Return the values that are needed in the ``preferred`` layout.
-
-    These are the first operands of operations in ``prefers`` and of permutations to this layout that the
-    user wrote, and values from which such an operand is computed without a permutation.
-    """
+    """Return the values that are needed in the ``preferred`` layout."""
     wanted: set[Value] = set()
     for node in reversed(block.nodes):
         permutes = node.op == "permute_dims" and node.params["axes"] == preferred.to(len(node.params["axes"]))
@@ -160,11 +155,7 @@ class _LayoutRewriter(Rewriter):
             self.append(self.rewritten(node))
 
     def try_cancel(self, node: Node) -> bool:
-        """Try to avoid the permutation ``node``, and return True if that succeeds.
-
-        Its result is then replaced by an existing array or by one permutation of the permuted version
-        of its operand, or is made only when something needs it.
-        """
+        """Replace the permutation ``node`` by another value, and return True if that is possible."""
         (x,), (made,), axes = node.inputs, node.outputs, node.params["axes"]
         if x in self.permuted and axes == self.preferred.to(x.ndim):
             self.replace((made,), (self.permuted[x],))
@@ -185,11 +176,7 @@ class _LayoutRewriter(Rewriter):
         return False
 
     def is_better_in_layout(self, node: Node) -> bool:
-        """Return True if ``node`` should be computed in the preferred layout.
-
-        The target prefers it, or ``node`` has an operand in this layout and needs no permutation, or
-        only one that is needed anyway.
-        """
+        """Return True if ``node`` should be computed in the preferred layout."""
         if node.op in self.prefers and self.preferred.is_other(node):
             return True
         carriers = _carriers(node)
@@ -238,9 +225,7 @@ class _LayoutRewriter(Rewriter):
     def operand(self, value: Value, rank: int, is_broadcast: bool) -> Value:
         """Return ``value`` as an operand of an operation in the preferred layout on ``rank`` axes.
 
-        Unless ``is_broadcast``, it has ``rank`` axes and gets that layout. Otherwise it may have fewer
-        axes: if it has no version in that layout, it is reshaped, and permuted only if reshaping is not
-        enough.
+        With ``is_broadcast`` it may have fewer axes.
         """
         if value in self.permuted or not is_broadcast:
             return self.in_layout(value)

@@ -240,10 +240,9 @@ Ends = Mapping[Value, "tuple[Any, Any]"]
 
 @only_with(*_OPENED)
 def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
-    """Give inner loops whose trip count depends on an outer loop index an upper bound of it as trip count.
+    """Return ``(graph, changed)``, with upper bounds as trip counts of inner loops if they are known.
 
-    A loop stays if it stacks outputs, runs in reverse, has sequences other than an ``arange`` of its own
-    block, or has no known upper bound.
+    Inner loops are those whose trip count depends on an outer loop index.
     """
     if not any(map(_is_open, graph.nodes)):
         return graph, False
@@ -370,11 +369,8 @@ class _BoundingScope:
 
 
 def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
-    """Return ``step`` without the reads that can run before it, and these reads.
-
-    They are ``getitem`` nodes that drop axes and read neither values in ``changing`` nor results of nodes
-    that stay in ``step``. The caller puts them before the branch, because no later pass moves them out of it.
-    """
+    """Return ``step`` without the reads that can run before it, and these reads."""
+    # The caller puts them before the branch, because no later pass moves them out of it.
     nodes: list[Node] = []
     still: list[Node] = []
     for node in step.nodes:
@@ -412,7 +408,7 @@ def ends_of(counter: Node) -> tuple[Any, Any]:
 
 @only_with(*RUN_BLOCKS)
 def pad_ragged_arrays(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with padded arrays in place of arrays in loops whose size depends on a loop index.
+    """Return ``(graph, changed)``, with padded arrays instead of arrays whose size depends on a loop index.
 
     Assumptions that sizes are equal or positive become guards. Raise ``CannotPad`` if an operation has no
     equivalent on padded arrays.

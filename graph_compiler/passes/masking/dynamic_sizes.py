@@ -167,9 +167,8 @@ class SizesUnknown(UnsupportedOperation):
 
 @only_with(*_FIND)
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
-    """Check that no operation in a loop or branch determines an output size by array elements.
+    """Return ``(graph, False)``, or raise ``SizesUnknown`` if sizes in a loop or branch depend on elements.
 
-    Return the graph unchanged, or raise ``SizesUnknown``, which lists these operations for ``framework``.
     Called functions and custom derivatives are checked only inside of a loop or branch.
     """
     problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]
@@ -259,10 +258,9 @@ class _SelectedRows:
         self.nodes: dict[Node, None] = {}
 
     def has_bound(self, block: Block) -> bool:
-        """Return True if all nodes of ``block`` that use the rows are known to be correct on padded rows.
+        """Return True if ``block`` is known to be correct on padded rows.
 
-        Return False if rows or their number are outputs of the block, and for a mask without axes. Fills
-        ``sizes``, ``axes`` and ``nodes``.
+        Fill ``sizes``, ``axes`` and ``nodes``.
         """
         # A mask without axes adds an axis to the array.
         if self.mask.ndim == 0:
@@ -549,11 +547,9 @@ class _SizeBounder(Rewriter):
 
     @staticmethod
     def _finite(build: Builder, rows: _PaddedRows, value: Value) -> Value:
-        """Return ``value``, or ones if its dtype is floating-point or complex and no row was selected.
-
-        The original computes nothing in that case, so an infinite derivative must not meet the zero
-        gradient.
-        """
+        """Return ``value``, or ones if its dtype is floating-point or complex and no row was selected."""
+        # The original computes nothing in that case, so an infinite derivative must not meet the zero
+        # gradient.
         if not is_inexact(value.dtype):
             return value
         made: Value = build.where(build.greater(rows.count, 0), value, 1.0)

@@ -36,13 +36,10 @@ _REDUCED = frozenset({"sum", "count_nonzero", "any", "prod", "all"})
 
 @only_with("masked_scatter")
 def masked_scatter_to_where(graph: Graph) -> tuple[Graph, bool]:
-    """Return the graph with ``where`` instead of ``masked_scatter`` of elements selected by the same mask.
+    """Return ``(graph, changed)``, with ``where`` instead of ``masked_scatter`` if this is possible.
 
-    The written elements must be computed from selected ones by elementwise operations. Reductions of
-    elements that such a mask selects run on full arrays, too, if they can be padded. ``dce`` drops
-    selections that are no longer used. The sizes of an array and its mask have to be equal, which other
-    targets check: if they are sizes of inputs, parameters or constants, guards are added, and if they may
-    differ otherwise, the operation stays.
+    The written elements must be computed from elements that the same mask selects. Guards are added on sizes
+    that have to be equal.
     """
     sizes, block = _BlockSizes(frozenset(graph.sources())), graph.block
     made = _rewrite_block(block, sizes, {})
@@ -123,11 +120,7 @@ def _written(block: Block) -> frozenset[Value]:
 
 
 def _mask_of(block: Block, node: Node) -> Value:
-    """Return the mask of a ``masked_scatter`` as it was before it got the axes of the array.
-
-    If the mask was broadcast without new axes, or reshaped to add trailing axes of size 1, this is the array
-    before that; otherwise the mask itself.
-    """
+    """Return the mask of a ``masked_scatter`` as it was before it got the axes of the array."""
     x, mask, _ = node.inputs
     for op in ("broadcast_to", "reshape"):
         made = block.maker(mask)
@@ -167,8 +160,7 @@ class _SelectionBuilder(PaddedBuilder):
     def harmless(self, item: Any, number: Any) -> Any:
         """Return the full array of ``item``, with gradients for selected elements only.
 
-        If the array is broadcast or its padding is known to be finite, fill the padding with ``number``
-        instead. Return anything but a padded array unchanged.
+        Return anything but a padded array unchanged.
         """
         mask = self.mask(item.spans) if isinstance(item, PaddedArray) else None
         if mask is None or mask.shape != item.full.shape or item.padding is not None:
@@ -254,12 +246,9 @@ class _SelectionRewriter:
         return None
 
     def _operand(self, node: Node, item: Any) -> Any:
-        """Return the operand ``item`` of ``node`` for full arrays.
-
-        A value that is the same for all selected elements gets their mask, so that elements that are not
-        selected affect nothing. Return None for a value that is neither a selection nor the same for all
-        elements, and for a size that depends on a selection.
-        """
+        """Return the operand ``item`` of ``node`` for full arrays, or None if there is none."""
+        # A value that is the same for all selected elements gets their mask, so that elements that are not
+        # selected affect nothing.
         if not isinstance(item, Value):
             return None if any(value in self.selected for value in values_in((item,))) else item
         if item in self.selected:
@@ -271,11 +260,7 @@ class _SelectionRewriter:
         return _padded_array(self.rewriter.value(item), (first.spans[0], *(None,) * (rank - 1)))
 
     def _keeps_axes(self, node: Node) -> bool:
-        """Return True if the axes of ``node`` allow it to use full arrays.
-
-        An elementwise operation must add no axes to selections. A reduction must have a mask with one axis,
-        or reduce all axes and drop them.
-        """
+        """Return True if the axes of ``node`` allow it to use full arrays."""
         found = [
             (item, self.selected[item])
             for item in node.inputs

@@ -67,11 +67,9 @@ class PaddedArray:
 
 
 def _bound(span: Span) -> Any:
-    """Return an upper bound for the mask of a span: its ``high``, or a simpler size that serves as well.
-
-    For a slice that may be empty, with ``high = max(low, stop)``, ``stop`` suffices, because the mask for
-    ``low`` already excludes the elements before ``low``.
-    """
+    """Return an upper bound for the mask of a span: its ``high``, or a simpler size that serves as well."""
+    # For a slice that may be empty, with ``high = max(low, stop)``, ``stop`` suffices, because the mask for
+    # ``low`` already excludes the elements before ``low``.
     alone = next(iter(span.high.atoms()), None) if isinstance(span.high, Size) else None
     if (
         isinstance(alone, Apply)
@@ -84,10 +82,7 @@ def _bound(span: Span) -> Any:
 
 
 class EqualSizesBuilder(Builder):
-    """Builder that takes sizes for equal if they are broadcast and were equal while recording.
-
-    Other builders leave the size of such a result unknown.
-    """
+    """Builder that takes the sizes in ``Unknown.if_equal`` for equal, where its base leaves them unknown."""
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
         shape = (dim.if_equal[0] if isinstance(dim, Unknown) and dim.if_equal else dim for dim in spec.shape)
@@ -170,8 +165,7 @@ class PaddedBuilder:
         """Align operands along axes that have equal labels, and return them with the span of each label.
 
         ``labels`` holds a label for each axis of each operand. The first span of a label is that of the
-        results. Raise ``CannotPad`` if the widths differ, or if an axis has a span in one operand only and is
-        not broadcast.
+        results. Raise ``CannotPad`` if they cannot be aligned.
         """
         found: dict[Label, Span] = {}
         for operand, own in zip(operands, labels):
@@ -186,8 +180,7 @@ class PaddedBuilder:
     def move_to(self, item: Any, spans: Sequence[Span | None]) -> Any:
         """Return ``item`` with its valid elements moved to ``spans``.
 
-        Axes of size 1 broadcast, so they need no span. Raise ``CannotPad`` if along another axis only
-        ``item`` or only ``spans`` has a span, or if the widths differ.
+        Axes of size 1 broadcast, so they need no span. Raise ``CannotPad`` if the elements cannot be moved.
         """
         for axis, span in enumerate(spans):
             own = spans_of(item)[axis]
@@ -416,7 +409,7 @@ def _setitem(rewrite: PaddedRewrite) -> Any:
     """Write a value to the elements of an unpadded array that a key selects.
 
     A slice whose length depends on the loop index is replaced by the whole axis; elements outside of the
-    slice keep their old values. Raise ``CannotPad`` if this is not possible, for example for a padded array.
+    slice keep their old values. Raise ``CannotPad`` if this is not possible.
     """
     x, value = rewrite.operands
     if isinstance(x, PaddedArray):
@@ -508,8 +501,8 @@ def _norm(rewrite: PaddedRewrite) -> Any:
 def _place(rewrite: PaddedRewrite, neutral: Callable[[str], Any]) -> Any:
     """Compute ``argmax`` or ``argmin``, with the index counted from the first valid element.
 
-    ``neutral`` returns, for a dtype, the number that fills the padding. Raise ``CannotPad`` if the axis is
-    None for an array with several axes, or if the axis is padded and not known to have a valid element.
+    ``neutral`` returns, for a dtype, the number that fills the padding. Raise ``CannotPad`` if a padded axis
+    is not known to have a valid element.
     """
     (x,), axis = rewrite.operands, rewrite.params["axis"]
     if axis is None:
@@ -532,10 +525,7 @@ def _running(rewrite: PaddedRewrite, neutral: float) -> Any:
 
 
 def _contracted(rewrite: PaddedRewrite, labels: Sequence[Sequence[Any]], result: Sequence[Any]) -> Any:
-    """Compute a sum of products over the axes whose label is not in ``result``.
-
-    The product of two real vectors is written as a multiplication and a sum, which XLA fuses with the masks.
-    """
+    """Compute a sum of products over the axes whose label is not in ``result``."""
     operands, found = rewrite.padded.align(rewrite.operands, labels)
     filled, build = [rewrite.padded.fill_padding(operand, 0) for operand in operands], rewrite.build
     is_of_vectors = not result and list(map(len, labels)) == [1, 1]
@@ -551,12 +541,10 @@ def _contracted(rewrite: PaddedRewrite, labels: Sequence[Sequence[Any]], result:
 
 
 def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
-    """Return ``operand`` without spans, and so without masks, along the axes that the result keeps.
-
-    Padding along these axes only affects padding of the result. The caller takes gradients of the fully
-    masked operands instead, because a cotangent of 0 would be multiplied by the padding, which may be
-    infinite. Return the operand itself if it has no more axes than the result, or if its padding is 0.
-    """
+    """Return ``operand`` without spans, and so without masks, along the axes that the result keeps."""
+    # Padding along these axes only affects padding of the result. The caller takes gradients of the fully
+    # masked operands instead, because a cotangent of 0 would be multiplied by the padding, which may be
+    # infinite.
     if not isinstance(operand, PaddedArray) or len(own) <= len(result) or operand.padding == 0:
         return operand
     return replace(

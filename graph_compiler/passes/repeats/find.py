@@ -30,7 +30,7 @@ class RepeatedRun(NamedTuple):
 
 
 def find_repeated_runs(keys: list[Any], fewest: int) -> Iterator[RepeatedRun]:
-    """Yield the runs of ``keys`` with at least ``fewest`` periods; ``fewest`` is 3 or more.
+    """Yield runs of ``keys`` with at least ``fewest`` periods; ``fewest`` is 3 or more.
 
     The order is that of the periods, rounded up to powers of 2. Prefix doubling: keys are numbered, and the
     numbers of windows of ``2 w`` keys follow from those of ``w`` keys. Equal windows of ``w`` keys at two
@@ -54,7 +54,7 @@ def _number_distinct(items: list[Any]) -> list[int]:
 
 
 def _runs_of_width(keys: list[int], numbers: list[int], width: int, fewest: int) -> Iterator[RepeatedRun]:
-    """Yield the runs of at least ``fewest`` periods of more than ``width / 2`` and at most ``width`` keys.
+    """Yield runs of at least ``fewest`` periods of more than ``width / 2`` and at most ``width`` keys.
 
     ``keys`` are the numbers of single keys, ``numbers`` those of windows of ``width`` keys.
     """
@@ -141,10 +141,8 @@ class SignatureCache:
 class GraphSignatures:
     """Cache of the signatures of the nodes of one graph.
 
-    Nodes that must not be part of a loop get a key that equals no other: random draws (unless
-    ``with_draws``), checks (unless ``with_checks``), nodes with arguments that are not hashable, calls whose
-    result Python read as a number, other nodes without outputs and writes, and nodes that touch written
-    memory, except memory whose owner is in ``written``.
+    Nodes that must not be part of a loop get a key that equals no other. Checks and random draws are among
+    them unless ``with_checks`` and ``with_draws``. ``written`` holds owners of memory that nodes may write.
     """
 
     def __init__(
@@ -228,12 +226,10 @@ def _key(node: Node, leaves: list[Any], keys: SignatureCache, counters: Collecti
 
 
 class _Reading:
-    """Traversal of the arguments of one node.
+    """Traversal of the arguments of one node."""
 
-    A class instead of nested functions: these would form a reference cycle that waits for the garbage
-    collector.
-    """
-
+    # A class instead of nested functions: these would form a reference cycle that waits for the garbage
+    # collector.
     __slots__ = ("counters", "keys", "leaves", "own")
 
     def __init__(
@@ -364,7 +360,7 @@ class IndexedBlock:
 
 @dataclass(frozen=True)
 class RepeatedSteps:
-    """``count`` steps of ``period`` nodes each, beginning at node ``first`` of the block.
+    """Steps of ``period`` nodes each, of which ``count`` begin at node ``first`` of the block.
 
     program: the block.
     patterns: for each node of a step, the patterns of its leaves; empty before they are determined.
@@ -411,11 +407,10 @@ def _shift(pattern: Pattern, steps: int) -> Pattern:
 def fit_steps(
     program: IndexedBlock, first: int, period: int, count: int, fewest: int
 ) -> RepeatedSteps | None:
-    """Return the first steps that one loop can run, if they are at least ``fewest``; None if there are none.
+    """Return steps that one loop can run, at least ``fewest``, or None.
 
-    ``count`` steps of ``period`` nodes begin at node ``first``. The patterns come from two neighbouring
-    steps, and steps are added on both sides while they fit. Instead of results of steps before the loop, the
-    first steps may read any value from before the loop.
+    ``count`` steps of ``period`` nodes begin at node ``first``. Instead of results of steps before the loop,
+    the first steps may read any value from before the loop.
     """
     low = 0
     while count - low >= fewest:
@@ -434,7 +429,7 @@ def fit_steps(
 
 
 class _PatternFit:
-    """Search for patterns of leaves that fit steps ``about`` and ``about + 1``, and all steps that fit."""
+    """Search for patterns of leaves that fit two steps, and for the steps around them that these fit."""
 
     def __init__(self, steps: RepeatedSteps, about: int) -> None:
         self.about, self.first, self.period = about, steps.first, steps.period
@@ -592,12 +587,8 @@ class CounterSequences:
         return self._windows(made) if node.op in _KEYED and not self.has_slices else [made]
 
     def _windows(self, node: Node) -> list[Node] | None:
-        """Return nodes for ``node`` in which slices have constant bounds.
-
-        A slice with moving bounds becomes a ``take``, because some compilers need static bounds. If no slice
-        moves, return only the node itself. Otherwise return None unless it is a ``getitem`` with exactly one
-        moving slice, of a constant positive length and step 1.
-        """
+        """Return nodes for ``node`` in which slices have constant bounds, or None."""
+        # A slice with moving bounds becomes a ``take``, because some compilers need static bounds.
         key = node.params["key"]
         moving = [
             place for place, item in enumerate(key) if isinstance(item, tuple) and any(map(self._moves, item))
@@ -644,12 +635,7 @@ class CounterSequences:
         return parts.get(False, 0), parts[True]
 
     def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
-        """Return a scalar that is ``numbers[i]`` in step ``i``, of the dtype of the array operands.
-
-        Return None if the operation is not in ``_ARITHMETIC``, if its arrays have no common dtype in
-        ``_EXACT`` or the numbers do not match it, or if the numbers are no ``arange`` and more than
-        ``_MOST_LISTED``.
-        """
+        """Return a scalar that is ``numbers[i]`` in step ``i``, of the dtype of the arrays, or None."""
         dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
         dtype = dtypes.pop() if len(dtypes) == 1 else ""
         if node.op not in _ARITHMETIC or (type(numbers[0]) is float) != dtype.startswith("float"):
@@ -664,11 +650,8 @@ class CounterSequences:
         return self._list(dtype, tuple(numbers)) if dtype in _EXACT and len(numbers) <= _MOST_LISTED else None
 
     def _index(self, node: Node, number: Pattern) -> Size | None:
-        """Return ``number`` as a size that depends on the loop index, for the key of ``node``.
-
-        Return None unless ``node`` is a ``getitem`` or ``setitem`` and ``number`` is affine. Return None as
-        well if its sign changes, because a negative index counts from the end.
-        """
+        """Return ``number`` as a size that depends on the loop index, for the key of ``node``, or None."""
+        # A negative index counts from the end, so the sign must not change.
         if (
             node.op not in _KEYED
             or not isinstance(number, AffineInteger)

@@ -53,9 +53,9 @@ class _LayerLoop:
 
     layers: the calls, in order.
     carried: pairs of an operand and the result that becomes this operand of the next layer.
-    stacked: operands that are other weights in each layer.
+    stacked: operands that are weights.
     chosen: operands that repeat with a fixed period.
-    counted: operands that are the index of the layer, which layers use to draw different random numbers.
+    counted: operands that are the index of the layer.
     """
 
     layers: Sequence[Node]
@@ -66,11 +66,7 @@ class _LayerLoop:
 
     @classmethod
     def of(cls, graph: Graph, layers: Sequence[Node]) -> _LayerLoop | None:
-        """Return the loop of the calls ``layers``, in order.
-
-        Return None if the regions get different sizes from the enclosing scope, if an operand fits none of
-        the four kinds and is not the same in all layers, or if nothing is carried or nothing is stacked.
-        """
+        """Return the loop of the calls ``layers``, in order, or None if there is none."""
         weights = set(graph.parameters.values())
         # One body cannot have two sizes for the same symbol.
         if any(layer.regions[0].sizes != layers[0].regions[0].sizes for layer in layers):
@@ -100,7 +96,6 @@ class _LayerLoop:
         """Return the nodes of the graph with the loop instead of the calls.
 
         Nodes between the calls that do not depend on a layer move before the loop, the others after it.
-        Constants that were the indices of layers are dropped if nothing else reads them.
         """
         own, first = set(self.layers), graph.nodes.index(self.layers[0])
         end = graph.nodes.index(self.layers[-1]) + 1

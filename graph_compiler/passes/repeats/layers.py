@@ -150,10 +150,7 @@ class ArrayNames:
 
 
 def word(parts: Sequence[str]) -> str:
-    """Return a singular noun for the items that ``parts``, the start of a path, name.
-
-    It is the last word in lower case, without a plural ``s``, or ``layer`` if this word has fewer than 3
-    letters.
+    """Return a word for one of the items that ``parts``, the start of a path, name.
 
     >>> word(["encoder", "layers", ""]), word(["residual_block"]), word(["transformer", "h", ""])
     ('layer', 'block', 'layer')
@@ -168,12 +165,7 @@ def word(parts: Sequence[str]) -> str:
 def layers_in(
     program: IndexedBlock, run: RepeatedRun, names: ArrayNames, fewest: int
 ) -> RepeatedSteps | None:
-    """Return the layers of a run, divided where the numbers in the names of the weights change.
-
-    Return None if no such number changes, or if fewer than ``fewest`` layers fit. Among possible divisions,
-    prefer in this order: few different numbers in a layer, numbers that advance evenly, more layers, few
-    arrays that one layer passes to the next, and module paths that have little in common.
-    """
+    """Return the layers of a run, divided by the numbers in the names of the weights, or None."""
     cuts = _LayerBoundaries(program, run, names)
     counted = [(first, (run.end - first) // run.period) for first in cuts.places()]
     ranked = [
@@ -204,11 +196,7 @@ class _LayerBoundaries:
         return next((each.one for each in found if each is not None), None)
 
     def places(self) -> Iterator[int]:
-        """Yield the node indices at which a layer may begin, in the first period of the run.
-
-        These are the nodes after the last one that reads a weight with one number, up to the first that
-        reads a weight with another number. They may repeat.
-        """
+        """Yield node indices at which a layer may begin; they may repeat."""
         first, period = self.run.first, self.period
         known = [(place, number) for place, number in enumerate(self.numbers) if number is not None]
         for (before, number), (after, other) in pairwise(known):
@@ -232,11 +220,9 @@ class _LayerBoundaries:
         return len({after - before for before, after in pairwise(numbers)})
 
     def rank(self, first: int) -> tuple[int, int, int]:
-        """Return a tuple that rates a division in which a layer begins at ``first``; smaller is better.
-
-        Few arrays of the first layer should be read after it, and the module paths on both sides of its end
-        should have few leading parts in common. The last item is ``first``, which decides ties.
-        """
+        """Return a tuple that rates a division in which a layer begins at ``first``; smaller is better."""
+        # Few arrays of the first layer should be read after it, and the module paths on both sides of its end
+        # should have few leading parts in common. ``first`` decides ties.
         nodes, begin = self.program.block.nodes, first + self.period
         made = (value for node in nodes[first:begin] for value in node.outputs)
         crossing = sum(self._is_read_from(value, begin) for value in made)
@@ -283,23 +269,14 @@ class GraphMemory:
 
 
 def calls_of(steps: RepeatedSteps, names: ArrayNames, memory: GraphMemory) -> LayerCalls | None:
-    """Return the layers as calls; None if they cannot share one function.
-
-    They cannot if an operand is a result of its own layer in one layer but not the same result in all, if a
-    layer touches written memory of others or others read its own, or if a value of the last layer corresponds
-    to two values of another layer.
-    """
+    """Return the layers as calls; None if they cannot share one function."""
     writing = _CallBuilder(steps, names, memory)
     nodes = writing.nodes() if writing.settle() else None
     return None if nodes is None else LayerCalls(steps.first, steps.end, nodes)
 
 
 class _CallBuilder:
-    """Builder of the shared region and the calls of one run.
-
-    The nodes of the last layer become the region. Inputs of the region are named by the common parts of the
-    weights' names.
-    """
+    """Builder of the shared region and the calls of one run."""
 
     def __init__(self, steps: RepeatedSteps, names: ArrayNames, memory: GraphMemory) -> None:
         self.steps, self.names, self.memory = steps, names, memory
@@ -316,8 +293,7 @@ class _CallBuilder:
     def settle(self) -> bool:
         """Fill ``sources``, and ``shared`` with the nodes that can be shared by all layers.
 
-        Return False if a leaf has no common source (:meth:`_source`), or if a layer touches written memory
-        that is not its own or that others read.
+        Return False if the layers cannot share one function.
         """
         for place in range(self.steps.period):
             columns = zip(*(self.steps.leaves(layer, place) for layer in self.layers))
@@ -388,7 +364,7 @@ class _CallBuilder:
     def nodes(self) -> list[Node] | None:
         """Return the nodes that all layers share and the calls; :meth:`settle` must have returned True.
 
-        Return None if one value of the last layer corresponds to two values in another layer.
+        Return None if the layers cannot share one function.
         """
         for place in range(self.steps.period):
             if place not in self.shared and not self._add(place):
@@ -446,7 +422,7 @@ class _CallBuilder:
         return [parts[0] for parts in zip(*paths)][: _common(paths)]
 
     def _placed(self) -> list[Node]:
-        """Return the region's nodes with module paths common to the layers: ``encoder.layer.*.attention``."""
+        # A part that differs between the layers becomes ``*``: ``encoder.layer.*.attention``.
         own = [place for place in range(self.steps.period) if place not in self.shared]
         return [
             _with_common_module(node, self.steps.node(0, place))
@@ -499,11 +475,10 @@ _SMALLEST = 8
 
 
 def repeated_layers(graph: Graph, keys: SignatureCache | None = None) -> tuple[Graph, bool]:
-    """Return the graph with equal layers as calls of one region, and True if there are such layers.
+    """Return ``(graph, changed)``, with equal layers as calls of one region.
 
-    Only 3 or more layers of at least 8 nodes are found, which read inputs, weights or constants with numbered
-    names. Guards on sizes that a layer computes become checks in the region. ``keys`` is a cache of
-    signatures shared with :func:`.to_scan.rolled`.
+    Guards on sizes that a layer computes become checks in the region. ``keys`` is a cache of signatures
+    shared with :func:`.to_scan.rolled`.
     """
     # Comparing names is much cheaper than describing all nodes, and most graphs have no numbered layers.
     if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (

@@ -553,11 +553,7 @@ class _RollingRound:
 
 
 def _beginnings(block: Block, run: RepeatedRun) -> Iterator[int]:
-    """Yield the indices at which a step may begin.
-
-    These are the first node, the node that aligns the last step with the end of the run, and the node
-    where the user's line numbers restart.
-    """
+    """Yield the indices at which a step may begin."""
     first, end, period = run
     lines = [node.origin.line for node in block.nodes[first : first + period]]
     again = next((place for place in range(1, period) if lines[place] < lines[place - 1]), 0)

@@ -23,7 +23,7 @@ from ..lowering.layout import changes_layout
 
 @only_with("call")
 def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[Graph, bool]:
-    """Return the graph with its calls inlined, except for checkpointed calls and calls inside of regions.
+    """Return ``(graph, changed)``, with calls inlined, except for checkpointed ones and those in regions.
 
     With ``prefers``, inline only functions that may take or return channels-last arrays if the operations in
     ``prefers`` run in that layout. ``*`` in the module path of an inlined node is replaced by the part at
