@@ -84,7 +84,7 @@ Dicts = Sequence[dict[Any, Any]]
 class Versions(NamedTuple):
     """Access to the versions of dicts' entries, of objects' classes, and of words of memory.
 
-    now: the current versions; equals an earlier ``copy()`` until one of them changes.
+    now: the current versions, which equal a copy if none has changed since.
     copy: returns a copy of the current versions.
     """
 
@@ -95,12 +95,12 @@ class Versions(NamedTuple):
 class Words(NamedTuple):
     """Words of memory that are compared with earlier values.
 
-    addresses: addresses of the words, in the order of comparison. A word that is a pointer to other words
-        comes before these.
-    is_readable(): True while all addresses may be read. After it becomes False, a word that comes before the
-        freed ones has changed, so a comparison ends there.
+    addresses: addresses of the words, in the order of comparison.
+    is_readable(): True while all addresses may be read.
     """
 
+    # A word that is a pointer to other words comes before these. Freeing them changes it, so a comparison
+    # ends before it reads them.
     addresses: tuple[int, ...]
     is_readable: Callable[[], bool]
 
@@ -408,8 +408,7 @@ def condition(
 ) -> Condition:
     """Return the condition that all ``guards`` hold.
 
-    With ``versions_of``, guards on dicts, classes and words of memory are not evaluated while their versions
-    are those at which they last held. A condition that holds has refreshed ``derived`` if necessary.
+    With ``versions_of``, guards that have versions are evaluated again only after a change.
 
     >>> held = {"step": 1}
     >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)
@@ -462,11 +461,7 @@ def _compiled(source: str) -> CodeType:
 def _seen_by(
     versions_of: VersionsOf, guards: list[EnvironmentGuard], derived: Sequence[Derived]
 ) -> list[EnvironmentGuard]:
-    """Return a list of one guard for all ``guards``, which evaluates these only if a version has changed.
-
-    If they hold then, the guard also refreshes ``derived``. Return an empty list if there is no version to
-    compare.
-    """
+    """Return a guard that evaluates ``guards`` if a version has changed, in a list, or an empty list."""
     dicts = _distinct(
         [
             *(guard.of for guard in guards if guard.of is not None),
@@ -525,9 +520,9 @@ def same_guard(
 
 
 def is_same(item: Any, before: Any) -> bool:
-    """Return True if ``item`` is the object ``before``, or equal to it if ``before`` is an atom.
+    """Return True if ``item`` is the object ``before``, or if ``before`` is an atom that is equal to it.
 
-    Atoms are numbers, strings, bytes and tuples of these. Equal atoms have the same type.
+    Atoms are numbers, strings, bytes and tuples of these, and are compared by ``same_static``.
 
     >>> is_same(2.0, 1.0 + 1.0), is_same(2, 2.0), is_same([], []), is_same((1, "a"), tuple([1, "a"]))
     (True, False, False, True)

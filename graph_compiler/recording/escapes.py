@@ -27,11 +27,10 @@ _MOST = 10_000
 
 
 def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callable[[Any], bool]) -> None:
-    """Raise ``TracingError`` if a static object in ``result`` refers to recorded arrays or sizes.
+    """Raise ``TracingError`` if a static object in ``result`` is found to hold recorded arrays or sizes.
 
-    A static object, such as a closure, is neither a container nor an array, and is the same in the result of
-    every call. An iterator, coroutine or asynchronous generator raises, too, because its code runs after the
-    recording. Objects that are also static in ``arguments`` are allowed.
+    Iterators, coroutines and asynchronous generators raise, too. Objects that are also static in
+    ``arguments`` are allowed.
 
     is_recorded: returns True for an array or size of the recording.
     name: name of the function in the message.
@@ -64,10 +63,7 @@ def _statics(tree: Tree) -> list[Any]:
 
 
 def holds(root: Any, is_recorded: Callable[[Any], bool]) -> bool:
-    """Return True if ``is_recorded`` is True for ``root`` or an object that can be reached from it.
-
-    Of a function, the search enters only the closure and the default values. It does not enter classes,
-    modules, code and objects of this package. After 10,000 objects it ends with False.
+    """Return True if a limited search from ``root`` finds an object for which ``is_recorded`` returns True.
 
     >>> holds(lambda y, x=[2.5]: y, lambda item: item == 2.5), holds({1}, lambda item: item == 2.5)
     (True, False)

@@ -74,9 +74,7 @@ def _is_users_recursion(problem: BaseException) -> bool:
 def is_fault(problem: BaseException) -> bool:
     """Return True if ``problem`` was raised by a bug of this package, so that a fallback must not hide it.
 
-    An error or ``Signal`` of this package is a bug if it is an instance of a class in ``BUGS``. Another
-    ``Exception`` is a bug if the innermost frame of its traceback is this package's, unless it is the
-    ``RecursionError`` of a recursion of the user's functions.
+    An error or ``Signal`` of this package is judged by its class, and another exception by its traceback.
 
     >>> is_fault(InvalidGraph("a value is used before it is made")), is_fault(ValueError("raised nowhere"))
     (True, False)

@@ -30,7 +30,6 @@ class _Stage:
         return f"{self.name}, {count:,} call{'' if count == 1 else 's'}" if count else self.name
 
     def note(self, problem: Exception) -> None:
-        """Store the current stage on ``problem`` unless an inner conversion has already stored one."""
         problem.__dict__.setdefault("_graph_compiler_stage", str(self))
 
     @staticmethod
@@ -77,10 +76,11 @@ if hasattr(os, "register_at_fork"):
 class _Active:
     """Recordings that are open in each thread, possibly nested.
 
-    anywhere: number of open recordings in all threads, which is cheaper to read than a thread-local variable.
+    anywhere: number of open recordings in all threads.
     """
 
     def __init__(self) -> None:
+        # This number is cheaper to read than a thread-local variable.
         self.anywhere = 0
         self._here = threading.local()
         self._lock = threading.Lock()
@@ -116,7 +116,7 @@ class _Active:
                 self.anywhere = len(self._tokens)
 
     def knows(self, item: Any) -> bool:
-        """Return True if the container ``item`` is in the snapshot of this thread's innermost recording."""
+        """Return True if the container ``item`` is in this thread's innermost snapshot."""
         worlds: list[ObjectSnapshot] = getattr(self._here, "worlds", [])
         return bool(worlds) and worlds[-1].knows(item)
 

@@ -54,12 +54,7 @@ _DEEPEST = 3
 
 
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
-    """Return the paths in ``(args, kwargs)`` of ints that the ``range`` of a ``for`` in the function names.
-
-    The ``for`` may also be in a function of the user to which it passes the argument by position. Return an
-    empty set if the source is not found. For a traced function, return the paths of all top-level ints and
-    floats.
-    """
+    """Return the paths in ``(args, kwargs)`` of numbers that may be trip counts in ``function``."""
     if _NUMBERS.isdisjoint(map(type, (*args, *kwargs.values()))):
         return frozenset()
     function = function if isinstance(function, types.FunctionType) else entry_method(function, function)
@@ -164,9 +159,8 @@ class LoopCallbacks(NamedTuple):
     expression_of(item): the size behind a symbolic number; any other item unchanged.
     made(size): the symbolic number for a size.
     here(): the source location of the user's code.
-    is_open(): True if calls are being recorded.
-    position(): the current point of the recording: the number of its nodes or, in JAX, an index from which
-        that number is computed later.
+    is_open(): True while loops can be marked.
+    position(): the current point of the recording.
     """
 
     library: str
@@ -222,8 +216,7 @@ class LoopMarker:
     def run(self, frame: FrameType, steps: MarkedItems) -> Any:
         """Return an iterator over ``steps`` that marks the iterations of the ``for`` that ``frame`` begins.
 
-        Return ``steps`` itself if its step is 1 or -1 and it is an argument of another shim, whose result the
-        ``for`` iterates over. Return None if the loop cannot be marked.
+        Return ``steps`` itself to an enclosing shim, or None if the loop cannot be marked.
         """
         if not self._may_be_marked(steps):
             return None
@@ -386,12 +379,7 @@ class LoopMarker:
 
     # ------------------------------------------------------------------------------ loop indices
     def needs_no_guard(self, size: Size, origin: Origin) -> bool:
-        """Return True if ``size`` is a comparison that reads loop indices and needs no guard here.
-
-        It is then stored in ``comparisons`` of the innermost of these loops. Return False if one of the loops
-        is not running or not marked any more, or if this is a later iteration of the innermost one and the
-        result cannot be proven to be the same in all its iterations but the first.
-        """
+        """Return True if ``size`` is a condition on loop indices that needs no guard here."""
         open_ = (loop for loop in self._running if loop.is_open and loop.marks)
         running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}
         read = {symbol.source for symbol in size.symbols()} & self.steps.keys()

@@ -34,7 +34,7 @@ class Found:
     """A loop in the source of a function.
 
     names: variables in the loop that are live at the start of an iteration.
-    after: variables that the function reads outside the loop.
+    after: names that the function reads outside the loop.
     own: parameters of the function, and variables that it assigns, without globals and nonlocals.
     """
 
@@ -56,11 +56,7 @@ class Conditions(NamedTuple):
 
 
 def for_over(frame: FrameType) -> Found | None:
-    """Return the ``for`` loop whose iterable or iterator the current instruction of ``frame`` produces.
-
-    Return None if there is no such loop, if it has an ``else`` clause, or if it cannot be found in the
-    source.
-    """
+    """Return the ``for`` loop whose iterable the current instruction of ``frame`` produces, or None."""
     around = _around(frame.f_code, frame.f_lasti)
     # In Python 3.11 this instruction has the position of the whole loop.
     begins = _OPNAME[frame.f_code.co_code[frame.f_lasti]] == "GET_ITER"
@@ -91,10 +87,8 @@ def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
 
 
 def while_asking(frame: FrameType) -> tuple[Found, int, Conditions] | None:
-    """Return the ``while`` that the current instruction tests, the condition's index, and all conditions.
-
-    Return None if there is no such loop, if it has an ``else`` clause, or if its test nests conditions in
-    another way than :class:`Conditions` can express.
+    """Return the ``while`` that the current instruction tests, the condition's index, all conditions, or
+    None.
     """
     around = _around(frame.f_code, frame.f_lasti)
     place = next((place for place in reversed(range(len(around))) if _is_in_test(around, place)), None)
@@ -269,7 +263,7 @@ _DEEPEST = 8
 
 @dataclass
 class _Aliases:
-    """What names and results within the statements may refer to, besides values of the recording.
+    """Findings on objects that names and results within the statements may refer to.
 
     is_shared: True if they may refer to a container whose items the marks do not compare.
     is_written: True if items of a container that is known only at run time change.
@@ -291,21 +285,15 @@ class Purity:
     """Check by syntax of what the iterations of loops change.
 
     They may change local variables of the function, items of lists and dicts in these, and array elements.
-    A list or dict that is passed to a called function counts as local there.
 
-    is_value(item): True for an array or symbolic number of the recording, whose operators are all recorded.
+    is_value(item): True for an array or symbolic number of the recording.
     """
 
     def __init__(self, is_value: Callable[[Any], bool]) -> None:
         self.is_value = is_value
 
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
-        """Return True if the check finds only such changes in the statements of a loop.
-
-        Return False for a ``while`` whose body contains ``break``, also in an inner loop. In a traced
-        function, return False for a loop with branches, or with calls of Python functions of the user or of a
-        library.
-        """
+        """Return True if the statements of a loop pass the check."""
         if is_traced and any(
             isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)
         ):
@@ -367,7 +355,7 @@ class _Statements:
             self._look(node)
 
     def check_aliases(self) -> None:
-        """Raise ``SideEffect`` if what changes at run time may be outside the local variables."""
+        """Raise ``SideEffect`` if an alias may let the statements change other objects."""
         if self.aliases.is_shared and self.aliases.is_written:
             raise SideEffect
         objects = list(_users_objects(self.aliases.returning)) if self.aliases.methods else []
@@ -557,11 +545,7 @@ class _Statements:
 
 
 def _is_shared(held: Any, is_own: bool, is_opened: bool) -> bool:
-    """Return True if a variable may refer to a container in ``held`` whose items the marks do not compare.
-
-    They compare the items of lists, tuples and dicts in the function's ``own`` variables. No variable refers
-    to ``held`` itself if it ``is_opened``. Arrays are no containers.
-    """
+    """Return True if a variable may refer to a container in ``held`` whose items the marks do not compare."""
     if type(held) is tuple or (is_opened and type(held) in (list, dict)):
         parts = held.values() if type(held) is dict else held
         return any(_is_shared(part, is_own, is_own) for part in parts)

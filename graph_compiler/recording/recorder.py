@@ -45,13 +45,13 @@ class Savepoint:
 
 
 class LengthAsked(TracingError):
-    """Raised if a block that must work for any number of scanned pairs reads their number."""
+    """Raised if a block that must work for any number of scanned pairs may read their number."""
 
 
 class Recorder:
     """The graph of a recording in progress, with the values of the arrays that the user's code holds.
 
-    varying: values that may differ between calls; guards on the elements of other values are left out.
+    varying: values that may differ between calls.
     numbers: inputs that are Python numbers.
     arguments: inputs of all open blocks.
     loops: marks of loops while they run; None if loops are not marked.
@@ -83,7 +83,6 @@ class Recorder:
 
     # ------------------------------------------------------------------------------ arrays
     def find(self, array: Any) -> Value | None:
-        """Return the value of ``array``, or None if it has none."""
         entry = self._values.get(id(array))
         # The id may belong to another object that was made after the first was collected.
         return entry[1] if entry is not None and entry[0]() is array else None
@@ -138,10 +137,6 @@ class Recorder:
         return self.keep(array, value)
 
     def add_constant(self, name: str, array: Any, spec: ArraySpec) -> Value:
-        """Add a captured array that is neither an input nor a parameter, and return its value.
-
-        If another constant has the name, a number is appended to it.
-        """
         name = f"{name}_{len(self.graph.constants)}" if name in self.graph.constants else name
         value = Value(name, spec)
         self.graph.constants[name] = (value, array)
@@ -161,11 +156,7 @@ class Recorder:
         record: CallRecord,
         regions: tuple[Region, ...] = (),
     ) -> Node:
-        """Append a node that computes ``outputs`` to the current block, and return it.
-
-        Outputs, and values that the node writes to, are marked as varying or random if the node makes them
-        so. Members of an ``IntEnum`` and the like become plain numbers and strings (:func:`as_builtin`).
-        """
+        """Append a node that computes ``outputs`` to the current block, and return it."""
         classes = set(map(type, iterate_structure((inputs, params))))
         if not classes <= _PLAIN:
             inputs, params = map_structure(as_builtin, (inputs, params))
@@ -225,12 +216,10 @@ class Recorder:
     # ------------------------------------------------------------------------------ blocks
     @contextmanager
     def block(self, arguments: Iterable[Value], of_pairs: bool = False) -> Iterator[list[Node]]:
-        """Yield a list, and append the nodes of calls made inside the context to it instead of the graph.
+        """Yield a list to which calls inside the context append their nodes.
 
-        The list becomes the body of an operation with regions. ``arguments`` are the inputs of the body.
-        ``of_pairs`` marks them as arrays with a row for each pair, whose number is unknown to
-        :meth:`decide_size`. At the end, forget the arrays of the block and the guards that became checks in
-        it.
+        arguments: inputs of the block.
+        of_pairs: True if these have a row for each pair, whose number must not become a guard.
         """
         graph, arguments = self.graph, set(arguments)
         outside, nodes = graph.nodes, list[Node]()
@@ -280,8 +269,7 @@ class Recorder:
     def decide_size(self, size: Size, origin: Origin) -> Any:
         """Return the value that ``size`` has in this recording, and guard it if needed.
 
-        Raise ``LengthAsked`` if ``size`` is not a condition and reads the number of pairs of an open block. A
-        marked loop stays unrolled if its index would have to be read by the guard.
+        Raise ``LengthAsked`` if that could fix the number of pairs of an open block.
         """
         if self.loops is not None and self.loops.needs_no_guard(size, origin):
             return size.hint
@@ -302,18 +290,15 @@ class Recorder:
         return size.hint
 
     def refuse_any_length(self) -> None:
-        """Raise ``LengthAsked`` if an open block must work for any number of pairs.
-
-        Call this before code runs that could read the number unseen.
-        """
+        """Raise ``LengthAsked`` if an open block must work for any number of pairs."""
+        # Code that runs next could read the number unseen.
         if any(self._pairs):
             raise LengthAsked("the number of pairs has gone into code that cannot be seen")
 
     def decide_value(self, value: Value, seen: Any, origin: Origin, *, in_place: bool = False) -> None:
-        """Add a guard that ``value`` has the elements ``seen``. If ``value`` does not vary, do nothing.
+        """Guard that ``value`` has the elements ``seen``. If ``value`` does not vary, do nothing.
 
-        ``in_place`` adds the guard as a check to the innermost open block, even if ``value`` comes from
-        outside, so that it is tested only when the block runs.
+        ``in_place`` puts the guard into the innermost open block, if there is one.
         """
         # A value that no input affects is the same at every call, so it needs no guard.
         if self.varies(value):
@@ -357,10 +342,7 @@ def is_subclassed(item: Any) -> bool:
 
 
 def as_builtin(item: Any) -> Any:
-    """Convert an instance of a subclass of int, float, complex or str to that class; return others unchanged.
-
-    Bools, NumPy's scalars and symbolic numbers are returned unchanged, too.
-    """
+    """Convert an item for which :func:`is_subclassed` is True to the builtin class, and return others."""
     if not is_subclassed(item):
         return item
     return next(convert(item) for cls, convert in _BUILTINS.items() if isinstance(item, cls))
@@ -379,10 +361,6 @@ _BUILTINS: dict[type, Callable[[Any], Any]] = {
 
 
 def _weak_reference(array: Any) -> Callable[[], Any]:
-    """Return a callable that returns ``array``, or None once that has been garbage-collected.
-
-    An object that does not support weak references is kept alive instead.
-    """
     try:
         return weakref.ref(array)
     except TypeError:

@@ -23,12 +23,11 @@ _MOST_LETTERS = 300
 
 @dataclass(frozen=True)
 class AbandonedWay:
-    """An attempt to make a graph that failed and was followed by another one.
+    """Record of an attempt to make a graph that failed.
 
     way: description of what was tried.
-    problem: class and first non-empty line of the exception that ended the attempt, shortened.
-    place: file and line of the innermost frame of user code or, if there is none, of the innermost frame;
-        ``"an unknown line"`` if the exception has no traceback.
+    problem: class and beginning of the text of the exception.
+    place: file and line where it was raised, if these are known.
     """
 
     way: str
@@ -59,10 +58,7 @@ def _place(problem: BaseException) -> str:
 
 
 class GivenArguments:
-    """Callable that calls ``function`` with the parameters in ``given`` bound.
-
-    Positional arguments of a call fill the other parameters in order. The signature does not have the
-    parameters that are given.
+    """Callable that calls ``function`` with the parameters in ``given`` bound. Its signature lacks these.
 
     >>> scaled = GivenArguments(lambda x, scale, shift=0: x * scale + shift, {"scale": 3})
     >>> scaled(2), scaled(2, 1), scaled(x=2, shift=1), str(inspect.signature(scaled))

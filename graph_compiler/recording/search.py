@@ -28,7 +28,7 @@ class Refutation(Generic[H]):
 
     hypotheses: the hypotheses of the next attempt.
     problem: the exception that refuted the hypothesis; None if there was none.
-    way: description of what is given up. It is logged only if ``problem`` is not None.
+    way: description of what is given up.
     """
 
     hypotheses: H
@@ -45,10 +45,7 @@ It returns None if it has nothing to give up, and may raise the exception if no 
 
 
 def gives_up(words: str) -> Callable[[Way], Way]:
-    """Return a decorator for :data:`GiveUp` functions that stores ``words`` as their attribute ``way``.
-
-    The words describe, in logs, the way of recording that the function gives up.
-    """
+    """Return a decorator for :data:`GiveUp` functions that stores ``words`` as their attribute ``way``."""
 
     def mark(function: Way) -> Way:
         function.way = words  # type: ignore[attr-defined]
@@ -65,14 +62,11 @@ def search_recording(
     too_many: Callable[[], str],
     name: str = "function",
 ) -> Recording:
-    """Return the recording of the first attempt that refutes nothing, with the abandoned ways in ``gave_up``.
+    """Return the recording of the first attempt that neither refutes a hypothesis nor raises.
 
-    Those that the attempt itself noted come last.
-
-    After an exception, the first function in ``give_up`` that returns hypotheses determines those of the next
-    attempt. If none does, the next attempt does not record lists of traced loops as arrays; if this one did
-    not, or if the exception is a bug of this package, it is raised. Raise ``TracingError`` with the text of
-    ``too_many`` after ``most`` attempts that returned a ``Refutation``.
+    After another attempt, try again with other hypotheses. Raise the exception of an attempt if nothing can
+    be given up, or if it is a bug of this package. Raise ``TracingError`` with the text of ``too_many`` after
+    ``most`` attempts that returned a ``Refutation``.
 
     >>> attempt = lambda number: Refutation(number + 1) if number < 3 else f"recorded with {number}"
     >>> search_recording(attempt, 1, [], 5, str)
@@ -109,10 +103,6 @@ def search_recording(
 
 
 def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> tuple[H, str] | None:
-    """Return the next hypotheses and a description of what they give up.
-
-    Return None if nothing can be given up. A function in ``give_up`` may raise instead.
-    """
     for one in give_up:
         weaker = one(hypotheses, problem)
         if weaker is not None:
@@ -122,12 +112,7 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
 
 
 class DisturbanceRetry(Generic[H]):
-    """``GiveUp`` function that retries with all hypotheses after an exception that another thread may cause.
-
-    Such an exception is an instance of ``kind``, for example for an unrecorded draw of random numbers. A
-    call returns None for other exceptions. It raises the exception if this is the only thread, or after
-    three retries of this object.
-    """
+    """``GiveUp`` function that retries after an exception that another thread may have caused."""
 
     way = "recording while another thread draws random numbers"
 

@@ -83,9 +83,6 @@ Sum = list[Term]
 def factor_into_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
     """Return two sums whose product equals ``terms``, or None if no such sums are found.
 
-    The search is limited to first sums in which one term is a single atom with the coefficient 1. The atom
-    must occur at most once in each of ``terms``.
-
     >>> factor_into_sums([(("a", "b"), 1), (("a",), 1), (("b",), 1), ((), 1)])
     ([(('a',), 1), ((), 1)], [(('b',), 1), ((), 1)])
     """
@@ -103,10 +100,7 @@ def factor_into_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
 
 
 def _quotient(dividend: Sum, divisor: Sum) -> Sum | None:
-    """Return the sum whose product with ``divisor`` is ``dividend``, or None if no such sum is found.
-
-    A sum is not found if two products of its terms with those of ``divisor`` have the same atoms.
-    """
+    """Return the sum whose product with ``divisor`` is ``dividend``, or None if no such sum is found."""
     left = {_key(monomial): (monomial, count) for monomial, count in dividend}
     found: Sum = []
     while left:
@@ -150,15 +144,15 @@ Scalar = Union[bool, int, float, "Size"]
 
 
 class Symbol:
-    """Number that is read from ``source`` when a graph runs.
+    """Number that is read from ``source``.
 
     Symbols are equal if ``source``, ``axis`` and ``kind`` are equal; the hint does not count.
 
     source: array, or any other object with an identity, that the number is read from.
     axis: axis for the kinds ``"size"`` and ``"stride"``; 0 for the other kinds.
     hint: the number while recording.
-    kind: ``"size"`` (length of ``axis``), ``"stride"`` (stride of ``axis`` in elements), ``"item"`` (an
-        input that is itself a number) or ``"number"`` (an element that the program reads from an array).
+    kind: ``"size"`` (length of ``axis``), ``"stride"`` (stride of ``axis`` in elements), ``"item"``
+        (``source`` itself is the number) or ``"number"`` (an element that the program reads from an array).
     """
 
     __slots__ = ("axis", "hint", "kind", "source")
@@ -187,7 +181,7 @@ class Symbol:
 
 
 class Apply:
-    """Call of a function that polynomials do not express, such as ``floordiv``, ``max`` or a comparison.
+    """Call of a function of sizes and numbers, used as an atom.
 
     The constructor calls the function with the hints of the arguments, and raises its exceptions.
 
@@ -249,7 +243,7 @@ class NumberNeeded(TypeError):
 
 
 class Size:
-    """Sum of products of atoms with integer coefficients, created by arithmetic on sizes or by :meth:`of`.
+    """Sum of products of atoms with integer coefficients.
 
     Arithmetic returns a plain number if no atom remains. ``==`` compares structure; order comparisons,
     conversions to int and float, ``abs`` and ``round`` raise :class:`NumberNeeded`.
@@ -445,10 +439,7 @@ def _integral(value: Scalar) -> bool:
 
 
 def _has_unexpanded_product(value: Scalar) -> bool:
-    """Return True if ``value`` is a size with an atom that is an unexpanded product.
-
-    Multiplication by further factors would repeat it.
-    """
+    # Multiplication by further factors would repeat an unexpanded product.
     return isinstance(value, Size) and any(
         isinstance(atom, Apply) and atom.function == "mul" for atom in value.atoms()
     )
@@ -461,11 +452,7 @@ def _terms_of(value: Scalar) -> dict[Any, tuple[Monomial, int]]:
 
 
 def _divide(dividend: Size, divisor: Scalar) -> tuple[Any, Any]:
-    """Return ``(whole, rest)`` with ``dividend == whole * divisor + rest``.
-
-    ``whole`` collects the terms that ``divisor`` divides exactly. If ``divisor`` has several terms, ``whole``
-    is 1 if ``divisor`` equals ``dividend``, and otherwise 0.
-    """
+    """Return ``(whole, rest)`` with ``dividend == whole * divisor + rest``."""
     terms = list(_terms_of(divisor).values())
     if len(terms) != 1:
         return (1, 0) if dividend == divisor else (0, dividend)
@@ -499,7 +486,6 @@ def _operand_text(value: Scalar, symbol_text: Callable[[Symbol], str], bare: boo
 
 
 def _is_call(size: Size) -> bool:
-    """Return True if the text of ``size`` is a call or enclosed in parentheses."""
     (_, coefficient), *more = size.terms()
     atoms = list(size.atoms())
     return (
@@ -538,9 +524,10 @@ def hints(shape: Iterable[Dim]) -> tuple[int, ...]:
 
 
 def apply(function: str, *arguments: Scalar) -> Scalar:
-    """Return ``function`` of the arguments, computed if all of them are numbers, and otherwise a size.
+    """Apply ``function`` to numbers or sizes.
 
-    A comparison of two equal integer sizes is folded to a bool, and their ``max`` or ``min`` to one of them.
+    If all arguments are numbers, call the function. A comparison of two equal integer sizes is folded to a
+    bool, and their ``max`` or ``min`` to one of them. Any other result is a size.
 
     >>> n = Size.of(Symbol("x", 0, hint=6))
     >>> apply("max", n, 1), apply("max", 2, 1), apply("eq", n, n)

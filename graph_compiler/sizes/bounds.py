@@ -25,10 +25,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 def substitute(value: Scalar, replace: Callable[[Symbol], Any]) -> Any:
-    """Return ``value`` with each symbol replaced by ``replace(symbol)``, simplified again.
-
-    The result is a number if no symbol remains. A number is returned unchanged.
-    """
+    """Return ``value`` with each symbol replaced by ``replace(symbol)``. A number is returned unchanged."""
     if not isinstance(value, Size):
         return value
     total: Any = None
@@ -56,8 +53,7 @@ Ends = Callable[[Symbol], "tuple[Any, Any] | None"]
 def upper_bound(size: Scalar, ends: Ends) -> Any:
     """Return an upper bound of ``size`` in terms of symbols without bounds, or None if none is found.
 
-    ``ends`` returns the bounds of a symbol, which may depend on other bounded symbols, or None. A size
-    without bounded symbols is its own bound.
+    ``ends`` returns the bounds of a symbol, which may depend on other bounded symbols, or None.
 
     >>> from graph_compiler.sizes import Symbol
     >>> n, i = Size.of(Symbol("x", 0, hint=6)), Size.of(Symbol("i", 0, hint=1, kind="item"))
@@ -70,8 +66,8 @@ def upper_bound(size: Scalar, ends: Ends) -> Any:
 def largest_magnitude(size: Scalar, at: Callable[[Symbol], int]) -> float:
     """Return the largest absolute value of ``size`` and of the arguments of functions at any depth in it.
 
-    Symbols have the values that ``at`` returns. Only integers count. Return infinity if the evaluation
-    raises ``ArithmeticError``, as a division by 0 does.
+    Symbols have the values that ``at`` returns. Only integers count. Return infinity if an evaluation raises
+    ``ArithmeticError``.
 
     >>> from graph_compiler.sizes import Symbol
     >>> i = Size.of(Symbol("i", 0, hint=1, kind="item"))
@@ -108,10 +104,6 @@ def _extreme(size: Any, ends: Ends, is_greatest: bool) -> Any:
 
 
 def _of_term(monomial: Any, ends: Ends, is_greatest: bool) -> Any:
-    """Return the upper or lower bound of a product of atoms, or None if none is found.
-
-    A product without bounded symbols is its own bound. Any other product has one only if it is a single atom.
-    """
     known = [atom for atom in monomial if all(ends(symbol) is None for symbol in Size.of(atom).symbols())]
     if len(known) == len(monomial):
         product: Any = 1
@@ -130,10 +122,6 @@ def _of_atom(atom: Any, ends: Ends, is_greatest: bool) -> Any:
 
 
 def _of_function(atom: Apply, ends: Ends, is_greatest: bool) -> Any:
-    """Return the bound of ``max``, ``min`` or a floor division by a positive integer.
-
-    Return None for other functions, or if an argument has no bound.
-    """
     arguments = [_extreme(argument, ends, is_greatest) for argument in atom.arguments]
     if any(argument is None for argument in arguments):
         return None
@@ -165,11 +153,11 @@ _STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}
 
 
 def comparison(condition: Any) -> Solved | None:
-    """Return the boolean size ``condition`` in normal form if it compares integer sizes.
+    """Return the boolean size ``condition`` in normal form, or None if it does not compare integers.
 
     A comparison with an integer has the size first, and one of two sizes compares their difference with 0.
     Strict comparisons become those with the next integer. If the difference is a number, return the result
-    of the comparison. Return None for any other boolean size.
+    of the comparison.
 
     >>> n, m = (Size.of(Symbol(name, 0, hint=9)) for name in "nm")
     >>> comparison(apply("lt", 2, n))
@@ -195,11 +183,9 @@ def comparison(condition: Any) -> Solved | None:
 
 
 def isolate(compared: Solved) -> Solved:
-    """Return ``compared``, solved for the innermost size as far as possible, or a bool if that is its result.
+    """Return ``compared`` solved for its size as far as the rules allow, or a bool if they decide it.
 
-    Each transformation is an equivalence for all integers, negative ones included. Sums and multiples are
-    solved in all comparisons, and floor division by a positive number, and ``min`` and ``max`` with a
-    number, in ``"ge"`` and ``"le"`` only.
+    The result is equivalent for all integers, also for negative ones.
 
     >>> from graph_compiler.sizes import Size, Symbol, apply
     >>> n = Size.of(Symbol("n", 0, hint=9))
@@ -219,9 +205,9 @@ ALL: Range = (-inf, inf)
 
 
 def range_of(size: Scalar, ends: Callable[[Symbol], Range]) -> Range:
-    """Return a number that ``size`` is never below, and one that it is never above.
+    """Return a lower and an upper bound of ``size``. A bound that is not found is infinite.
 
-    A number that is not found is infinite. ``ends`` returns these numbers for a symbol.
+    ``ends`` returns both bounds of a symbol.
 
     >>> n, m = (Size.of(Symbol(name, 0, hint=9)) for name in "nm")
     >>> range_of(n * m // 2 + 3, lambda symbol: (0, inf)), range_of(2 * n - m % 4, lambda symbol: (1, 5))
@@ -246,7 +232,6 @@ def _times(one: Range, other: Range) -> Range:
 
 
 def _range_of_function(atom: Apply, ends: Callable[[Symbol], Range]) -> Range:
-    """Return bounds of ``max``, ``min``, or ``//`` or ``%`` by a positive integer, otherwise ``ALL``."""
     if type(atom.hint) is not int or atom.function not in ("max", "min", "floordiv", "mod"):
         return ALL
     left, right = atom.arguments
@@ -263,7 +248,7 @@ def _range_of_function(atom: Apply, ends: Callable[[Symbol], Range]) -> Range:
 
 
 def _step(compared: Compared) -> Solved | None:
-    """Return ``compared`` solved one step further, its constant result, or None if no step is possible."""
+    """Return ``compared`` solved one step further, its constant result, or None if no rule applies."""
     terms = list(compared.size.terms())
     atoms, factor = terms[0]
     if len(terms) > 1 or factor != 1:
@@ -293,7 +278,7 @@ def _product(monomial: Any, coefficient: int) -> Any:
 
 
 def _divided(size: Size, function: str, number: int, factor: int) -> Solved:
-    """Solve the comparison of ``size * factor`` with ``number``, for a positive ``factor``."""
+    """Solve a comparison of ``size * factor`` with ``number``, already mirrored for a negative factor."""
     if function == "ge":
         # Rounded up, to the smallest size whose multiple reaches the number.
         return Compared(size, function, -(-number // factor))
@@ -303,7 +288,6 @@ def _divided(size: Size, function: str, number: int, factor: int) -> Solved:
 
 
 def _of_floordiv(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:
-    """Solve ``"ge"`` or ``"le"`` of ``left // right`` for a positive ``right``; return None otherwise."""
     if not (
         isinstance(left, Size) and left.type is int and type(right) is int and right > 0
     ) or function not in ("ge", "le"):
@@ -312,10 +296,9 @@ def _of_floordiv(left: Scalar, right: Scalar, function: str, number: int) -> Sol
 
 
 def _of_extreme(settled: str) -> Callable[..., Solved | None]:
-    """Return the rule that solves ``"ge"`` or ``"le"`` of ``max`` or ``min`` of a size and a number.
+    """Return the rule for ``"ge"`` and ``"le"`` of ``max`` or ``min`` of a size and a number.
 
-    ``settled`` is the comparison that this number alone can make true: ``"ge"`` for ``max``, ``"le"`` for
-    ``min``.
+    ``settled`` is the comparison that this number alone can make true.
     """
 
     def rule(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:

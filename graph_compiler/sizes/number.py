@@ -23,9 +23,9 @@ Rule = Callable[..., Scalar]
 def compute_guarded(compute: Callable[..., Any], operands: tuple[Any, ...], decide: Decide) -> Any:
     """Return ``compute(*operands)``.
 
-    If that raises ``ArithmeticError`` or ``ValueError``, such as for a division by 0, call ``decide`` on
-    each symbolic operand and raise the error again, without its traceback. The user's code may catch the
-    error and continue, so the recording then relies on these numbers.
+    If that raises ``ArithmeticError`` or ``ValueError``, call ``decide`` on each symbolic operand and raise
+    the error again, without its traceback. The user's code may catch the error and continue, so the recording
+    then relies on these numbers.
     """
     try:
         return compute(*operands)
@@ -40,7 +40,7 @@ def refuse_as_python(problem: Exception) -> NoReturn:
 
 
 def rule(function: str) -> Rule:
-    """Return a rule: a function of operands and a ``Decide`` that computes ``function`` as Python does.
+    """Return a function of operands and a ``Decide`` that computes ``function`` of sizes and numbers.
 
     ``function`` is ``"invert"`` or a name in :data:`~graph_compiler.sizes.FUNCTIONS`.
 
@@ -63,11 +63,7 @@ def _quotient(dividend: Scalar, divisor: Scalar, decide: Decide) -> Scalar:
 
 
 def _power(base: Scalar, exponent: Scalar, decide: Decide) -> Any:
-    """Return ``base ** exponent``.
-
-    The result is an int, a float or complex depending on the signs of both, so ``decide`` is called on
-    conditions on these. If the result may be complex or an error, both numbers are decided.
-    """
+    # The type of the result depends on the signs of both numbers, so conditions on these are decided.
     if _whole(base) and _whole(exponent) and _holds(apply("ge", exponent, 0), decide):
         return compute_guarded(operator.pow, (base, exponent), decide)
     if isinstance(exponent, Size) or not float(exponent).is_integer():
@@ -123,11 +119,8 @@ _HEAVIEST = 256
 class SymbolicNumber:
     """Stand-in for the Python number with the value of ``expression``.
 
-    Arithmetic extends the expression. Where Python needs the number itself (``range``, ``if``, an index, a
-    string), it is *decided*: a guard requires the same number, or the same outcome of a comparison, in
-    later calls. A subclass for a framework implements :meth:`decide`, which returns the current number of a
-    size and adds the guard, and :meth:`symbolic`, which returns the symbolic number of an expression. It also
-    registers itself where the framework checks for numbers.
+    A subclass for a framework implements :meth:`decide`, which returns the current number of a size and adds
+    a guard on it, and :meth:`symbolic`, which returns the symbolic number of an expression.
 
     >>> from graph_compiler.sizes import Symbol
     >>> class Number(SymbolicNumber):
@@ -158,10 +151,7 @@ class SymbolicNumber:
         raise NotImplementedError
 
     def operand(self, item: Any) -> Any:
-        """Return the expression or plain number of an operand, or None if its class is not supported.
-
-        A subclass of ``int`` counts as int; other subclasses of numbers are not supported.
-        """
+        """Return the expression or plain number of an operand, or None if its class is not supported."""
         cls = type(item)
         if cls in _NUMBERS:
             return item
@@ -171,11 +161,8 @@ class SymbolicNumber:
         return int(item) if issubclass(cls, int) else None
 
     def wrap_result(self, expression: Scalar) -> Any:
-        """Return the object that the user's code receives for a result of arithmetic.
-
-        An expression of more than 256 symbols and functions is decided first, because iterations such as
-        Newton's method would triple its length each time.
-        """
+        """Return the object that the user's code receives for a result of arithmetic."""
+        # Iterations such as Newton's method would triple the length of an expression each time.
         if isinstance(expression, Size) and expression.weight > _HEAVIEST:
             expression = self.decide(expression)
         return self.symbolic(expression)

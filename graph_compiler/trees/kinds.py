@@ -31,10 +31,7 @@ def plain_class(cls: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------------ kinds
 class Setting(str):
-    """Key of a property that a container has besides its items. It precedes the keys of the items.
-
-    Examples are the ``maxlen`` of a deque and the ``default_factory`` of a defaultdict.
-    """
+    """Key of a property that a container has besides its items, such as the ``maxlen`` of a deque."""
 
     __slots__ = ()
 
@@ -44,15 +41,11 @@ def is_namedtuple(cls: type) -> bool:
 
 
 def is_dataclass_mapping(cls: type) -> bool:
-    """Return True if ``cls`` is both a mapping and a dataclass, such as a ``ModelOutput`` of transformers."""
     return issubclass(cls, Mapping) and dataclasses.is_dataclass(cls)
 
 
 def stand_in(name: str, fields: Sequence[str]) -> type:
-    """Return a new named tuple class, which replaces a class that a file names and that is not loaded.
-
-    Raise ``ValueError`` if ``name`` or a field is no valid identifier.
-    """
+    """Return a new named tuple class, marked as the replacement of a class that is not loaded."""
     made = collections.namedtuple(name, fields)  # type: ignore[misc]
     setattr(made, _STANDS_IN, True)
     return made
@@ -97,10 +90,7 @@ def _default_dict_items(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _dataclass_items(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Return an iterator over the names and values of the fields, then of attributes that are no fields.
-
-    ``__post_init__`` may set the latter. Fields without a value are left out.
-    """
+    # `__post_init__` may set attributes that are no fields.
     names = dict.fromkeys(
         (*(field.name for field in dataclasses.fields(value)), *getattr(value, "__dict__", ()))
     )
@@ -120,13 +110,12 @@ def register_container(
     items: Callable[[Any], Iterable[tuple[Any, Any]]],
     make: Callable[[type, Sequence[Any], Sequence[Any]], Any],
 ) -> None:
-    """Register a class, with its subclasses that are not registered themselves, as a class of containers.
+    """Register ``cls`` as a class of containers. Subclasses inherit the registration.
 
-    items: returns (key, part) pairs of an object. Keys must be comparable.
+    items: returns (key, part) pairs of an object. Keys must be hashable.
     make: returns an object of the class from (class, keys, parts).
 
-    Lists, dicts, dataclasses and the like need no registration, other objects only if they hold more than
-    their attributes. A second registration of a class replaces the first.
+    A second registration of a class replaces the first.
 
     >>> class Span:
     ...     __slots__ = ("start", "stop")
@@ -192,18 +181,12 @@ _PLAIN: dict[type, Any] = {cls: _found(cls) for cls in (tuple, list, dict)}
 
 
 def kind_of(cls: type) -> Any:
-    """Return the row of ``_KINDS`` for a class of containers; None for any other class.
-
-    For a registered class the row is made of its registration.
-    """
+    """Return the row for a class of containers, or None for any other class."""
     return _PLAIN.get(cls) or _found(cls)
 
 
 def is_container(cls: type) -> bool:
-    """Return True if objects of ``cls`` have items: for lists, dicts, dataclasses and the like.
-
-    Return False for classes whose objects only have attributes.
-    """
+    """Return True if ``cls`` is a list, dict, dataclass or other class of containers."""
     return kind_of(cls) is not None
 
 
@@ -222,10 +205,10 @@ def maker_of(cls: type) -> Callable[[type, Sequence[Any], Sequence[Any]], Any]:
 
 
 def is_called_with_items(cls: type) -> bool:
-    """Return True if calling a tuple or list class with its items does the same as :func:`build`.
+    """Return True if no class in the MRO that is made in Python defines ``__new__`` or ``__init__``.
 
-    It does unless the class or a base made in Python defines ``__new__`` or ``__init__``; generated
-    methods of named tuples, which take the items as arguments, do not count.
+    Named tuples and struct sequences in the MRO do not count. If the result is False, calling a tuple or list
+    class with its items may differ from :func:`build`.
 
     >>> class Row(list):
     ...     def __init__(self, width):

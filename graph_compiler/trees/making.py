@@ -13,13 +13,13 @@ from typing import Any
 
 
 def base_of(cls: type) -> Any:
-    """Return the first class in the MRO of ``cls`` that is written in C."""
+    """Return the first class in the MRO of ``cls`` that is not a heap type."""
     is_heap_type = 1 << 9
     return next(base for base in cls.__mro__ if not base.__flags__ & is_heap_type)
 
 
 def make_tuple(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a tuple of the class ``cls`` without calling its own ``__new__``, which may change the items."""
+    """Return an instance of the tuple class ``cls`` without calling a ``__new__`` written in Python."""
     return base_of(cls).__new__(cls, children)
 
 
@@ -28,7 +28,7 @@ def make_called(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 
 
 def make_list(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a list of the class ``cls`` without calling its ``__init__``."""
+    """Return an instance of the list class ``cls`` without calling its ``__init__``."""
     made: Any = list.__new__(cls)
     list.extend(made, children)
     return made
@@ -47,11 +47,9 @@ def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -
 
 
 def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return an object of ``cls``, a mapping and dataclass, with these items as its fields.
+    """Return an object of ``cls``, a mapping and dataclass, that is made with these items.
 
-    Required fields that are not in ``keys`` are None, and others have their defaults. If ``cls`` is a
-    subclass of dict, the object has exactly these items, in the order of ``keys``, which need not be that of
-    the fields. Otherwise items that are no fields of ``__init__`` are set afterwards, if items can be set.
+    Required fields that are not in ``keys`` are passed as None.
     """
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]
@@ -72,7 +70,7 @@ def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any
 
 
 def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a mapping of the class ``cls`` with these items. A dict has no other items."""
+    """Return a mapping of the class ``cls`` with these items."""
     items = dict(zip(keys, children))
     if cls is dict:
         return items
@@ -87,10 +85,7 @@ def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 
 
 def filled(made: Any, items: dict[Any, Any]) -> Any:
-    """Add ``items`` to the mapping ``made`` and return it.
-
-    If it is a dict, its other items are removed first.
-    """
+    """Add ``items`` to the mapping ``made`` and return it. If it is a dict, remove its items first."""
     if not isinstance(made, dict):
         made.update(items)
         return made

@@ -19,10 +19,7 @@ C = TypeVar("C")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fixed:
-    """Static argument: part of the program, compared by value, and never treated as a container or array.
-
-    An array in it is compared by identity.
-    """
+    """Wrapper of a static argument, which is never treated as a container or array."""
 
     value: Any
 
@@ -72,7 +69,7 @@ _STATIC = (*_COMPARED_BY_VALUE, *_NEVER_OPENED)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Leaf:
-    """Position of one array."""
+    """Position of a leaf, such as an array."""
 
     def __repr__(self) -> str:
         return "*"
@@ -83,10 +80,7 @@ _LEAF = Leaf()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TypedLeaf(Leaf):
-    """Position of an object of a fixed class, whose value may differ between calls.
-
-    Examples are a Python number and a random generator.
-    """
+    """Position of an object of a fixed class, such as a Python number, that may differ between calls."""
 
     type: type
 
@@ -96,7 +90,7 @@ class TypedLeaf(Leaf):
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Static:
-    """Value that is part of the structure, so it is the same in all calls of one variant."""
+    """Value that is part of the structure."""
 
     value: Any
 
@@ -129,7 +123,7 @@ class Branch:
 
 
 class AppendOnly(Branch):
-    """Branch for a list whose items nothing reads. It has no children, so all of one class are equal."""
+    """Branch without children, for a list whose items nothing reads."""
 
     __slots__ = ()
 
@@ -138,11 +132,10 @@ Tree = Union[Leaf, Static, Branch]
 
 
 def same_static(left: Any, right: Any) -> bool:
-    """Return True if two static values are equal.
+    """Return True if two static values are treated as equal.
 
-    Numbers, strings and the like are compared by type and value (floats also by sign, and NaN equals
-    itself), tuples and lists by class and item by item, bound methods by function and object, and contents
-    of :class:`Fixed` by value unless they are arrays. Other objects are compared by identity.
+    Their types must be equal. Numbers, strings and the like are compared by value, and most other objects by
+    identity.
 
     >>> same_static(2, 2), same_static(2, 2.0), same_static(object(), object())
     (True, False, False)
@@ -188,9 +181,7 @@ def _attributes(value: Any) -> list[tuple[str, Any]]:
 
 
 def items_of(value: Any) -> list[tuple[Any, Any]]:
-    """Return (key, part) pairs of a container, or (name, value) pairs of the attributes of another object.
-
-    Numbers, strings, functions, classes, modules and the like have none.
+    """Return (key, part) pairs of a container, or the items of the ``__dict__`` of another object.
 
     >>> items_of({"a": 1}), items_of([True]), items_of(2)
     ([('a', 1)], [(0, True)], [])
@@ -201,11 +192,8 @@ def items_of(value: Any) -> list[tuple[Any, Any]]:
 
 @functools.cache
 def _is_all_attributes(cls: Hashable) -> bool:
-    """Return True if ``object.__new__`` can create objects of the class, which attributes then complete.
-
-    It cannot create exceptions, for example, which hold more than their attributes.
-    """
     try:
+        # It cannot create exceptions, for example, which hold more than their attributes.
         object.__new__(cast(type, cls))
     except TypeError:
         return False
@@ -213,25 +201,18 @@ def _is_all_attributes(cls: Hashable) -> bool:
 
 
 def _has_slots(cls: type) -> bool:
-    """Return True if a class in the MRO of ``cls`` has nonempty ``__slots__``.
-
-    Its objects may then hold more than their ``__dict__``.
-    """
     return any(vars(base).get("__slots__") for base in cls.__mro__)
 
 
 def _is_plain(value: Any) -> bool:
-    """Return True if an object consists of values, classes, lists, tuples, dicts and plain objects.
-
-    Such an object is compared by its contents. Callable objects and objects with slots are not plain, and
-    neither is an object with more than about ``_MOST_PARTS`` parts.
-    """
+    """Return True if an object is to be compared by its contents."""
     waiting, seen = [value], 0
     while waiting:
         item = waiting.pop()
         seen += 1
         if _is_value(item) or isinstance(item, type):
             continue
+        # Objects with slots may hold more than their `__dict__`.
         is_container = isinstance(item, (list, tuple, dict))
         if (
             seen > _MOST_PARTS
@@ -277,28 +258,25 @@ def flatten(
     open_objects: Callable[[Any], bool] = lambda value: True,
     always: Callable[[Any], bool] = lambda value: False,
 ) -> tuple[list[Any], Tree]:
-    """Return the leaves of ``value`` in order, and the tree that rebuilds ``value`` from them.
+    """Return the leaves of ``value`` in order, and a tree from which :func:`unflatten` rebuilds it.
 
-    is_leaf: returns True for the arrays.
-    open_objects: returns True for objects whose attributes may be searched for leaves. An object without
-        leaves becomes a static value, unless it consists only of Python values.
-    always: returns True for objects that become branches even if they hold no leaf.
-
-    A container that is nested in itself is a static value there.
+    is_leaf: predicate of leaves.
+    open_objects: predicate of objects whose attributes may hold leaves.
+    always: predicate of objects that need no leaf to become branches.
     """
     leaves: list[Any] = []
     return leaves, _flatten(value, is_leaf, leaves, open_objects, (), always)
 
 
 def plain_classes(tree: Tree) -> Tree:
-    """Return the tree with shim classes replaced by the classes that they stand for."""
+    """Return the tree with the shim classes of its branches replaced by the classes they stand for."""
     if not isinstance(tree, Branch):
         return tree
     return type(tree)(plain_class(tree.type), tree.keys, tuple(map(plain_classes, tree.children)))
 
 
 def unflatten(tree: Tree, leaves: Iterable[Any]) -> Any:
-    """Return the value that ``tree`` describes, with ``leaves`` at its leaves, in order."""
+    """Return the value that ``tree`` describes, with ``leaves`` at its leaves."""
     return _unflatten(tree, iter(leaves))
 
 
@@ -320,7 +298,7 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
 
 
 def entries_of(tree: Tree) -> dict[Any, Tree]:
-    """Return the trees of the items of a container by key, also if the whole container is one static value.
+    """Return the trees of the items of a container by key.
 
     >>> leaves, tree = flatten((1.5, "x"), is_leaf=lambda value: isinstance(value, float))
     >>> entries_of(tree), entries_of(Static((2, 3)))
@@ -332,10 +310,7 @@ def entries_of(tree: Tree) -> dict[Any, Tree]:
 
 
 def containers(value: Any) -> Iterator[Any]:
-    """Yield the containers among ``value`` and its items at any depth, each once, in no fixed order.
-
-    These are lists, tuples, dicts, dataclasses and the like. Other objects are not searched.
-    """
+    """Yield the containers among ``value`` and its items at any depth."""
     waiting, seen = [value], set[int]()
     while waiting:
         item = waiting.pop()
@@ -353,7 +328,6 @@ def count_leaves(tree: Tree) -> int:
 
 
 def _parts(tree: Tree, prefix: Path = ()) -> Iterator[tuple[Path, Tree]]:
-    """Yield (path, tree) for the tree and its subtrees in preorder."""
     waiting: list[tuple[Path, Tree]] = [(prefix, tree)]
     while waiting:
         path, part = waiting.pop()
@@ -379,7 +353,6 @@ def statics(tree: Tree) -> Iterator[Any]:
 
 
 def classes(tree: Tree) -> Iterator[type]:
-    """Yield the class of each branch, whose methods a function may call."""
     return (part.type for _, part in _parts(tree) if isinstance(part, Branch))
 
 
@@ -388,7 +361,6 @@ def static_objects(tree: Tree) -> list[Any]:
 
 
 def paths(tree: Tree) -> Iterator[Path]:
-    """Yield the path of keys to each leaf, in order."""
     return (path for path, part in _parts(tree) if isinstance(part, Leaf))
 
 
@@ -398,7 +370,7 @@ def static_paths(tree: Tree) -> Iterator[tuple[Path, Any]]:
 
 
 def same_structure(one: Tree, other: Tree) -> bool:
-    """Return True if the trees are equal, except for the order of keys.
+    """Return True if the trees have equal structure, whatever the order of their keys.
 
     >>> leaves = (Leaf(), Leaf())
     >>> same_structure(Branch(dict, ("a", "b"), leaves), Branch(dict, ("b", "a"), leaves))
@@ -443,7 +415,7 @@ def leaves_at(tree: Tree, value: Any) -> list[Any]:
 
 
 def child_of(value: Any, index: int, key: Any) -> Any:
-    """Return the item or attribute of ``value`` with the key ``key``, which is its ``index``-th one."""
+    """Return the item or attribute of ``value`` that has the key ``key``, or the position ``index``."""
     if isinstance(key, Setting):
         return getattr(value, key)
     if isinstance(value, (tuple, list)):
@@ -454,10 +426,9 @@ def child_of(value: Any, index: int, key: Any) -> Any:
 
 
 def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
-    """Return a copy of nested tuples, lists, dicts and slices with ``function`` applied to each leaf.
+    """Return nested tuples, lists, dicts and slices with ``function`` applied to each leaf.
 
-    A leaf is anything else, also an instance of a subclass of ``dict``. Keys of dicts are unchanged.
-    Named tuples keep their class; instances of other subclasses become tuples or lists.
+    Instances of subclasses of dict are leaves. Named tuples keep their class.
     """
     cls = type(value)
     # Nearly all calls are of plain tuples and lists of leaves, so these are handled without recursion.
@@ -484,10 +455,7 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def iterate_structure(value: Any) -> Iterator[Any]:
-    """Return an iterator over the leaves of nested tuples, lists, dicts and slices, in order.
-
-    Instances of subclasses of these are entered, too. Keys of dicts are not included.
-    """
+    """Return an iterator over the leaves of nested tuples, lists, dicts and slices."""
     found: list[Any] = []
     _gather((value,), found)
     return iter(found)
@@ -521,11 +489,10 @@ def leaf(cls: type[C]) -> type[C]:
 def likeness(
     items: Iterable[Any], kinds: Mapping[type, Callable[[Any], Any]], arrays: list[Any]
 ) -> list[Any]:
-    """Return a description of nested items; it is equal for equal structures with arrays alike.
+    """Return a description of nested items, to compare their structure and the properties of their arrays.
 
-    The arrays are appended to ``arrays``. The order of the keys of a dict counts. An object other than an
-    array, tuple, list, dict or None, also of a subclass, is described by an object that equals nothing
-    else.
+    Append the arrays to ``arrays``. A description that includes an object other than an array, tuple, list,
+    dict or None equals no other description.
 
     kinds: for each class of arrays, a function that returns the properties to compare.
 

@@ -28,11 +28,7 @@ _BLOCKS = ("body", "orelse")
 
 
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
-    """Return True if ``function`` reads ``argument`` of ``call`` only in code that then raises, or in ``is``.
-
-    ``argument`` is a node of ``call.args`` or ``call.keywords``. Return False if ``function`` is not written
-    in Python, its source is not found, it contains ``try``, or the parameter for ``argument`` is unknown.
-    """
+    """Return True if ``function`` is known to read ``argument`` only in code that raises, or in ``is``."""
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):
         return False
@@ -54,7 +50,6 @@ def is_handled(frame: FrameType | None) -> bool:
 
 
 def _parameter(code: CodeType, call: ast.Call, argument: ast.AST | None, is_bound: bool) -> str | None:
-    """Return the parameter that receives ``argument`` in ``call``, or None if the call does not show it."""
     if isinstance(argument, ast.keyword):
         return (
             argument.arg
@@ -116,12 +111,7 @@ _MAKES_TEXT = frozenset({"str", "repr", "format"})
 
 
 def is_message(frame: FrameType | None) -> bool:
-    """Return True if the string that the current instruction of ``frame`` makes is used only in a message.
-
-    A message is an argument of a logging method, of ``print`` or ``warnings.warn``, or of a function that
-    only raises it and whose exception is not caught. Text that the program may read back from a file or
-    buffer is no message. Return False if ``frame`` is None.
-    """
+    """Return True if the string that ``frame`` makes now is known to be used only in a message."""
     if frame is None:
         return False
     # ``logging`` formats its arguments into the message itself.
@@ -146,8 +136,8 @@ def _is_kept(call: ast.Call) -> bool:
 def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | None] | None:
     """Return the call that receives the string made at ``instruction``, and its argument with the string.
 
-    The argument is None if the instruction is the call itself. Calls that build the string, such as ``str``,
-    are skipped. Return None if the string may have another use.
+    The argument is None if the instruction is the call itself. Return None if the string may have another
+    use.
     """
     around = list(nodes_around(code, instruction))
     for node, inner in zip(reversed(around), (None, *reversed(around))):
@@ -214,7 +204,7 @@ def in_check() -> bool:
     """Return True if the statement that reads a value now only decides whether to raise.
 
     Such a statement is an ``assert``, or an ``if`` without ``else`` whose body only raises, unless a ``try``
-    surrounds it. Frames of this package, and of modules that only forward the read, are skipped.
+    surrounds it.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _passes_on(frame.f_globals.get("__name__", "") + "."):

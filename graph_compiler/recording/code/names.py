@@ -53,8 +53,8 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
 def compares_identities(code: types.CodeType) -> bool:
     """Return True if ``code`` or a function inside it compares identities (``a is b``, ``id(a)``).
 
-    ``is`` with a constant on its right, such as None, does not count. Any read of a name or attribute ``id``
-    does.
+    ``is`` with a constant on its right, such as None, does not count. Any read of a global or attribute
+    ``id`` does.
 
     >>> functions = (lambda a, b: a is b), (lambda a: a is None)
     >>> [compares_identities(function.__code__) for function in functions]
@@ -68,9 +68,7 @@ def compares_identities(code: types.CodeType) -> bool:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def imports_of(code: types.CodeType) -> frozenset[str]:
-    """Return the modules that ``code`` and functions inside it import when run, and their top-level packages.
-
-    A relative import appears without its leading dots.
+    """Return the modules that ``code`` and functions inside it import, and their top-level packages.
 
     >>> def function():
     ...     import os.path
@@ -118,12 +116,9 @@ def _strings(items: Iterable[Any]) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def fragments_read(code: types.CodeType) -> frozenset[str]:
-    """Return parts of the names of attributes that ``code`` and functions inside it read by string.
+    """Return parts of the names of attributes that ``code`` and functions inside it may read by string.
 
-    Of code that uses ``getattr`` or the like, these are the string constants that are identifiers, without
-    the first constant, which may be a docstring. The result contains the empty string, which is part of
-    every name, if such code has no such constants, or if code uses ``vars``, ``eval``, ``globals`` or the
-    like.
+    The empty string is part of every name.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})
@@ -143,7 +138,7 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def catches(code: types.CodeType) -> bool:
-    """Return True if ``code`` or a function inside it has a ``try`` statement or names ``suppress``.
+    """Return True if ``code`` or a function inside it may handle exceptions.
 
     A ``with`` block alone does not count.
 
@@ -298,15 +293,12 @@ def _stored(code: CodeType, name: str, arg: int) -> list[str]:
 
 
 def name_by_variables(nodes: Iterable[Node]) -> None:
-    """Rename the outputs of the last call of each expression after the variables that store its result.
-
-    Calls that one expression makes (inside a library function, for example) follow each other, and the last
-    of them is taken to return the result. Its outputs keep their names if their number is not that of the
-    variables.
-    """
+    """Rename outputs of nodes after the variables that store them, where these are known."""
     before: Node | None = None
     for node in (*nodes, None):
         if (
+            # Calls that one expression makes, for example inside a library function, follow each other, and
+            # the last of them is taken to return the result.
             before is not None
             and before.origin.stored
             and (node is None or _expression(node.origin) != _expression(before.origin))

@@ -49,8 +49,7 @@ def following_libraries(follows: bool) -> Iterator[None]:
 def owner_of(item: Any) -> Owner:
     """Return the owner of a module (or its name), a class, a function, or the code of a frame.
 
-    A function is classified by its code, because a wrapper has the module name of what it wraps. Inside
-    :func:`following_libraries`, a library's code is the user's.
+    A function is classified by its code, because a wrapper has the module name of what it wraps.
 
     >>> [owner_of(item) for item in (os, functools.partial, owner_of, "torch.nn", "users.model")]
     ['python', 'python', 'own', 'framework', 'user']
@@ -140,7 +139,6 @@ def _owner(name: Any, file: Any, frameworks: frozenset[str]) -> Owner:
 
 
 def _is_installed(file: str) -> bool:
-    """Return True if an installed distribution in a folder of ``sys.path`` lists the package of ``file``."""
     folders = [
         folder for folder in sys.path if folder and file.startswith(f"{folder.rstrip(os.sep)}{os.sep}")
     ]
@@ -152,7 +150,6 @@ def _is_installed(file: str) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _installed_in(folder: str) -> frozenset[str]:
-    """Return the top-level files and folders that the records of distributions in ``folder`` list."""
     # An egg-info folder lies beside the sources that somebody works on, and has no record.
     # An editable installation has its record elsewhere, so its code stays the user's.
     found = [each for each in metadata.distributions(path=[folder]) if each.read_text("RECORD")]
@@ -160,7 +157,6 @@ def _installed_in(folder: str) -> frozenset[str]:
 
 
 def _folders() -> Iterator[tuple[str, str]]:
-    """Yield this package and each imported framework package with its folder, as imported and resolved."""
     for name in (OWN, f"{OWN}.frontends", f"{OWN}.backends", *packages()):
         if file := getattr(sys.modules.get(name), "__file__", None):
             yield from (

@@ -34,11 +34,7 @@ class Locator:
         self._stored: dict[tuple[int, int], tuple[tuple[str, ...], Instruction]] = {}
 
     def locate(self, call: str, depth: int = 2) -> Origin:
-        """Return the origin of ``call``: file, line, module, and the variables that store the result.
-
-        The search starts ``depth`` frames up, and skips frames of frameworks, of this package and of the
-        modules in ``_PASSING``. If no other frame is found, the origin has no file.
-        """
+        """Return the origin of ``call``, taken from running frames. The search starts ``depth`` frames up."""
         place: FrameType | None = None
         path: str | None = None
         frame: FrameType | None = sys._getframe(depth)
@@ -71,11 +67,7 @@ class Locator:
         return is_message(self._outer_frame())
 
     def current_callee(self) -> Any:
-        """Return the object that the innermost frame outside this package is calling.
-
-        It is looked up by its name in the source. Return None if there is no such name, or if the frame is a
-        framework's or that of a standard module in ``_PASSING``.
-        """
+        """Return the object that the innermost frame outside this package is calling, or None."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and owner_of(frame) == "own":
             frame = frame.f_back
@@ -86,10 +78,7 @@ class Locator:
         return frozenset() if frame is None else names_read(frame.f_code)
 
     def name_of(self, item: Any) -> str | None:
-        """Return a name of ``item`` in the user's running function, or None.
-
-        Local variables are searched first, then globals that the code names, then attributes of ``self``.
-        """
+        """Return a name of ``item`` in the running function, or None."""
         frame = self._outer_frame()
         if frame is None:
             return None

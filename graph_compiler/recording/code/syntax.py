@@ -18,10 +18,7 @@ from .ownership import package_of
 
 
 def resolve_name(expression: ast.expr, frame: FrameType) -> Any:
-    """Return the object that a name or dotted name refers to in ``frame``.
-
-    Return None if it is not found, and for any other expression.
-    """
+    """Return the object that a name or dotted name refers to in ``frame``, or None."""
     if isinstance(expression, ast.Name):
         held = (frame.f_locals, frame.f_globals, frame.f_builtins)
         return next((names[expression.id] for names in held if expression.id in names), None)
@@ -36,18 +33,12 @@ def callee_of(frame: FrameType) -> Any:
 
 
 def runs_later(code: CodeType) -> bool:
-    """Return True if the code is that of a generator, a coroutine or an asynchronous generator.
-
-    A call of such a function returns before the code has run.
-    """
+    # A call of such a function returns before its code has run.
     return bool(code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR))
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
-    """Return the ``def`` of a function in its file.
-
-    Return None if it is not found, if it is an ``async def``, or if several start on its line.
-    """
+    """Return the ``def`` of a function in its file, or None."""
     tree = tree_of(code.co_filename)
     found = (
         []
@@ -63,10 +54,7 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 
 
 def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
-    """Return the ``def`` or ``lambda`` of a function in its file.
-
-    Return None as :func:`definition_of` does, or if several lambdas start on the line of a lambda.
-    """
+    """Return the ``def`` or ``lambda`` of a function in its file, or None."""
     if code.co_name != "<lambda>":
         return definition_of(code)
     tree = tree_of(code.co_filename)
@@ -86,7 +74,7 @@ _PLACE = re.compile(r":\d+")
 def adding_location(function: Any) -> Iterator[None]:
     """Add the file and line of ``function`` to a ``TracingError`` or ``GuardFailed`` raised in the block.
 
-    A message that already contains a line number, such as ``:12``, is not changed, nor is any message if
+    A message that contains a colon before a digit, as in ``:12``, is not changed, nor is any message if
     ``function`` has no Python code.
 
     >>> try:
@@ -121,11 +109,7 @@ def place_of(function: Any) -> str:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """Return the code of a function, a callable object or a model, without its decorators and partials.
-
-    The code of an object is that of its entry method, such as ``forward``, or of ``__call__``. Return None
-    if that is not written in Python.
-    """
+    """Return the code of a function, a callable object or a model, or None if it has no Python code."""
     # A partial has no line of its own.
     while isinstance(function, functools.partial):
         function = function.func
@@ -169,7 +153,6 @@ def unwrap_forwarding(function: Any) -> tuple[Any, frozenset[str]] | None:
 
 
 def is_of_library(function: Any) -> bool:
-    """Return True if ``function`` belongs to a package of the trait ``forwarding_packages``."""
     module = (
         function.__globals__.get("__name__")
         if isinstance(function, FunctionType)
@@ -191,12 +174,6 @@ def _texts(code: Any) -> Iterator[str]:
 
 
 def _forwards_to(function: Any, inner: Callable[..., Any]) -> bool:
-    """Return True if ``function`` calls ``inner``, a variable of its closure, with its parameters in order.
-
-    It must take ``*args`` and ``**kwargs`` and use them for nothing else. Return False if there are defaults
-    or keyword-only parameters, if it may inspect its arguments, as by ``locals``, or if the source is not
-    found.
-    """
     definition = definition_of(function.__code__) if isinstance(function, FunctionType) else None
     # A default changes the arguments that reach ``inner``.
     if definition is None or definition.args.kwonlyargs or definition.args.defaults:

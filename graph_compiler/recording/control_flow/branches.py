@@ -27,7 +27,7 @@ from .variables import UNDEFINED, ClosureCells, VariableContents, VariableLeaf, 
 class OuterCopies:
     """Rewriting of the blocks of a node that write to outer arrays, so that they write to copies of these.
 
-    The copies become further results of the node, which itself changes no array.
+    The copies become further results of the node.
 
     written: the values of the outer arrays.
     origin: the line of the user's code.
@@ -49,11 +49,7 @@ class OuterCopies:
         names: Sequence[str],
         params: Mapping[str, Any],
     ) -> tuple[list[Body], list[Value], list[str], dict[str, Any]]:
-        """Return bodies, operands, names of results and parameters of the node with copies.
-
-        The copies come after the results of a branch. In a loop, which has the parameter ``carried``, they
-        come after the other parts of the carry and before the stacked outputs.
-        """
+        """Return bodies, operands, names of results and parameters of the node with copies."""
         first = params.get("carried", len(names))
         names = [*names[:first], *(value.name for value in self.written), *names[first:]]
         if "carried" not in params:
@@ -72,10 +68,6 @@ class OuterCopies:
         )
 
     def _carrying(self, body: Body, first: int) -> Body:
-        """Return a loop's body with inputs for the copies after its first ``first`` inputs.
-
-        The copies are outputs after the first ``first``; a condition does not return them.
-        """
         sources = {value: Value(value.name, self.spec_of(value)) for value in self.written}
         changed = self._on_copies(body, sources)
         count = len(body.outputs)
@@ -123,9 +115,6 @@ class Trials:
     what: description of the block for messages.
     functions: the blocks.
     cells: the closure cells of the variables that the blocks assign.
-
-    The constructor raises ``TracingError`` if :func:`.iterators_in` finds an iterator in a variable of the
-    blocks.
     """
 
     def __init__(
@@ -141,11 +130,8 @@ class Trials:
                 )
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, ArrayKind]] = ()) -> None:
-        """Call ``function`` on arrays like those in ``given``, and undo its changes of objects.
-
-        Raise ``TracingError`` with the line if it cannot be recorded for all values, for example because
-        it changes outside objects. Raise ``Raised`` if a ``raise`` or ``assert`` statement of the user ended
-        it. Errors and bugs of this package are raised unchanged.
+        """Call ``function`` on arrays like those in ``given``, and undo changes of outside objects that are
+        found.
         """
         before, world = (
             self.cells.read(),
@@ -209,7 +195,6 @@ def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
 
 
 def _is_raised(problem: Exception) -> bool:
-    """Return True if the exception comes from a ``raise`` or ``assert`` statement in the user's code."""
     last = problem.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -262,8 +247,7 @@ class BranchRecorder:
     def run(self, truth: Any, then: Side, otherwise: Side) -> dict[str, Any]:
         """Record both branches and return the value of each variable after them.
 
-        Lists that a branch appends to are extended in place. Raise ``TracingError`` if the values of a
-        variable after the two branches have no common form, shape and dtype.
+        Lists that a branch appends to are extended in place.
         """
         # A branch returns what it appends to a list, because appending itself would happen once for all
         # values.

@@ -47,10 +47,8 @@ _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq
 def convert_function(function: types.FunctionType, statements: Any) -> types.FunctionType:
     """Return ``function`` with its statements rewritten to call ``statements``.
 
-    The result has the globals, closure, defaults and attributes of ``function``. A function that was
-    converted already is returned unchanged. The closure cells of ``function`` are added to
-    ``statements.outside``. Raise ``NotCompilable`` if its source is not found, or if it is a generator or a
-    coroutine.
+    A function that was converted already is returned unchanged. Raise ``NotCompilable`` if its source is not
+    found, or if it is a generator or a coroutine.
     """
     code = function.__code__
     if is_converted(function):
@@ -107,9 +105,7 @@ def _function_of(found: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
 def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> types.CodeType:
     """Return the code of a module that defines the rewritten function inside an outer function.
 
-    The parameters of the outer function are the free variables of ``code``, except ``__class__``, and the
-    variable with the ``Statements``. It is defined in a class ``owner`` if that is not empty. ``function``
-    is changed in place.
+    ``function`` is changed in place.
     """
     # Inside the function, its name must refer to the variable outside.
     function.name = f"{PREFIX}function"
@@ -172,10 +168,7 @@ def _code_in(whole: types.CodeType, title: str) -> types.CodeType:
 
 # ------------------------------------------------------------------------------------- one function
 class _Conversion(ast.NodeTransformer):
-    """Rewriter of one function, in place.
-
-    Functions that it defines are rewritten, too, except for generators, coroutines and those in classes.
-    """
+    """Rewriter of one function, in place."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.own = function
@@ -329,7 +322,6 @@ class _Conversion(ast.NodeTransformer):
         shared: frozenset[str],
         place: ast.AST,
     ) -> ast.FunctionDef:
-        """Return a block as the definition of a function in which the variables ``shared`` are nonlocal."""
         own = self._block(body) or [at(ast.Pass(), place)]
         declared: list[ast.stmt] = []
         if shared:
@@ -397,11 +389,7 @@ class _Conversion(ast.NodeTransformer):
         return self._comprehension(node, "listed")
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, method: str, *args: ast.expr) -> Any:
-        """Rewrite a comprehension as a call of ``method`` that receives its item as a function.
-
-        This is for comprehensions of one ``for`` without conditions, whose item has no lambda, generator
-        expression or ``:=``. In any other comprehension, only the parts are rewritten.
-        """
+        """Rewrite a comprehension as a call of ``method`` that receives its item as a function, if it can."""
         one = node.generators[0]
         is_plain = len(node.generators) == 1 and not one.ifs and not one.is_async
         if not is_plain or any(isinstance(inner, _KEEPING) for inner in ast.walk(node.elt)):
@@ -476,9 +464,9 @@ class _AsSizes(ast.NodeTransformer):
 
 
 def _with_truth_values(test: ast.expr) -> ast.expr:
-    """Rewrite a condition in place so that only the truth values of the parts of ``and`` and ``or`` are used.
+    """Rewrite a condition in place so that the parts of ``and`` and ``or`` may have different types.
 
-    The parts may then have different types. Return the condition.
+    Return the condition.
     """
     if isinstance(test, ast.BoolOp):
         test.values = [

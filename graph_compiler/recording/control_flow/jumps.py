@@ -289,7 +289,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def reads(*nodes: ast.AST | None) -> Names:
-    """Return the variables that ``nodes`` and functions inside read, including ``x`` in ``x += 1``."""
+    """Return the names that ``nodes`` and functions inside read, including ``x`` in ``x += 1``."""
     inside = (inner for node in nodes if node is not None for inner in ast.walk(node))
     return frozenset(
         inner.id for inner in inside if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)
@@ -300,10 +300,7 @@ def reads(*nodes: ast.AST | None) -> Names:
 
 
 def writes(nodes: Iterable[ast.AST]) -> Names:
-    """Return the variables that statements assign, import, define or delete.
-
-    Variables of functions and classes inside, and loop variables of comprehensions, do not count. Those that
-    ``:=`` assigns in a decorator, default or base class do.
+    """Collect names that ``nodes`` bind or delete. Bodies of functions and classes are not entered.
 
     >>> code = "match x:\\n  case {1: a, **rest}:\\n    b = [c for c in a]"
     >>> sorted(writes(ast.parse(code).body))
@@ -369,8 +366,7 @@ class VariableUses:
 class Liveness:
     """Live-variable analysis of the body of a function.
 
-    The constructor sets the attribute ``uses`` of each ``if``, ``while`` and ``for`` to a
-    :class:`VariableUses`.
+    The constructor sets the attribute ``uses`` of branches and loops to a :class:`VariableUses`.
 
     always: variables that functions inside read or assign, which count as live everywhere.
     """

@@ -70,11 +70,7 @@ class StackedItems:
 
 
 def join_items(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
-    """Return the items of a list as one ``StackedItems``; ``parts`` are items and ``StackedItems``.
-
-    Return None if there are no parts, or if they cannot be stacked together. Where ``Regions.needs_a_row``
-    is True, each of several ``StackedItems`` is guarded to be empty or not.
-    """
+    """Return items and ``StackedItems`` as one ``StackedItems``, or None if they cannot be stacked."""
     # The arrays themselves are returned, so that writes to items reach the list.
     if len(parts) == 1 and isinstance(parts[0], StackedItems):
         return parts[0]
@@ -107,10 +103,9 @@ def _is_there(regions: Regions, part: Any) -> bool:
 def stacked_item(
     regions: Regions, item: VariableContents, kinds: Sequence[ArrayKind] | None = None
 ) -> StackedItems | None:
-    """Return ``item`` as ``StackedItems`` of length 1, with each leaf as an array of its kind in ``kinds``.
+    """Return ``item`` as ``StackedItems`` of length 1, or None if it cannot be stacked.
 
-    If ``kinds`` is None, leaves keep their own kinds. Return None if ``item`` has no leaves, or a leaf that
-    is neither an array nor a number.
+    Leaves become arrays of the kinds in ``kinds`` or, if that is None, of their own kinds.
     """
     own = [leaf.kind for leaf in item.leaves if leaf.kind is not None]
     if not own or len(own) < len(item.leaves):
@@ -127,11 +122,7 @@ def length_of(parts: Iterable[Any]) -> Any:
 
 
 class GrownList(AppendableList):
-    """List that iterations of a loop have appended to, after that loop.
-
-    Its parts are items and ``StackedItems``. Operations that work for any length use these. :meth:`plain`
-    replaces the parts by single items, under a guard on their number.
-    """
+    """List that iterations of a loop have appended to, after that loop."""
 
     @property
     def pieces(self) -> list[Any]:
@@ -162,7 +153,7 @@ class GrownList(AppendableList):
         return self.parts
 
     def whole(self, is_kept: bool = False) -> StackedItems | None:
-        """Return all items as one ``StackedItems``, or None if :func:`join_items` does.
+        """Return all items as one ``StackedItems``, or None.
 
         If ``is_kept``, also return None if a write to an item of the result might not reach this list.
         """
@@ -265,9 +256,6 @@ class IterationState(Protocol):
 class ListInIteration(GrowingView):
     """A growing list as the code of an iteration sees it.
 
-    The code can append items, and read the length, the last item (unless a recorded inner loop has appended
-    it) and, if there is certainly an item, the truth value. Reading other items raises ``TracingError``.
-
     parts: the items that this iteration has appended.
     """
 
@@ -369,11 +357,9 @@ class GrowingList:
 
     # ------------------------------------------------------------------------------ appended items
     def update_plan(self) -> bool:
-        """Set the plan to what a trial iteration appended, and return True if the plan is new or changed.
+        """Set the plan to what a trial iteration appended, and return True if another trial is needed.
 
-        The appended items are removed. Also return True if the last item was read and is not carried yet.
-        Raise ``TracingError`` if other variables refer to an appended list or dict, or if the items cannot
-        be stacked.
+        The appended items are removed.
         """
         if is_shared(self.inside.parts):
             raise TracingError(
@@ -396,15 +382,11 @@ class GrowingList:
         return _AppendedPart(found.form, found.kinds, found.length, found is not item)
 
     def _alike(self, parts: Sequence[_AppendedPart]) -> Iterator[_AppendedPart]:
-        """Return the parts with common kinds.
-
-        A number becomes an array if another part has an array as the same leaf. Raise ``TracingError`` if
-        forms, dtypes or shapes differ.
-        """
         types = [(part.form, [(kind.dtype, kind.shape) for kind in part.kinds]) for part in parts]
         if any(one != types[0] for one in types):
             raise self._differs()
         # ``number`` is False for arrays, so an array is preferred to a number.
+        # Numbers become arrays if another part has an array as the same leaf.
         kinds = tuple(
             min(column, key=lambda kind: kind.number) for column in zip(*(part.kinds for part in parts))
         )
@@ -470,13 +452,7 @@ class LoopStatements(Protocol):
 
 
 def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, called: Any) -> Any:
-    """Return a function to call instead of ``called`` that accepts lists which a loop has appended to.
-
-    ``called`` is what the recording calls instead of ``function``. If the only such list is the first
-    argument, the result applies ``function`` to a list of any length if it can. Otherwise it passes plain
-    lists, under guards on their lengths. Return ``called`` itself if it is a traced function, or if
-    ``function`` is a method of such a list.
-    """
+    """Return ``called``, or a function that calls it and accepts lists that loops have appended to."""
     inner = getattr(called, "__func__", called)
     if (
         isinstance(inner, types.FunctionType)
@@ -502,10 +478,9 @@ def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, 
 
 
 def with_plain_lists(function: Any) -> Any:
-    """Return a function that calls ``function`` with each ``GrownList`` replaced by a plain list.
+    """Return a function that calls ``function`` with plain lists instead of lists that loops append to.
 
-    It is for code that Python runs unrecorded. A list that the current iteration appends to is passed
-    unchanged. Return ``function`` itself if it is a method of a list that loops append to.
+    Return ``function`` itself if it is a method of such a list.
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -577,10 +552,7 @@ def _strong(found: Regions, array: Any, kind: ArrayKind) -> Any:
 
 
 def _rows_of(found: Regions, form: ContainerForm, arrays: Iterator[Any]) -> Any:
-    """Stack the arrays of leaves to rows with the shape of an item, as ``array`` does for nested lists.
-
-    Return None for a form that is not nested lists and tuples of equal shapes.
-    """
+    """Stack the arrays of leaves to rows with the shape of an item, or return None."""
     if form.cls is None:
         return next(arrays)
     parts = [_rows_of(found, part, arrays) for part in form.parts]

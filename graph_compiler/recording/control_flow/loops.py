@@ -38,10 +38,7 @@ _again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
 
 @contextmanager
 def recomputing_iterations(checkpoint: bool) -> Iterator[None]:
-    """Make :func:`is_recomputed` return ``checkpoint`` inside the ``with`` block, in this context.
-
-    If it is True, loops that are recorded there recompute their iterations in the backward pass.
-    """
+    """Make :func:`is_recomputed` return ``checkpoint`` inside the ``with`` block, in this context."""
     before = _again.set(checkpoint)
     try:
         yield
@@ -246,7 +243,7 @@ class ZipSource:
 
 
 def source_of(regions: Regions, item: Any) -> Source | None:
-    """Return ``item`` as the iterable of a recorded loop, or None if only Python can iterate over it."""
+    """Return ``item`` as the iterable of a recorded loop, or None."""
     if isinstance(item, (RangeSource, RowsSource, StackedSource, EnumerateSource, ZipSource)):
         return item
     if isinstance(item, GrownList):
@@ -266,7 +263,6 @@ def _range(regions: Regions, *args: Any) -> Any:
 
 
 def _is_step(regions: Regions, step: Any) -> bool:
-    """Return True if a range may have this step. If it is symbolic or an array, guard that it is not 0."""
     if regions.is_open(step):
         regions.expect(regions.truth(step != 0))
         return True
@@ -355,7 +351,6 @@ def plain_items(item: Any) -> Any:
 
 
 def in_python(source: Any) -> Any:
-    """Return ``source`` as a plain Python iterable."""
     if isinstance(source, RangeSource):
         return range(source.start, source.stop, source.step)
     if isinstance(source, EnumerateSource):
@@ -420,10 +415,9 @@ class LoopRecorder:
         self.is_counted = False
 
     def let_grow(self, outside: Container[int]) -> None:
-        """Let iterations append to the lists of :meth:`ClosureCells.growing`.
+        """Let iterations append to lists, if the frontend and this attempt allow it.
 
-        Do nothing if the frontend or this attempt does not allow it. ``outside`` contains the ids of closure
-        cells that traced functions were defined with; lists in these are excluded.
+        ``outside`` contains the ids of closure cells whose lists are excluded.
         """
         found = self.trials.cells.growing(outside)
         for name, before in found.items() if found and self.regions.lists_grow and lists.wanted() else ():
@@ -516,7 +510,7 @@ class LoopRecorder:
 
     # ------------------------------------------------------------------------------ values of variables
     def _enter(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
-        """Set the carried leaves to ``arrays``, and all other variables to their values before the loop."""
+        """Set the carried leaves to ``arrays``, and other variables to their values before the loop."""
         self.current = {name: list(leaves) for name, (_, leaves) in self.values.items()}
         for one, array in zip(carried, arrays):
             self.current[one.place[0]][one.place[1]] = array
@@ -550,7 +544,7 @@ class LoopRecorder:
         return [self.regions.converted(one.first, one.kind) for one in carried]
 
     def _give(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
-        """Set the carried variables to ``arrays``, their values after the loop, and restore all others."""
+        """Set the carried variables to ``arrays``, their values after the loop, and restore the others."""
         self._enter(carried, arrays)
         kept = {
             name: value
@@ -561,11 +555,7 @@ class LoopRecorder:
 
     # ------------------------------------------------------------------------------ carry
     def _settle(self, step: Callable[..., None], rows: Sequence[Any]) -> None:
-        """Find the carry, and what lists receive, by trial iterations, until an iteration changes neither.
-
-        Raise ``ContentsDiffer`` if eight iterations do not suffice, or if the values of a variable have no
-        common form and kind.
-        """
+        """Find the carry, and what lists receive, by trial iterations."""
         for _ in range(_MOST_TRIALS):
             changed: list[GrowingList] = []
             if not self._learn(self._tried(step, rows, changed)) and not changed:

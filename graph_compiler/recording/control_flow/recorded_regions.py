@@ -368,11 +368,8 @@ class RecordedRegions(Regions, Generic[B]):
                 self.tied.tie((value, operand))
 
     def _refuse_written(self, body: Body, given: Inputs, operands: Sequence[Value]) -> None:
-        """Raise ``TracingError`` if an iteration writes to a row, or to a carry with other references.
-
-        The first iteration would write to the array from before the loop, and the change would be seen
-        elsewhere.
-        """
+        """Raise ``TracingError`` if an iteration writes to a row, or to a carry with other references."""
+        # The first iteration would write to the array from before the loop, and others could see that.
         recorder = self.recorder
         written = {recorder.base_of(value) for node in body.nodes for value in node.writes}
         for value, (item, kind), operand in zip(body.inputs, given, operands):

@@ -52,9 +52,6 @@ class RowsWritten(TracingError):
 class Regions(ABC):
     """One open recording, which records functions as the regions of an operation of its framework.
 
-    A function of a region is called once or several times, on proxies of its inputs. Outer arrays that it
-    reads are found in its closure.
-
     symbolic(size): the symbolic number of a size for the user's code.
     decided(size): the number that a size has in this recording, which becomes a guard.
     numbers: values of inputs that are Python numbers.
@@ -101,7 +98,6 @@ class Regions(ABC):
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Make :attr:`is_inside` True inside the context."""
         self.depth += 1
         try:
             yield
@@ -131,11 +127,7 @@ class Regions(ABC):
         return result
 
     def blank(self, kind: ArrayKind, arrays: Sequence[Any]) -> Any:
-        """Return zeros of ``kind``, with the shape of the first of ``arrays`` that is of that kind.
-
-        If ``kind`` has no axes, no such array is needed. Otherwise return None if there is none, because
-        the sizes are unknown then.
-        """
+        """Return zeros of ``kind``, or None if its sizes are unknown. ``arrays`` are examples of shapes."""
         if not kind.shape:
             return self.converted(0, kind)
         like = next((array for array in arrays if self.kind(array) == kind), None)
@@ -200,9 +192,8 @@ class Regions(ABC):
     def collective(self, name: str, x: Any, **params: Any) -> Any:
         """Record a collective operation or ``sharding_hint``, and return its result.
 
-        ``name`` is ``sharding_hint`` or in ``ops.collectives.COLLECTIVES``. The device axis of a collective
-        operation exists only when the graph runs. ``x`` is an array or a number; None for operations without
-        operand.
+        ``name`` is ``sharding_hint`` or in ``ops.collectives.COLLECTIVES``. ``x`` is an array or a number, or
+        None.
         """
 
     # ------------------------------------------------------------------------------ conditions
@@ -248,7 +239,7 @@ class Regions(ABC):
         """Add the node that runs ``body(*carried, *row of each array in rows)`` ``length`` times.
 
         Return the last carry, and the further results of the body, stacked with one row per iteration.
-        ``length`` is a size. ``checkpoint`` recomputes iterations in the backward pass.
+        ``length`` is an int or a size. ``checkpoint`` recomputes iterations in the backward pass.
         """
 
 
@@ -256,7 +247,7 @@ class ListGrowth(threading.local):
     """State of this thread's attempt to record: whether recorded loops may append to lists.
 
     may_grow: True if they may.
-    did_grow: True if a loop was allowed to. If the attempt fails then, the next attempt unrolls such loops.
+    did_grow: True if a loop was allowed to.
     """
 
     may_grow, did_grow = True, False

@@ -112,11 +112,10 @@ class Statements:
     def branch(
         self, test: Any, then: Any, otherwise: Any, given: Sequence[str], guarded: Sequence[str]
     ) -> None:
-        """Run an ``if``: one block, or record both as a branch if ``test`` is an array of the recording.
+        """Run an ``if``: one block, or record both if ``test`` is an array of the recording.
 
         ``given`` are the assigned variables that are read after it; those in ``guarded`` are read only if the
-        enclosing loop was left. If a ``raise`` or ``assert`` of the user ends a block, :meth:`Regions.decide`
-        selects the block to run.
+        enclosing loop was left.
         """
         found = regions_of(test)
         if found is None:
@@ -143,15 +142,13 @@ class Statements:
             made = branch.run(truth, side(then), side(otherwise))
         except Raised:
             # An exception of the user's makes the condition an assumption of the recording.
+            # The block that would not raise for these values runs alone.
             (then if found.decide(truth) else otherwise)()
             return
         cells.write({**kept, **made})
 
     def choice(self, test: Any, then: Any, otherwise: Any) -> Any:
-        """Run ``then() if test else otherwise()``; record both if ``test`` is an array of the recording.
-
-        If a ``raise`` or ``assert`` of the user ends a side, :meth:`Regions.decide` selects the side to run.
-        """
+        """Run ``then() if test else otherwise()``; record both if ``test`` is an array of the recording."""
         found = regions_of(test)
         if found is None:
             return then() if test else otherwise()
@@ -228,11 +225,10 @@ class Statements:
 
     # ------------------------------------------------------------------------------ loops
     def while_(self, test: Any, body: Any, exits: Any, guarded: Sequence[str]) -> None:
-        """Run a ``while``: in Python as long as its condition is known, and then as a recorded loop.
+        """Run a ``while`` in Python until values or sizes decide whether it goes on, and then record it.
 
         ``exits()`` returns flags that end it, besides ``test``; ``exits`` is None if there are no flags.
-        ``guarded`` are variables that are read after it only if one of the flags is set. If the loop cannot
-        be recorded, and its condition begins with a comparison of sizes and is False now, it is skipped.
+        ``guarded`` are variables that are read after it only if one of the flags is set.
         """
         while True:
             found = regions()
@@ -253,7 +249,6 @@ class Statements:
                 raise
 
     def _is_recorded(self, test: Any, exits: Any) -> bool:
-        """Return True if values or sizes decide whether the loop goes on, so that it must be recorded."""
         if _flags(exits)[0]:
             return True
         answer = self._probed(test)
@@ -274,7 +269,7 @@ class Statements:
         return self.and_(_none(found, flags), lambda: self.truth(test())) if flags else test()
 
     def for_(self, items: Any, body: Any, exits: Any, guarded: Sequence[str], position: Position) -> None:
-        """Run a ``for``: in Python, with marked iterations (inside a marked loop), or as a recorded loop.
+        """Run a ``for`` in Python, with marked iterations, or as a recorded loop.
 
         ``body(item)`` runs one iteration; ``position`` is the location of the loop in the file. ``exits``
         and ``guarded`` are as in :meth:`while_`.
@@ -350,9 +345,7 @@ class Statements:
     ) -> None:
         """Record the iterations from index ``first`` on as an operation.
 
-        If they cannot be recorded and the length is a size, run them in Python, marked or under a guard on
-        the length. Raise the error instead if the length depends on values, or if a flag may end the loop and
-        iterations are left.
+        If that is impossible, run them in Python or raise ``TracingError``.
         """
         place, is_size = _place(), found.is_size(length)
 
@@ -529,10 +522,10 @@ def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | s
 
     An ``if`` becomes a ``branch`` with both sides recorded, and a loop a ``while_loop`` or ``scan``. ``and``,
     ``or``, ``not``, ``assert``, conditional expressions, ``break``, ``continue``, early ``return``, ``for ...
-    else`` and your own functions that it calls are recorded, too. One variant serves all values and trip
-    counts, also inside ``jax.jit``, ``tf.function`` and ``torch.compile``. Statements whose values are known
-    while recording run as in Python. Called without ``compile``, the function returns what it returned
-    before.
+    else`` and your own functions that it calls are recorded, too. One variant can then serve several values
+    and trip counts, also inside ``jax.jit``, ``tf.function`` and ``torch.compile``. Statements whose values
+    are known while recording run as in Python. Called without ``compile``, the function returns what it
+    returned before.
 
     Args:
         function: Function or method in NumPy, torch, JAX or eager TensorFlow, with its source in a file.
@@ -541,14 +534,14 @@ def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | s
             computes the iteration again.
 
     Returns:
-        The function, rewritten for recording; a function that is traced already, unchanged.
+        The function, rewritten for recording. A function that is traced already is not rewritten again.
 
     Raises:
         NotCompilable: ``function`` is not a Python function or method, its source is not found, or it is a
             generator or a coroutine.
         InvalidOption: ``checkpointing`` is not True or False.
-        TracingError: Raised when the function is recorded, with your line: a variable changes its shape or
-            dtype between iterations or branches, or an object outside the function would be changed.
+        TracingError: Raised when the function is recorded, with your line: a statement on values cannot be
+            recorded, for example because a variable has another shape in each branch.
 
     >>> import numpy as np, graph_compiler
     >>> @graph_compiler.trace

@@ -26,8 +26,6 @@ _DEEPEST = 4
 class AppendableList:
     """Base of lists that accept new items while a loop is recorded.
 
-    A method that this class does not define is called on the plain list, which reads all items.
-
     parts: items and ``StackedItems``.
     """
 
@@ -100,10 +98,9 @@ for _name in _BY_ITEMS:
 
 
 def plain(item: Any, depth: int = 0) -> Any:
-    """Return ``item`` with each ``AppendableList`` replaced by a plain list, inside containers too.
+    """Return ``item`` with ``AppendableList`` objects replaced by plain lists, also inside containers.
 
-    Plain tuples, lists and dicts are searched four levels deep. Lists and dicts are changed in place, and a
-    tuple is copied if it has to change.
+    Lists and dicts are changed in place.
     """
     if isinstance(item, AppendableList):
         return item.plain()
@@ -136,7 +133,7 @@ UNDEFINED = _Undefined()
 
 
 class ContentsDiffer(TracingError):
-    """Raised if values that blocks return, or that an iteration changes, have no common form and kind."""
+    """Raised if a variable of a loop has no form and kind that fit all iterations."""
 
 
 class ClosureCells:
@@ -188,11 +185,7 @@ class ClosureCells:
         return {name: item for name, item in found.items() if type(item) is list}
 
     def growing(self, outside: Container[int]) -> dict[str, Any]:
-        """Return the lists that the blocks append to, by variable.
-
-        Plain lists that something else refers to, variables that the blocks assign, and cells whose ids are
-        in ``outside`` are left out.
-        """
+        """Return the lists that the blocks append to and that may grow, by variable."""
         found = {}
         for name in self._appended - self.cells.keys():
             item = _contents(cell := self._around[name])
@@ -225,7 +218,7 @@ _HOLDERS = 3
 
 
 def is_shared(items: Any) -> bool:
-    """Return True if a list or dict at any depth of the container ``items`` has other references."""
+    """Return True if lists or dicts inside the container ``items`` are found to have other references."""
     for key in items if type(items) is dict else range(len(items)):
         item = items[key]
         if (
@@ -313,7 +306,7 @@ def flatten_containers(item: Any) -> tuple[ContainerForm, list[Any]]:
 # -------------------------------------------------------------------------------- leaves of variables
 @dataclass(frozen=True, eq=False)
 class VariableLeaf:
-    """A leaf of a variable after a block has run.
+    """A leaf of the value of a variable.
 
     item: the object.
     kind: dtype and shape; None if the leaf is neither an array nor a number.
@@ -327,7 +320,7 @@ class VariableLeaf:
         return type(self.item) in NUMBERS or self.kind is None
 
     def is_same(self, other: VariableLeaf) -> bool:
-        """Return True if both leaves are the same object, or equal numbers or strings of the same type.
+        """Return True if both are the same object, or equal numbers, strings or bytes of the same type.
 
         NaN equals NaN, and 0.0 differs from -0.0.
         """
@@ -351,7 +344,7 @@ class VariableLeaf:
 
 @dataclass(frozen=True, eq=False)
 class VariableContents:
-    """Form and leaves of a variable after a block has run."""
+    """Form and leaves of the value of a variable."""
 
     form: ContainerForm
     leaves: tuple[VariableLeaf, ...]
@@ -378,12 +371,7 @@ def _kind(regions: Regions, item: Any) -> ArrayKind | None:
 
 
 def common_kind(one: ArrayKind, other: ArrayKind) -> ArrayKind | None:
-    """Return the kind that two leaves can be converted to, or None.
-
-    Two arrays have one only if their dtypes and shapes are equal. For two numbers, it is the kind of the
-    wider type. For a number and a 0-d array, it is the array's kind if its dtype is of the same category
-    (bool, unsigned, integer, float, complex) or a later one. A number that no dtype can represent has none.
-    """
+    """Return the kind that two leaves can be converted to, or None."""
     # No array dtype can hold the number.
     if "object" in (one.dtype, other.dtype):
         return None

@@ -49,12 +49,7 @@ class _Use(NamedTuple):
 
 
 def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
-    """Return those of ``names`` that ``file`` calls and that its functions use in no other way.
-
-    A parameter of the same name is another use. Uses where a shim works, too (``isinstance``, ``map``, a
-    sort key, unevaluated annotations), and uses at module level do not count. Return an empty set if the
-    source cannot be read.
-    """
+    """Return those of ``names`` that ``file`` calls and that a shim can replace in its functions."""
     uses = [use for use in _uses(file) if use.name in names]
     return frozenset(
         {use.name for use in uses if use.is_called}
@@ -63,7 +58,7 @@ def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
 
 
 def passed_as_value(file: str, name: str) -> frozenset[int]:
-    """Return the first lines of the functions that pass ``name`` as a value, and of enclosing functions."""
+    """Return the first lines of functions that may pass ``name`` as a value, and of enclosing functions."""
     uses = (use for use in _uses(file) if use.name == name and not use.is_harmless and not use.is_argument)
     return frozenset(line for use in uses for line in use.inside)
 
@@ -130,11 +125,7 @@ def _arguments(arguments: ast.arguments) -> Iterator[str]:
 
 
 def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
-    """Yield the nodes of the annotation of ``node`` itself, if it has one that functions do not evaluate.
-
-    This is the annotation of a variable and, if ``texts`` is True, of a parameter or of a function's
-    result. Annotations in a class body are included, although Python may evaluate them.
-    """
+    """Yield the nodes of the annotation of ``node`` itself, if it has one that functions do not evaluate."""
     kinds = (ast.AnnAssign, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef) if texts else (ast.AnnAssign,)
     annotation = (
         (node.returns if isinstance(node, _FUNCTION_NODES) else node.annotation)
@@ -177,20 +168,17 @@ _MOST_NAMES = 128
 def alias_of(name: str) -> str:
     """Return the global name under which rewritten calls of ``name`` are looked up.
 
-    It is no valid identifier, so user code cannot use it.
-
     >>> alias_of("int")
     'int(...)'
     """
+    # User code cannot use this name, because it is no valid identifier.
     return f"{name}(...)"
 
 
 def with_aliases(code: types.CodeType, names: Iterable[str]) -> types.CodeType:
-    """Return a copy of ``code`` in which calls of the globals ``names`` look up their aliases instead.
+    """Return ``code`` with calls of the globals ``names`` changed to look up their aliases, where possible.
 
-    Functions inside ``code`` are included. Return ``code`` itself if there are no such calls, and always on
-    Python 3.10. Calls that would need an extended argument are not changed. The offsets and lines of the
-    instructions stay the same.
+    The offsets and lines of the instructions stay the same.
 
     >>> def whole(x): return x.astype(int) + int(x)
     >>> with_aliases(whole.__code__, ["int"]).co_names
@@ -233,9 +221,6 @@ _BUILT_IN = {type.__name__: type}
 
 class ClassShim:
     """Proxy of a class, or of ``len``, whose call calls ``call``.
-
-    It has the attributes of the original, and can replace a class in ``isinstance``, ``issubclass``, ``|``
-    and lists of base classes.
 
     >>> asked = ClassShim(type, type)
     >>> asked(1), isinstance(int, asked), asked("Made", (), {}).__name__
@@ -286,11 +271,7 @@ def _converting(cls: Any, symbols: Symbols) -> ClassShim:
 
 
 def _recorded_as(cls: Any, item: Any, symbols: Symbols) -> Any:
-    """Convert ``item``, a number that is recorded as an array, to ``cls``, which is int or float.
-
-    An item of that class is returned unchanged. A conversion between int and float is recorded if the
-    frontend can record it; otherwise the result is a plain number.
-    """
+    """Convert ``item``, a number that is recorded as an array, to ``cls``, which is int or float."""
     if item.__class__ is cls:
         return item
     found: Any = NotImplemented
@@ -320,7 +301,7 @@ def _counting(symbols: Symbols) -> ClassShim:
 
 
 def builtin_lookups(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
-    """Yield a ``LookedUp`` for each of ``int``, ``float``, ``complex`` and ``len`` that a function reads.
+    """Yield a ``LookedUp`` for each of ``int``, ``float``, ``complex`` and ``len`` that a function names.
 
     >>> def length(x): return len(x)
     >>> [name for _, name, *_ in builtin_lookups([length])]
@@ -334,12 +315,7 @@ def builtin_lookups(functions: Iterable[types.FunctionType]) -> Iterator[LookedU
 
 
 def conversion_replacements(places: Iterable[LookedUp], symbols: Symbols) -> list[Replacement]:
-    """Return the patches for ``int``, ``float``, ``complex`` and ``len`` in the namespaces of ``places``.
-
-    A module that only calls a name (:func:`only_called`) gets the shim under that name. Any other module
-    gets the shim under its alias, and the functions in ``places`` get rewritten code. A module that defines
-    the name itself is not patched.
-    """
+    """Return the patches for ``int``, ``float``, ``complex`` and ``len`` in the namespaces of ``places``."""
     spaces: dict[tuple[int, str], dict[str, Any]] = {}
     files: dict[tuple[int, str], set[str]] = {}
     functions: dict[tuple[int, str], dict[int, types.FunctionType]] = {}

@@ -76,11 +76,8 @@ class GlobalReads:
 
 
 def guards_on_all_globals(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
-    """Return guards on the globals of those ``functions`` whose code may read globals by string.
-
-    The guards compare the names of the globals, and the identities of their values and of the items of lists,
-    sets and dicts. They are for code that has not run yet, so that its reads are unknown.
-    """
+    """Return guards on the globals of ``functions`` whose code may read globals by string."""
+    # This code has not run yet, so its reads are unknown.
     spaces = {
         id(one.__globals__): one.__globals__
         for one in functions
@@ -98,10 +95,6 @@ def guards_on_all_globals(functions: Iterable[types.FunctionType]) -> list[Envir
 
 
 def _identities(space: dict[str, Any], name: str) -> tuple[int, ...]:
-    """Return the id of the global ``name`` and, if it is a list, set or dict, of its items or values.
-
-    A missing global counts as None. The namespace itself is not expanded.
-    """
     item = space.get(name)
     parts = (
         item.values()

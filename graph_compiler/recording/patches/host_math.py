@@ -95,9 +95,7 @@ def _called(
     *args: Any,
     **kwargs: Any,
 ) -> Any:
-    """Call ``original`` for a patch: return the result of a recorded call, or a symbolic number, if possible.
-
-    Otherwise call ``compose``, which computes the function by operators, or ``original``.
+    """Return the result of a recorded call, a symbolic number, or the result of ``compose`` or ``original``.
 
     by_count: names of the function in ``FUNCTIONS`` of ``sizes``, by number of arguments.
     """

@@ -124,7 +124,6 @@ class NewUUID(uuid.UUID):
 
     @property  # type: ignore[misc]
     def int(self) -> Any:
-        """Raise ``TracingError``, because the number differs at each call."""
         frame = user_of(sys._getframe(1))
         place = f" at {frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
         raise TracingError(
@@ -158,10 +157,7 @@ def _name(number: Any) -> NewUUID:
 
 
 def new_identifier(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that returns a :class:`NewUUID` to user code inside :func:`watching_names`.
-
-    The watch notes where the first identifier was made. Other code gets the result of the original.
-    """
+    """Return a shim that returns a :class:`NewUUID` to user code inside :func:`watching_names`."""
 
     @forwards
     def named(*args: Any, **kwargs: Any) -> Any:

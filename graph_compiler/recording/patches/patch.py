@@ -219,10 +219,7 @@ def sessions_here() -> tuple[Session, ...]:
 
 
 class PatchSet:
-    """Patches whose shims are installed while a session of the set is open in any thread.
-
-    The shims report to the sessions of the thread that calls them.
-    """
+    """Patches whose shims are installed while a session of the set is open in any thread."""
 
     def __init__(self, *rows: Patch) -> None:
         self._rows, self._spaces = rows, [space_of(row.owner) for row in rows]
@@ -279,7 +276,6 @@ class PatchSet:
             self._are_installed = False
 
     def _make_shims(self) -> None:
-        """Make the shims, unless the originals are those for which shims were made before."""
         found = [space.get(row.name, NOTHING) for row, space in zip(self._rows, self._spaces)]
         # The originals are the same as last time, and so are their shims.
         if found == self._originals:
@@ -299,10 +295,7 @@ class PatchSet:
         return group_by_owner((row.owner, row.name, item) for row, item in zip(self._rows, items))
 
     def shims_in(self, spaces: Iterable[dict[str, Any]]) -> Iterator[Replacement]:
-        """Yield patches that replace originals by their shims under the names that ``spaces`` have for them.
-
-        Yield nothing before a first session has been opened, because there are no shims yet.
-        """
+        """Yield patches that replace originals by their shims under the names that ``spaces`` use."""
         known = self._by_original
         for space in spaces:
             if not known.keys().isdisjoint(map(id, list(space.values()))):
@@ -338,10 +331,9 @@ def patching(
 
 
 def assume_result(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that calls the original and adds a guard that its result stays the same.
+    """Return a shim that calls the original, and notes calls of user or library code for guards.
 
-    The guard compares what ``on_read(original, *args)`` returns, or the class of the exception that it
-    raises. Calls that a framework, or a module such as ``logging``, makes for its own use are not guarded.
+    A guard compares what ``on_read(original, *args)`` returns, or the class of the exception that it raises.
     """
 
     def again(*args: Any, **kwargs: Any) -> Any:
@@ -365,11 +357,9 @@ def assume_result(patch: Patch, patches: PatchSet, original: Any) -> Any:
 
 
 def refuse_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that raises ``TracingError`` with the line of the call in user or library code.
+    """Return a shim that refuses recorded calls of user or library code, unless ``on_read(*args)`` is True.
 
-    It is for functions whose result differs each time, so that no guard could compare it. The shim calls
-    the original if nothing is recorded, if other code made the call (:func:`user_of`), or if
-    ``on_read(*args)`` is True.
+    It is for functions whose result differs each time, so that no guard could compare it.
     """
 
     @forwards

@@ -55,7 +55,6 @@ def run_outside(patch: Patch, patches: PatchSet, original: Any) -> Any:
 def _is_statement_loaded(
     name: str, globals: Any = None, locals: Any = None, fromlist: Sequence[str] | None = (), level: int = 0
 ) -> bool:
-    """Return True if the module of an import statement, and all names in ``fromlist``, are loaded already."""
     package = (globals or {}).get("__package__") if level else None
     if level and not package:
         return False
@@ -84,11 +83,6 @@ _stat = os.stat
 
 
 def _of_file(_: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return the bytes of a regular file of at most 64 KiB that is named by a path.
-
-    For any other file, or a directory, return its time of modification, size and inode. Return None if it
-    does not exist or cannot be read, or if the arguments name no file.
-    """
     file: Any = args[0] if args else next((kwargs[name] for name in _NAMES if name in kwargs), None)
     try:
         told = _stat(file)

@@ -61,7 +61,7 @@ _HOLDING: dict[tuple[str, str], bool] = {
 
 
 def is_holding(cls: type) -> bool:
-    """Return True if ``cls`` is or derives from a class of ``_HOLDING``, which contains objects of the user.
+    """Return True if ``cls`` is or derives from a class of ``_HOLDING``.
 
     >>> import queue, types
     >>> is_holding(queue.Queue), is_holding(types.SimpleNamespace), is_holding(type)
@@ -158,7 +158,7 @@ class ContainerKind:
     """Kind of container, as functions that read and change one.
 
     pairs(container): a new dict of its parts by key.
-    put(container, key, value): sets a part or, if the kind can, removes it if ``value`` is ``MISSING``.
+    put(container, key, value): sets a part, or removes it if ``value`` is ``MISSING``, if the kind can.
     refilled(container, parts): replaces all parts; None if it is enough to set those that differ.
     dotted: True if messages name a part ``container.key`` instead of ``container[key]``.
     is_surely(container, parts): fast check that a container still has exactly these parts. False may also
@@ -409,10 +409,9 @@ _APPENDED = ContainerKind(lambda held: _numbered(held.added), lambda held, key, 
 
 
 def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
-    """Return the kind of the container ``item`` in an argument.
+    """Return the kind of the container ``item`` in an argument, or None for any other object.
 
-    Tuples, lists, deques, mappings and objects with a ``__dict__`` are containers. Return None for any other
-    object, and for classes, modules and, unless ``always``, other callables.
+    ``always`` also accepts callable objects.
 
     >>> from collections import UserDict
     >>> given_kind(UserDict(a=1)).pairs(UserDict(a=1)), given_kind(len)
@@ -430,10 +429,9 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
 
 
 def kind_of(item: Any, always: bool = False) -> ContainerKind | None:
-    """Return the kind of ``item`` as a container that a function finds outside its arguments.
+    """Return the kind of ``item`` as a container that a function finds outside its arguments, or None.
 
-    Return None if it is no such container. Objects of classes that contain nothing of the user's are
-    containers only if ``always`` is True.
+    ``always`` also accepts objects of classes that contain nothing of the user's.
     """
     for cls, kind in _KINDS:
         if isinstance(item, cls):

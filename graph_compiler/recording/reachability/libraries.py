@@ -50,12 +50,8 @@ class LibraryCode(NamedTuple):
 
 
 def library_code(roots: Iterable[Any], opened: Collection[str] = ()) -> LibraryCode:
-    """Return the code of installed libraries that functions, classes and objects in ``roots`` may run.
-
-    The search goes from a function to the objects that its code names. It does not enter frameworks and the
-    standard library, except for packages in ``opened``. It passes through the user's functions, which are not
-    in the result.
-    """
+    """Return the library code that functions, classes and objects in ``roots`` may run."""
+    # The search passes through the user's functions, which are not in the result.
     return _Walk(roots, opened).found()
 
 
@@ -157,12 +153,6 @@ class _CodeReads(NamedTuple):
 def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
     """Yield guards on the attributes that ``functions`` read from modules outside the user's code.
 
-    A guard covers a number, a string, the items of a list, set or dict, the level of a logger, or an
-    attribute of an object if the code names it, too. Other objects, such as functions and classes, are
-    assumed constant. In a dict of more than 100 items, such as ``sys.modules``, only the values at keys that
-    are string constants in the code are compared. The ``decimal`` context is guarded if the code refers to
-    ``decimal``.
-
     >>> import types, warnings
     >>> [guard.what for guard in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
     ['warnings.filters']
@@ -226,10 +216,6 @@ def _part(
 
 
 def _snapshot(items: Any, texts: frozenset[str]) -> list[Any]:
-    """Return the contents of a list, set or dict; for a dict of over 100 items, the values at ``texts``.
-
-    Return an empty list for any other object.
-    """
     if isinstance(items, dict):
         return (
             [items.get(text, _MISSING) for text in texts] if len(items) > _FEW else [*items, *items.values()]
@@ -248,11 +234,7 @@ _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 
 def is_self_contained(function: Any) -> bool:
-    """Return True if ``function`` is a function whose code refers only to functions in modules of frameworks.
-
-    It has no defaults, closure or attributes, and its code has no nested functions, imports, exception
-    handlers or writes to globals or attributes. A name after a dot may be an attribute of an argument
-    (``x.T``), but no constant or class of such a module.
+    """Return True if ``function`` needs nothing outside its code but functions in modules of frameworks.
 
     >>> import numpy as np
     >>> scale = 2
@@ -287,11 +269,7 @@ def packages_named(function: types.FunctionType) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the names of the globals and of the attributes that ``code`` reads.
-
-    Return None if it has closure variables, nested code or exception handlers, reads an attribute that
-    begins with an underscore, or imports, stores or deletes a global or an attribute.
-    """
+    """Return the names of globals and attributes that ``code`` reads, or None if it may do more than that."""
     if code.co_freevars or code.co_cellvars:
         return None
     globals_read, others = dict[str, None](), dict[str, None]()
@@ -310,12 +288,10 @@ def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]
 def framework_of(
     obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None = None, arrays: bool = True
 ) -> str | None:
-    """Return the framework that ``obj`` is written in, or None if it is unknown or has no frontend.
+    """Return the framework that ``obj`` seems to be written in, or None.
 
-    If the class and the code refer to exactly one framework, not counting NumPy, it is that one. Otherwise it
-    is the framework of the arguments in ``call``, ``(args, kwargs)``, or else the first that the code refers
-    to. NumPy is chosen last, and only with a call. Unless ``arrays``, arrays that the code names are ignored.
-    Frontends of other packages are looked up only if no frontend of this package fits.
+    The arguments in ``call``, ``(args, kwargs)``, decide if the code does not. NumPy is chosen last, and only
+    with a call. Unless ``arrays``, arrays that the code names are ignored.
 
     >>> import numpy as np
     >>> framework_of(lambda x: x + np.pi), framework_of(lambda x: x + np.pi, ((1.0,), {}))
@@ -336,7 +312,7 @@ def _told(named: Iterable[str], given: Iterable[str], entries: Mapping[str, Fron
     """Return the frameworks of the packages in ``named`` (by the code) and ``given`` (by the arguments).
 
     The frameworks of ``given`` come first, unless the code names exactly one framework, not counting those
-    with ``is_everywhere``. Packages without a frontend are left out.
+    with ``is_everywhere``.
     """
     table = frameworks_by_package(entries.values())
     by_code, by_arrays = (
@@ -359,11 +335,7 @@ def _is_unknown(package: str) -> bool:
 
 @contextmanager
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
-    """Raise ``SourceNotFound`` for a ``TypeError`` inside the block if the chosen framework is wrong.
-
-    It is wrong if ``obj`` does not refer to ``written_in``, the framework that it is recorded as, but to
-    another one. Otherwise the ``TypeError`` is raised unchanged.
-    """
+    """Raise ``SourceNotFound`` for a ``TypeError`` in the block if ``obj`` uses another framework."""
     try:
         yield
     except TypeError as problem:
@@ -381,7 +353,7 @@ def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
 
 
 def is_of_framework(cls: type) -> bool:
-    """Return True if the package of ``cls`` has a frontend entry: a framework or a library of models.
+    """Return True if the package of ``cls`` has a frontend entry.
 
     >>> is_of_framework(dict)
     False

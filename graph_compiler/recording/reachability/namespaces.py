@@ -87,11 +87,6 @@ class NameIndex:
                 self._release(list(self._waiting), lambda entry: not entry.in_module)
 
     def is_used(self, name: str, in_module: bool = False, is_setter: bool = False) -> bool:
-        """Return True if code may use an attribute of this name.
-
-        It may if it reads the name, if the name contains a fragment, or, for a setter, if it sets the name.
-        The empty fragment counts for attributes of objects and classes, but not of modules.
-        """
         if (
             name in self.reads
             or name in self._matched
@@ -134,7 +129,7 @@ _CODE = (types.FunctionType, types.MethodType, functools.partial, staticmethod, 
 
 @dataclass
 class ModuleNamespace:
-    """The globals of a module.
+    """Globals of functions, with the names that these read.
 
     held: the dict of the module.
     names: names that the code of the functions reads.
@@ -215,7 +210,6 @@ def _is_closed(function: types.FunctionType) -> bool:
 
 
 def _called(function: types.FunctionType, owner: type) -> Iterator[Entry]:
-    """Yield the entries that code may call: functions that it names, members of ``owner`` that it reads."""
     yield from ((item, type(item)) for item in named_objects(function) if isinstance(item, _CODE))
     # A class has few of the names that code reads, so only those are looked up.
     held = {name for one in (owner, type(owner)) for cls in one.__mro__ for name in vars(cls)}

@@ -34,11 +34,7 @@ _ASKED_BY_PYTHON = frozenset(
 
 
 def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield guards that names which functions look up in their module, and which it lacks, stay absent.
-
-    Such names are builtins, or exist nowhere; the latter must stay absent in ``builtins``, too. Builtins
-    that a recording replaces (``STOOD_IN``) and names that are ``free`` are left out.
-    """
+    """Yield guards on names that functions look up in their module without finding them."""
     spaces = {id(function.__globals__): function.__globals__ for function in reach.functions}
     looked_up: dict[int, set[str]] = {key: set() for key in spaces}
     for function in reach.functions:
@@ -65,7 +61,6 @@ class MissingNames:
     """Names that code may look up on an object without success and go on.
 
     They are names read by code that handles exceptions, and strings that may be names of attributes.
-    Results are cached by class, because a large package has thousands of objects.
 
     names: the names.
     all: True if code reads all attributes, or reads them by unknown strings.
@@ -75,6 +70,7 @@ class MissingNames:
         self.reach = reach
         self.names = frozenset(reach.tried.union(name for name in reach.fragments if name.isidentifier()))
         self.all = "" in reach.fragments
+        # Results are cached by class, because a large package has thousands of objects.
         self._not_in: dict[type, frozenset[str]] = {}
         self._not_above: dict[tuple[type, ...], frozenset[str]] = {}
         self._read_of: dict[int, list[str]] = {}
@@ -107,9 +103,7 @@ def absent_attributes(
 ) -> Iterator[EnvironmentGuard]:
     """Yield guards on attributes that code may look up on ``owner`` without success.
 
-    Code does so by string (``hasattr``, ``getattr`` with a default), or where it handles exceptions. If it
-    reads all attributes, a guard covers the names of all of them. ``own`` is the ``__dict__`` of ``owner``;
-    yield nothing if that is no dict.
+    ``own`` is the ``__dict__`` of ``owner``; yield nothing if that is no dict.
     """
     if not isinstance(own, dict):
         return
@@ -148,13 +142,9 @@ def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
 
 
 def hidden_by_class(sought: MissingNames, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
-    """Yield guards that ``cls`` itself neither gets nor loses certain attributes.
-
-    It must not get one that would hide an attribute of a base in ``watched`` (ids of classes), or that Python
-    itself looks up, such as ``__bool__``. Of the names in ``sought`` that ``cls`` does not inherit, it must
-    keep those that it defines, and must not get others.
-    """
+    """Yield guards that ``cls`` itself neither gets nor loses certain attributes."""
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
+    # Python itself looks up such a name, or the class would hide an attribute of a base.
     names = _ASKED_BY_PYTHON.union(*map(sought.read_of, above)).difference(vars(cls))
     what, held = f"an attribute of {cls.__name__} that it had not", dict_of_class(cls)
     if names:
@@ -216,11 +206,10 @@ def facts_outside(
     contents: Callable[[Any], Any] = lambda item: None,
     free: FreeParts = NO_FREE_PARTS,
 ) -> list[EnvironmentGuard]:
-    """Return guards that the objects within reach are the same as now.
+    """Return guards on the objects within reach.
 
-    Numbers and strings need only be equal. ``facts_of`` returns further guards on one object. ``contents``
-    returns a copy of a buffer (NumPy array, bytearray) to compare, because nothing counts writes to it, and
-    None for other objects. Parts that are ``free`` are not compared.
+    ``facts_of`` returns further guards on one object. ``contents`` returns a copy of a buffer (NumPy array,
+    bytearray) to compare, and None for other objects. Parts that are ``free`` are not compared.
 
     >>> from graph_compiler.recording import EnvironmentGuards
     >>> settings = {"scale": 2}
@@ -349,10 +338,6 @@ def _library_objects(reach: Reached) -> Iterator[EnvironmentGuard]:
 
 
 def _environment(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield a guard on the environment variables that are not ``free``.
-
-    Yield nothing if the user's code names neither ``environ`` nor ``getenv``.
-    """
     if not any(_ENVIRONMENT & names_read(function.__code__) for function in reach.functions):
         return
 
@@ -421,12 +406,6 @@ def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
 
 
 def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on the items of lists and sets, and on the keys and values of dicts.
-
-    If some items of a list or dict are ``free``, each other item gets a guard of its own. Of any other list
-    or dict of more than 1,000 items, only the number is guarded. A container is skipped if
-    ``free(container, None)`` is True. ``known_as`` maps ids of containers to their descriptions in messages.
-    """
     for items in reach.containers:
         # Tuples and frozensets cannot change.
         if isinstance(items, (tuple, frozenset)) or free(items, None):
@@ -456,10 +435,7 @@ def _described(items: Any) -> str:
 
 
 def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
-    """Return an expression that a container still has its current items, and the objects for its braces.
-
-    The expression compares only the length of a container of more than 1,000 items that is no set.
-    """
+    """Return an expression that compares a container with its current state, and objects for its braces."""
     if not items:
         return "not {}", (items,)
     if isinstance(items, set):

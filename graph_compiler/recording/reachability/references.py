@@ -126,10 +126,7 @@ OF_IMPORTS = frozenset({"__loader__", "__spec__", "__builtins__"})
 
 
 def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]:
-    """Yield the loaded modules that the code of ``function`` imports when it runs.
-
-    If the code uses ``sys.modules`` and the like, yield the function's own module and the modules named by
-    string constants, too.
+    """Yield the loaded modules that the code of ``function`` may import or look up by name.
 
     >>> def scaled(x):
     ...     return x * sys.modules["graph_compiler.errors"].SCALE
@@ -153,8 +150,6 @@ def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]
 def names_of_builtins(function: types.FunctionType) -> list[str]:
     """Return the names that ``function`` finds in ``builtins`` and that are no classes or builtin functions.
 
-    They are mostly names that somebody has added.
-
     >>> builtins.factor = 2
     >>> names_of_builtins(lambda x: len(x) * factor * missing)
     ['factor']
@@ -167,7 +162,7 @@ def names_of_builtins(function: types.FunctionType) -> list[str]:
 
 
 def reads_modules_whole(function: types.FunctionType) -> bool:
-    """Return True if code may read any name of a module: by its dict, ``dir``, or an unknown string."""
+    """Return True if the code of ``function`` may read any name of a module."""
     return "" in fragments_read(function.__code__) or not _WHOLE_MODULE.isdisjoint(
         names_read(function.__code__)
     )
@@ -211,8 +206,6 @@ class NamespacePart:
 class WholeNamespace(NamespacePart):
     """The items of a namespace that :func:`values_in` returns, as a container.
 
-    It is for code that may read any of them by string.
-
     >>> WholeNamespace({"a": 1, "sin": len}).pairs()
     {'a': 1}
     """
@@ -236,10 +229,7 @@ Root = tuple[str, Any]
 
 
 def roots_of(function: types.FunctionType) -> Iterator[Root]:
-    """Yield containers that a function refers to, with names: closure cells, names in modules, attributes.
-
-    Default values are yielded too, whether they are containers or not, and ``os.environ`` if the code
-    names it. Modules that are not the user's are left out.
+    """Yield (name, object) for what ``function`` refers to, such as closure cells and names in modules.
 
     >>> scale = 2
     >>> roots = roots_of(lambda x: x * len(__name__))
@@ -313,13 +303,7 @@ def cell_is_filled(cell: types.CellType) -> bool:
 
 
 def functions_of(item: Any) -> Iterator[types.FunctionType]:
-    """Yield the Python functions that may run when a callable is called.
-
-    For a class, these are all of its own functions, and the user's among those that it inherits. For a class
-    of a framework or the standard library, they are only functions of the user, which somebody has set on
-    it. For an object or a bound method, they include those of its class, and for a partial, those of its
-    callable arguments.
-    """
+    """Yield Python functions that may run when a callable is called."""
     item = original_of(item)
     if isinstance(item, functools.partial):
         for part in filter(callable, (item.func, *item.args, *item.keywords.values())):
@@ -343,13 +327,9 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
 
 
 def _members(cls: type) -> list[Any]:
-    """Return the values in the ``__dict__`` of a class that may be or contain functions.
-
-    Inherited members are not included. For a class of a framework or the standard library, functions that
-    its own module defines are left out, unless they have attributes.
-    """
     # Iterate over a copy, because other threads may add members.
     members = [part for part in list(vars(cls).values()) if callable(part) or isinstance(part, _MEMBERS)]
+    # Functions that the module of a framework's class defines are left out.
     home = getattr(sys.modules.get(module_of(cls)), "__dict__", None) if is_internal(cls) else None
     return [
         part

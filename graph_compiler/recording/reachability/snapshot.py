@@ -106,9 +106,9 @@ class Change:
     """A part of a container that differs from the snapshot.
 
     held: the container.
-    key: key of the part; :data:`ORDER` if only the order of a dict's items changed.
-    before: the part in the snapshot; :data:`MISSING` if it is new.
-    now: the part now; :data:`MISSING` if it was removed.
+    key: key of the part; :data:`ORDER` for the order of a dict's items.
+    before: the part in the snapshot; :data:`MISSING` if it is new; the keys for :data:`ORDER`.
+    now: the part now; :data:`MISSING` if it was removed; the keys for :data:`ORDER`.
     """
 
     held: TrackedContainer
@@ -129,16 +129,15 @@ _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
 class ObjectSnapshot:
-    """Snapshot of the containers that can be reached from ``roots`` and from the callables ``called``.
+    """Snapshot of the containers that a search from ``roots`` and from the callables ``called`` finds.
 
-    Containers are those of :func:`.containers.kind_of`, such as lists, dicts, closure cells and objects. The
-    search goes eight levels deep from each function of the user that it finds. Parts with a name in
-    ``closed`` are noted but not searched. Objects in ``own`` are searched even if their class contains
-    nothing of the user's. ``name_of_object`` names objects that are keys of dicts.
+    Containers are those of :func:`.containers.kind_of`, such as lists, dicts, closure cells and objects.
+    Parts with a name in ``closed`` are not searched. Objects in ``own`` are searched even if their class
+    contains nothing of the user's. ``name_of_object`` names objects that are keys of dicts.
 
     held: the containers, without empty dicts inside other containers.
     caches: functions that ``functools.lru_cache`` decorates.
-    elsewhere: ids of objects that are also reachable through tuples, wrappers or functions.
+    elsewhere: ids of objects that were found through tuples, wrappers or functions.
 
     >>> history = {"seen": [1]}
     >>> world = ObjectSnapshot([("history", history)])
@@ -185,11 +184,7 @@ class ObjectSnapshot:
                 waiting[place].append((name, item))
 
     def _asked(self, called: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the objects that the functions of a callable refer to, with names.
-
-        Functions in ``_known`` are skipped, and the others are added to it. For a class method, yield its
-        class, too.
-        """
+        """Yield objects that the functions of a callable refer to, with names."""
         if isinstance(owner := getattr(called, "__self__", None), type):
             yield owner.__name__, owner
         for function in functions_of(called):
@@ -239,10 +234,6 @@ class ObjectSnapshot:
                 self._empty.append((held, key, attributes))
 
     def _is_array(self, item: Any) -> bool:
-        """Return True if ``item`` is an array whose attributes are to be searched.
-
-        The result is cached by class.
-        """
         cls = type(item)
         if cls not in self._arrays:
             self._arrays[cls] = (
@@ -263,8 +254,7 @@ class ObjectSnapshot:
     def _around(self, name: str, item: Any, depth: int) -> Iterator[tuple[str, Any, int]]:
         """Yield the objects that ``item`` refers to besides its own parts, with names and depths.
 
-        Add items of tuples, targets of wrappers and objects that functions refer to to ``elsewhere``, and
-        ``item`` to ``caches`` if ``functools.lru_cache`` decorates it.
+        Update ``elsewhere`` and ``caches``.
         """
         if isinstance(item, tuple) and depth <= _DEEPEST:
             self.elsewhere.update(map(id, item))
@@ -307,11 +297,7 @@ class ObjectSnapshot:
         ]
 
     def changes(self) -> Iterator[Change]:
-        """Yield the parts that differ from the snapshot, and dicts whose other items changed their order.
-
-        Ints, floats, strings and contents of buffers differ if they are unequal, and other objects if they
-        are not identical.
-        """
+        """Yield the parts that differ from the snapshot, and changes in the order of dicts."""
         for held in self._touched():
             now = held.kind.pairs(held.item)
             for key in {**held.before, **now}:

@@ -75,20 +75,16 @@ class WalkPolicy:
 class Reached:
     """Objects that ``roots`` refer to, found by the names in their code.
 
-    An attribute is followed if any code that is found uses its name. Code of installed libraries contributes
-    names, but its globals are assumed constant. Frameworks and the standard library are only searched for
-    objects of the user that they wrap or contain.
-
     functions: functions of the user.
-    cells: the closure cells of these functions, with the names of the variables.
-    containers: lists, tuples, sets, deques and dicts.
-    owners: objects, and classes and modules of the user, whose attributes are followed.
+    cells: closure cells of these functions, with the names of the variables.
+    containers: lists, dicts and other builtin containers.
+    owners: objects, classes and modules whose attributes are followed.
     variables: context variables.
     references: weak references.
     partials: ``functools.partial`` objects.
-    abstract: abstract classes of the user, with which other classes may be registered.
-    asked: objects of the standard library that are guarded by what they return (:class:`.GuardedAnswers`).
-    tried: names read by code that handles exceptions, so that it may go on if a name is missing.
+    abstract: classes with which other classes may be registered.
+    asked: objects that are guarded by what they return (:class:`.GuardedAnswers`).
+    tried: names that are read by code which handles exceptions.
     """
 
     def __init__(self, roots: Iterable[Any], policy: WalkPolicy = WalkPolicy()) -> None:
@@ -134,12 +130,6 @@ class Reached:
         return self._attributes(owner, lambda name, item, *kind: self._index.is_used(name, *kind))
 
     def _attributes(self, owner: Any, is_used: Callable[[str, Any, bool, bool], bool]) -> dict[str, Any]:
-        """Return the attributes of ``owner`` that count as used.
-
-        They are those for which ``is_used`` is True and the special methods of a class, without ``hidden``
-        names of the policy. If ``owner`` is a module that is read as a whole, or an object whose class reads
-        its attributes itself, ``is_used`` does not matter.
-        """
         held = attributes_of(owner)
         if self.is_whole(owner):
             return {name: held[name] for name in names_in(held)}
@@ -199,13 +189,6 @@ class Reached:
         return self._object(item)
 
     def _function(self, function: types.FunctionType) -> None:
-        """Visit a function: register its names, and queue the objects that it refers to.
-
-        Only the user's functions are entered completely. A library's function contributes names, functions
-        of its own module, and the user's functions that it wraps. A function of a framework, the standard
-        library or this package contributes only the function that it wraps and, if it is an entry method,
-        names.
-        """
         owner = owner_of(function)
         if owner in INTERNAL:
             self._wait([vars(function).get("__wrapped__")])
@@ -349,7 +332,6 @@ _KINDS: tuple[tuple[Any, Callable[[Reached, Any], None]], ...] = (
 
 
 def attributes_of(owner: Any) -> dict[str, Any]:
-    """Return the attributes in the ``__dict__`` or the slots of ``owner``, by name."""
     held = dict(vars(owner)) if hasattr(owner, "__dict__") else {}
     if not isinstance(owner, (type, types.ModuleType)):
         held.update((name, getattr(owner, name)) for name in slots_of(owner) if hasattr(owner, name))

@@ -53,11 +53,7 @@ class ListLengths:
 
 
 class ListShims:
-    """Replacement of lists that a function can reach by :class:`AppendOnlyList` objects.
-
-    No list is replaced if the code of one of ``functions`` names ``type``, because the type of the shim is
-    not ``list``.
-    """
+    """Replacement of lists that a function can reach by :class:`AppendOnlyList` objects."""
 
     def __init__(
         self,
@@ -78,10 +74,9 @@ class ListShims:
         self._others |= set(map(id, containers(given))) | world.elsewhere if grown else set()
 
     def put(self, place: StatePlace) -> AppendOnlyList | None:
-        """Replace the list at ``place`` in all its containers by a shim, and return the shim.
+        """Replace the list at ``place`` by a shim in the containers of the snapshot, and return the shim.
 
-        Return None if the list is not expected to be append-only, if no container of the snapshot has it, or
-        if the function may reach it through arguments, defaults, tuples or closures of other functions.
+        Return None if the list is not replaced.
         """
         item = place.held.item
         parents = [
@@ -98,8 +93,7 @@ class ListShims:
     def take_out(self) -> None:
         """Restore the lists, except where the function has stored another object.
 
-        Raise ``ListRead`` at the first shim that was read, even if the function caught that exception; that
-        list and those after it are not restored here.
+        Raise ``ListRead`` at the first shim that was read. That list and later ones are not restored here.
         """
         for held, key, item, made in self._put:
             # The user's code may have caught the exception.

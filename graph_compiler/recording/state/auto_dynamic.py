@@ -20,7 +20,7 @@ _ENOUGH = 2
 class AutoDynamic:
     """Counts of how often each array or number within reach of a function changed between its recordings.
 
-    is_new: True before the first recording.
+    is_new: True until :meth:`changed_places` is called.
     lengths: the lengths of lists.
 
     >>> settings, auto_dynamic = {"rate": 1.0, "name": "a"}, AutoDynamic()
@@ -73,9 +73,8 @@ class AutoDynamic:
     ) -> list[StatePlace]:
         """Note the arrays and numbers in ``world``, and return the places of those that changed repeatedly.
 
-        A place is returned after two changes between calls of this method. ``mark_of`` returns an object
-        that compares unequal for another array or other elements, and None for an object that is no array or
-        is handled elsewhere. Set ``is_new`` to False.
+        ``mark_of`` returns an object that compares unequal after a change, or None for an object that is no
+        array or is handled elsewhere. Set ``is_new`` to False.
         """
         self.is_new = False
         marks = {

@@ -52,12 +52,12 @@ class ContainerUpdate:
 class Containers:
     """Arguments of a recording, with the contents of each container in them before the call.
 
-    ``arguments`` is ``(args, kwargs)`` or ``(args, kwargs, state)``, where the state consists of the
-    function's own objects, not of copies. ``is_known(item)`` returns True for objects outside the arguments
-    that may be stored in them. Instances in ``opened`` are treated as containers even if they are callable.
+    ``arguments`` is ``(args, kwargs)`` or ``(args, kwargs, state)``. ``is_known(item)`` returns True for
+    objects outside the arguments that may be stored in them. Instances in ``opened`` are treated as
+    containers even if they are callable.
 
     new: objects that :meth:`classify` has found to be new or to be written to.
-    written: for arrays in ``new`` that were written to, by index, their path in the arguments.
+    written: for objects in ``new`` that were written to, by index, their path in the arguments.
     """
 
     def __init__(
@@ -99,11 +99,11 @@ class Containers:
         return len(self._paths[id(item)]) == 2
 
     def updates(self, rewritten: frozenset[int] = frozenset()) -> list[ContainerUpdate]:
-        """Return an update for each container that has other items than before the call, or written arrays.
+        """Return an update for each container that has changed or has an item whose id is in ``rewritten``.
 
-        Written arrays are those whose ids are in ``rewritten``. They are treated as new objects, because the
-        target framework cannot write to arrays. New objects are appended to ``self.new``.
+        Append new objects to ``self.new``.
         """
+        # The target framework cannot write to arrays, so rewritten arrays are treated as new objects.
         found: list[ContainerUpdate] = []
         for path, item, kind, before in self._before:
             now = kind.pairs(item)
@@ -141,10 +141,10 @@ def apply_updates(
     arguments: Any,
     chosen: Callable[[Path, FromArguments | NewObject | OutsideObject], Any] | None = None,
 ) -> None:
-    """Change the caller's containers in ``arguments`` as the original function would have done.
+    """Write the new contents to the containers in ``arguments``.
 
     ``chosen(path, item)`` returns the object to store for an item of the container at ``path``. If it is
-    None, ``item_of`` is used. All items are looked up before the first container is changed.
+    None, ``item_of`` is used.
     """
     choose = chosen or (lambda path, item: item_of(arguments, item, new))
     # All new contents are read before the first container changes, because one update may take items from
@@ -189,7 +189,7 @@ def at(arguments: Any, path: Path) -> Any:
 def put(arguments: Any, path: Path, value: Any) -> bool:
     """Store ``value`` at ``path`` inside a container of ``arguments``, and return True.
 
-    Return False if that is impossible because the path leads to an argument itself or to an item of a tuple.
+    Return False if the path leads to an argument itself or to an item of a tuple.
 
     >>> cache = {"keys": [1, 2]}
     >>> put(((cache,), {}), (0, 0, "keys", 1), 5), cache, put(((1,), {}), (0, 0), 5)
@@ -224,10 +224,7 @@ Item = Callable[[Any], Any]
 
 
 def updates_to_json(updates: Iterable[ContainerUpdate] | None, item: Item) -> Any:
-    """Return the updates as JSON, or None for None. ``item`` converts keys and outside objects.
-
-    The JSON distinguishes names of attributes from keys of dicts.
-    """
+    """Return the updates as JSON, or None for None. ``item`` converts keys and outside objects."""
     if updates is None:
         return None
     return [
@@ -244,8 +241,7 @@ def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[ContainerUpdat
     """Return the updates that :func:`updates_to_json` wrote, or None for None.
 
     ``tree`` is the structure of the graph's output, a pair of the result and the new objects. Raise
-    ``InvalidFile`` if it is no such pair, if an update refers to a new object that ``tree`` does not have or
-    to an object outside the arguments, or if it would set a dunder attribute.
+    ``InvalidFile`` if an update is not allowed.
     """
     if data is None:
         return None

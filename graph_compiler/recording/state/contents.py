@@ -98,11 +98,7 @@ _ROWS: tuple[tuple[type, Contents], ...] = (
 
 
 def contents_of(item: Any) -> Contents | None:
-    """Return the functions that read and restore the contents of ``item``, or None if its class has none.
-
-    The classes are ``array.array``, ``bytearray``, ``numpy.ndarray``, ``numpy.random.Generator``,
-    ``numpy.random.RandomState`` and ``random.Random``, with their subclasses. Return None also for a NumPy
-    array that is read-only, or whose dtype is ``object`` or has a field of Python objects.
+    """Return the functions that read and restore the contents of a buffer or random generator, or None.
 
     >>> buffer = bytearray(b"ab")
     >>> contents_of(buffer).take(buffer), contents_of([1])
@@ -116,11 +112,7 @@ def contents_of(item: Any) -> Contents | None:
 
 
 def buffer_bytes(item: Any) -> bytes | None:
-    """Return a copy of the memory of a buffer, or None if ``item`` is none.
-
-    Buffers are instances of ``numpy.ndarray``, ``array.array``, ``bytearray`` and ``memoryview``. Nothing
-    counts the writes to them, so guards compare their memory. That of a NumPy array of objects consists of
-    their addresses.
+    """Return a copy of the bytes of a buffer, or None for another object.
 
     >>> buffer_bytes(bytearray(b"ab")), buffer_bytes(array.array("b", [1])), buffer_bytes([1])
     (b'ab', b'\\x01', None)
@@ -131,7 +123,7 @@ def buffer_bytes(item: Any) -> bytes | None:
 
 
 def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the iterators in ``items``, also those inside tuples and wrappers such as bound methods.
+    """Yield the iterators in ``items``, also those inside plain tuples and wrappers such as bound methods.
 
     Instances of classes whose ``__next__`` is written in Python are skipped, because their attributes hold
     their state.
@@ -266,9 +258,7 @@ class Caches:
 
 
 def cached_results(cache: Any) -> Iterator[Any]:
-    """Yield the results that a ``functools.lru_cache`` function stores, and items of containers among them.
-
-    Other referents of ``cache``, such as the wrapped function, are yielded, too.
+    """Yield objects that a ``functools.lru_cache`` function holds, among them the leaves of stored results.
 
     >>> import functools
     >>> cached = functools.lru_cache(lambda n: ("row", n * 1000))

@@ -83,8 +83,8 @@ class StatePlace:
     """One part of a container (an attribute, a dict entry, a closure variable), or the whole container.
 
     held: the container.
-    key: key of the part; None if ``whole`` is True.
-    whole: True for the whole of a list, deque, set or buffer, or of a dict whose keys change.
+    key: key of the part; None for a whole container.
+    whole: True for a whole container.
     """
 
     held: TrackedContainer
@@ -102,8 +102,7 @@ class StatePlace:
     def read(self) -> Any:
         """Return the object at the place, or ``MISSING`` if the part does not exist.
 
-        For a whole container, return the container itself, except for a set, which is returned as a
-        frozenset, and for an object with contents (:func:`contents_of`), of which these are returned.
+        For a whole container, return the container or a description of its contents.
         """
         if self.whole:
             # The elements of a buffer belong to the signature of the graph.
@@ -115,7 +114,7 @@ class StatePlace:
     def write(self, value: Any) -> None:
         """Store ``value`` at the place, or delete the part if it is ``MISSING``.
 
-        A whole container is refilled with the items of ``value``, unless that is the container itself.
+        A whole container is refilled from ``value``, unless that is the container itself.
         """
         if not self.whole:
             self.held.kind.put(self.held.item, self.key, value)
@@ -123,7 +122,7 @@ class StatePlace:
             self.held.kind.refill(self.held.item, _parts(value))
 
     def saved(self) -> Any:
-        """Return the object at the place, or a shallow copy of a whole container, to be written back."""
+        """Return a value with which :meth:`write` restores the place."""
         held = self.read()
         # The object itself would change with the place.
         return copy.copy(held) if self.whole and held is self.held.item else held
@@ -132,7 +131,6 @@ class StatePlace:
 def place_at(held: TrackedContainer, key: Any) -> StatePlace:
     """Return the place of ``key`` in a container, or the place of the whole container.
 
-    The whole container is used for lists, deques, sets and buffers, and for a change of order (``ORDER``).
     Symbolic sizes in the key become numbers, because a later recording has other symbols.
     """
     if key is ORDER or is_whole(held.item):
@@ -153,7 +151,7 @@ def _parts(value: Any) -> dict[Any, Any]:
 
 
 def merge_places(known: Sequence[StatePlace], found: Iterable[StatePlace]) -> list[StatePlace]:
-    """Return the ``known`` places, followed by the places that were newly ``found``.
+    """Return the places of both sequences.
 
     If both have entries of the same dict, a place for the whole dict replaces these entries, because each
     recording may find another key in it.
@@ -334,7 +332,7 @@ class Reserved:
             _take(self._held)
 
     def only(self, is_changed: Callable[[Any], bool]) -> None:
-        """Release the locks whose objects all have ``is_changed(owner)`` False."""
+        """Keep only the locks with an owner for which ``is_changed`` returns True."""
         if not self._held:
             return
         wanted = _distinct(slot for slot in self._slots if is_changed(slot.owner))
