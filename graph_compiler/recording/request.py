@@ -151,9 +151,9 @@ class Request:
     name: name of the graph.
     same_framework: True if the graph will run in the framework of the function.
     places: locations outside the arguments that are known to hold state.
-    stateful: objects to search for state besides those that the function reaches.
-    numbers: True if Python numbers that are stored outside, or read from arrays, become symbols.
-    draws: True if random numbers drawn by Python and NumPy become inputs instead of constants.
+    stateful: objects that the user has named as holding state.
+    numbers: True if Python numbers may become symbols.
+    draws: True if random numbers may become inputs.
     auto_dynamic: counts of the changes between earlier recordings of the function; None disables counting.
     loaded: function that turns a recorded graph into a function of its framework, to run iterations of
         loops that need not be recorded; None records every iteration.

@@ -89,11 +89,6 @@ class TrackedContainer:
         return f"{self.name}[{self._text_of_key(key)}]"
 
     def _text_of_key(self, key: Any) -> str:
-        """Return the name of an object, or the ``repr`` of a key.
-
-        For a long ``repr``, or one that has several lines or an address, return the class and the position
-        among the keys instead.
-        """
         text = self._name_of_object(key) or repr(key)
         if len(text) <= _LONGEST_KEY and "\n" not in text and " at 0x" not in text:
             return text
