@@ -43,7 +43,8 @@ def result_of(graph: Any, args: tuple[Any, ...]) -> Any:
     variant = graph.variants[-1]
     assert not variant.program.globals
     arrays = [variant.target.convert(arg) for arg in args]
-    found = executed(variant.program)(*variant._leading_arguments()(), *arrays)
+    held = variant.executable
+    found = executed(variant.program)(*held.leading(held.read_weights()), *arrays)
     return found[0] if variant.graph.effects or variant.program.checks else found
 
 
