@@ -39,9 +39,7 @@ from .sizes import ReadNumber, current, decided, hints, symbolic
 
 
 def as_jax(array: Any) -> Any:
-    """Convert an array of any framework to JAX, narrowed to 32 bits if JAX runs without 64-bit types.
-
-    Return a JAX array unchanged. A tensor of torch is detached.
+    """Return an array as a JAX array.
 
     >>> as_jax(jax.numpy.arange(2)).tolist()
     [0, 1]
@@ -70,7 +68,7 @@ _INSIDE = tuple(f"{name}." for name in _HOLDERS)
 class PublicCall:
     """Recorded call of a public function.
 
-    name: public name of the function.
+    name: name under which the call is recorded.
     arguments: structure of its arguments, with the arrays taken out.
     result: structure of its result.
     function: computes the result arrays from the argument arrays.
@@ -109,9 +107,7 @@ def _batch_rule(arrays: Any, axes: Any, *, call: PublicCall) -> Any:
 
 @dataclass(frozen=True)
 class Mapped:
-    """Callable that maps a function with a derivative rule by ``jax.vmap``.
-
-    Equal objects become one object of the generated source.
+    """Callable that maps a function by ``jax.vmap``.
 
     function: the function of one element of the batch.
     axes: mapped axis of each array among the arguments; None for arrays that are not mapped.
@@ -148,10 +144,7 @@ def _jvp_rule(primals: Any, tangents: Any, *, call: PublicCall) -> Any:
 
 
 def _transpose_rule(cotangents: Any, *arrays: Any, call: PublicCall) -> list[Any]:
-    """Transpose a call that is linear in its unknown arrays, as in derivatives of JAX's functions.
-
-    Return the cotangents of the unknown arrays, and None for the other arrays.
-    """
+    """Return the cotangents of the unknown arrays of a call, and None for its other arrays."""
     unknown = [ad.is_undefined_primal(item) for item in arrays]
 
     def linear(*given: Any) -> list[Any]:
@@ -217,9 +210,7 @@ def recording_calls(
 ) -> Iterator[Callable[[Any], Any]]:
     """Record calls of the public functions ``names`` by this thread inside of the block.
 
-    The functions are replaced in JAX, in flax and optax, and in the ``scopes`` of the user's code. Names that
-    this version of JAX lacks are skipped. ``scan``, ``fori_loop`` and ``associative_scan`` are replaced too,
-    to accept symbolic lengths. Yield a function that returns the replacement of a function.
+    Yield a function that returns the function to call instead of another one.
     """
     replacements, methods = {}, []
     for name in names:
@@ -385,10 +376,9 @@ def _bind_call(name: str, original: Callable[..., Any], args: Any, kwargs: Any) 
 def _abstract_results(
     name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any]
 ) -> tuple[Any, ...] | None:
-    """Return the types of a call's results, with sizes that the lifting row of ``name`` infers.
+    """Return the types of a call's results as its lifting row infers them, or None.
 
-    Guard the conditions on sizes that the row requires, except those on loop indices. Return None if the row
-    does not accept the call, or if JAX raises for the current sizes.
+    Guards on sizes may be added.
     """
     from .lifting.driver import abstract_eval
 
@@ -463,7 +453,6 @@ _PLAIN = (
 
 
 def _is_static(item: Any) -> bool:
-    """Return True if ``item``, an argument without arrays, may be stored in a recorded call."""
     if isinstance(item, (tuple, list, dict)):
         return not item
     if isinstance(item, slice):

@@ -94,11 +94,7 @@ def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> lis
 
 
 def cond(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``cond`` equation (``lax.cond``, ``lax.switch``) as a ``branch`` node.
-
-    If the index is constant, inline its branch. For other frameworks, inline the only branch that does more
-    than call back into Python (see ``read_error_check``).
-    """
+    """Read a ``cond`` equation as a ``branch`` node, or as the program of one of its branches."""
     index, *captured = operands
     branches = equation.params["branches"]
     step = _RegionWriter(reader, equation, [])
@@ -133,10 +129,7 @@ def associative_scan(reader: ProgramReader, equation: Any, operands: list[Any]) 
 
 
 def checkpoint(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read ``jax.checkpoint`` as a ``call`` node with ``checkpoint=True``.
-
-    Inline it if no operand is an array, if it saves more than its operands, or if JAX has differentiated it.
-    """
+    """Read ``jax.checkpoint`` as a ``call`` node with ``checkpoint=True``, or inline it."""
     program = ClosedJaxpr(equation.params["jaxpr"], ())
     if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
         return reader.inlined(equation, program, operands)
@@ -159,8 +152,7 @@ READ: dict[str, Callable[[ProgramReader, Any, list[Any]], list[Any]]] = {
 class _RegionWriter:
     """Writer of the regions and the node of one equation.
 
-    avals: types of the inputs of each region, after the values it captures.
-    inputs: values to use as these inputs; None creates new ones.
+    avals: types of the inputs of the regions.
     """
 
     def __init__(
@@ -183,10 +175,8 @@ class _RegionWriter:
     ) -> Body:
         """Read ``program`` as the block of the region ``name``.
 
-        captured: values of the enclosing scope, or numbers, for the first inputs of ``program``. New
-            values, which are the inputs of the block, are its other inputs.
-        after: functions that are called with this object, the new inputs and the results, in turn. Each
-            returns the results to use instead.
+        captured: values or numbers for the first inputs of ``program``.
+        after: functions that may replace the results.
         """
         reader = self.reader
         names = names_of_arguments(program, len(self.avals))
@@ -321,11 +311,7 @@ def _trip_count(
     operands: list[Any],
     condition_count: int,
 ) -> Any:
-    """Return the trip count of a ``lax.fori_loop``, or None for other loops and unknown trip counts.
-
-    The state of such a loop begins with a counter and an end. The condition compares them, and each
-    iteration adds 1 to the counter and leaves the end unchanged.
-    """
+    """Return the trip count of a loop like ``lax.fori_loop`` if it is known, or None."""
     program, step = condition.jaxpr, body.jaxpr
     if (
         condition_count
@@ -355,10 +341,7 @@ def _is_one(atom: Any) -> bool:
 
 
 def _known_number(reader: ProgramReader, item: Any) -> Any:
-    """Return the number ``item``, or the int or size that ``asarray`` made ``item`` of, or None.
-
-    Conversions of the dtype in between are skipped.
-    """
+    """Return the int or size that ``item`` is known to be, or None."""
     if not isinstance(item, Value):
         return int(item)
     node = reader.maker(item)
@@ -423,11 +406,7 @@ ORDERS = 2
 def call_with_rule(
     reader: ProgramReader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
 ) -> list[Any]:
-    """Read a call of a function with a derivative rule as a ``custom_derivative`` node.
-
-    Inline the function if ``reader.orders`` is None, or if no operand or no result has a derivative. If the
-    rule cannot be followed, inline it with results marked so that taking a gradient of them raises.
-    """
+    """Read a call of a function with a derivative rule, as a ``custom_derivative`` node or inlined."""
     call = CallWriter(reader, equation, inner, operands)
     if reader.orders is None:
         return call.inlined()
@@ -453,9 +432,6 @@ def call_with_rule(
 
 class CallWriter:
     """Writer of the node for one call of a function.
-
-    The first operands of the node are the arrays among those of the equation. Numbers among these are
-    constants in the regions.
 
     inner: jaxpr of the function.
     operands: values and numbers, one for each input of ``inner``.
@@ -523,10 +499,7 @@ class CallWriter:
         return self._node([self._function(), body], rule, kind="jvp")
 
     def reverse_mode(self, rule: TracedRule) -> list[Any]:
-        """Write a ``custom_derivative`` node whose rule maps cotangents.
-
-        The rule reads operands, and residuals that the forward function computes.
-        """
+        """Write a ``custom_derivative`` node whose rule maps cotangents."""
         assert rule.forward is not None and rule.backward is not None
         function, (forward, needed) = self._function(), self._forward(rule.forward)
         residuals = dict(
@@ -554,11 +527,7 @@ class CallWriter:
         return self._body("", inputs, lambda: self.reader.read(self.inner, operands), self.results, orders)
 
     def _forward(self, program: ClosedJaxpr) -> tuple[Body, list[Any]]:
-        """Return the body of the forward function, and the residuals that the rule needs.
-
-        The residuals are values of the body, or numbers. The body returns the results and each computed
-        residual once.
-        """
+        """Return the body of the forward function, and the residuals that the rule needs."""
         inputs, operands = self._operands()
         needed: list[Any] = []
 
@@ -609,11 +578,7 @@ class CallWriter:
         avals: Sequence[Any],
         orders: int | None,
     ) -> Body:
-        """Return a block of the nodes that ``read`` appends and that its results depend on.
-
-        Results that are numbers become arrays of the types ``avals``; results beyond these are not converted.
-        ``orders`` replaces ``reader.orders`` while ``read`` runs.
-        """
+        """Return a block of the nodes that ``read`` appends and that its results depend on."""
         reader = self.reader
         before = reader.nodes, reader.around, reader.orders, reader.checks
         reader.nodes, reader.around, reader.orders, reader.checks = [], self.origin, orders, False

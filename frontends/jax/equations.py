@@ -59,10 +59,7 @@ _OWN = ("jax.", "jaxlib.", "graph_compiler.")
 
 
 def foreign_program(equation: Any) -> ClosedJaxpr | None:
-    """Trace the implementation of a primitive of another package; return None for one of JAX or this package.
-
-    The jaxpr has the operands of ``equation`` as inputs. Exceptions of the implementation propagate.
-    """
+    """Return the jaxpr of the implementation of a primitive of another package, or None."""
     primitive = equation.primitive
     if not _is_foreign(primitive):
         return None
@@ -90,10 +87,7 @@ _FEWEST = 3
 
 
 def repeated_programs(program: ClosedJaxpr) -> frozenset[int]:
-    """Return the ``id`` of each jitted function of the user that is called more than once, at any depth.
-
-    Functions of fewer than ``_FEWEST`` equations are left out.
-    """
+    """Return ids of programs of the user's jitted functions that are called more than once."""
     counts: Counter[int] = Counter()
     kept: set[int] = set()
 
@@ -164,9 +158,9 @@ class Reader:
     as_words: True to read keys of ``jax.random`` as their uint32 words, for other frameworks.
     decide: function called with a value, the elements of it that Python has read, and their origin; None
         if elements must not be read.
-    stands_for: operand of each input of a region.
+    stands_for: operands that inputs of regions stand for.
     around: origin of the equation that calls the program being read.
-    repeated: ids of programs that become ``call`` nodes instead of being inlined.
+    repeated: ids of programs that may become ``call`` nodes instead of being inlined.
     checks: True if error checks become guards.
     orders: order of derivatives to which rules are still followed; None to inline without rules.
     """
@@ -287,10 +281,7 @@ class Reader:
         return call_with_rule(self, equation, inner, operands)
 
     def inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
-        """Read a program that ``equation`` calls and return its results.
-
-        Nodes without a line of their own have the line of ``equation`` as origin.
-        """
+        """Read a program that ``equation`` calls and return its results."""
         around, self.around = self.around, self.origin(equation, "")
         results = self.read(inner, operands)
         self.around = around
@@ -574,7 +565,7 @@ def _is_assigned(result: Any) -> bool:
 
 @dataclass(frozen=True)
 class AxisNumbers:
-    """Named tuple of axes of JAX (``GatherDimensionNumbers``, ...), stored as one static parameter.
+    """Axes of a named tuple of JAX (``GatherDimensionNumbers``, ...), stored as one static parameter.
 
     name: class of the tuple in ``jax.lax``.
     fields: name and axes of each field, which are attributes too.
@@ -630,11 +621,7 @@ def _operand(held: dict[Any, Any], atom: Any) -> Any:
 # --------------------------------------------------------------------------------------- origins of equations
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Return True if ``file`` does not belong to a framework or to this package.
-
-    Return False also for ``contextlib``, ``functools`` and Python's import machinery, which call the
-    user's code.
-    """
+    """Return True if the code in ``file`` counts as the user's."""
     is_internal = (
         file.startswith("<frozen")
         or Path(file).name in _PYTHONS

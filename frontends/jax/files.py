@@ -35,7 +35,7 @@ def spell(item: Any) -> str | None:
 
 
 def read(text: str) -> Any:
-    """Return the object that :func:`spell` wrote as ``text``; raise :class:`InvalidFile` for any other text.
+    """Return the object that ``text`` names, or raise :class:`InvalidFile`.
 
     >>> read('jnp.dtype("float32")')
     dtype('float32')
@@ -70,11 +70,6 @@ def _python(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """Raise :class:`InvalidFile` if a node calls a function that a saved graph may not call.
-
-    It may call primitives of JAX, recordable public functions, operations with regions, and those in
-    ``OWN``. A method must have its array as an operand.
-    """
     from .lifting.driver import rows
 
     for node in every(graph.nodes):

@@ -65,7 +65,6 @@ class VariableModel:
     """Base of models that consist of named variables, which are assigned to.
 
     item: the object itself.
-    variables: variables of the model's library by name.
     """
 
     changes = True
@@ -83,7 +82,7 @@ class VariableModel:
 
 
 class ImmutableModel:
-    """Base of models that are traced as copies with other arrays. They have no variables to share."""
+    """Base of models that are traced as copies with other arrays."""
 
     changes = False
 
@@ -103,11 +102,7 @@ _STATES = ("_pytree__state", "_object__state")
 
 
 class NnxModel(VariableModel):
-    """Model of an nnx object: the variables reachable from it that hold one JAX array.
-
-    After its block, ``traced`` raises :class:`TracingError` if an attribute that is no nnx object has
-    changed.
-    """
+    """Model of an ``nnx`` object."""
 
     def __init__(self, item: Any) -> None:
         super().__init__(item, dict(variables_of(item)))
@@ -160,10 +155,6 @@ def _set_raw(variable: Any, array: Any) -> None:
 
 
 def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
-    """Raise :class:`TracingError` if anything but an nnx object was assigned to an attribute of a node.
-
-    ``attributes`` are the attributes of each node before the call.
-    """
     for node, before in zip(nodes, attributes):
         for name, item in vars(node).items():
             if (
@@ -208,7 +199,7 @@ def nodes_of(item: Any) -> list[Any]:
 
 
 def variables_of(item: Any) -> Iterator[tuple[str, Any]]:
-    """Yield dotted path and variable for each variable that holds one JAX array, sorted by path."""
+    """Yield the variables of an ``nnx`` object that hold a JAX array, each with its path."""
     from flax import nnx
 
     found = [(path, node) for path, node in nnx.iter_graph(item) if isinstance(node, nnx.Variable)]
@@ -254,10 +245,7 @@ _WRAPPERS = ("__wrapped__", "__self__")
 
 
 class TreeModel(ImmutableModel):
-    """Model of an immutable pytree that is no builtin container, such as an ``equinox`` module.
-
-    Its JAX arrays are parameters. NumPy arrays in it stay constants, as for ``jax.jit``.
-    """
+    """Model of an immutable pytree that is no builtin container, such as an ``equinox`` module."""
 
     def __init__(self, item: Any) -> None:
         super().__init__(item)
@@ -282,21 +270,14 @@ class TreeModel(ImmutableModel):
 
 
 class ArgumentModel(ImmutableModel):
-    """Model of the arguments that a :class:`GivenArguments` was given in advance.
-
-    An argument may be a model or any pytree. If there are several, the names of arrays begin with the
-    argument's.
-    """
+    """Model of the arguments that a :class:`GivenArguments` was given in advance."""
 
     def arrays(self) -> dict[str, Any]:
         return named_leaves(self._given())
 
     def is_trained(self, name: str) -> bool:
-        """Return True for inexact arrays.
-
-        In a mapping with a collection ``params`` (flax variables), return True only for arrays of that.
-        """
         collections = self._given()
+        # In variables of flax, only the collection ``params`` is trained.
         is_flax = isinstance(collections, Mapping) and "params" in collections
         array = self.arrays()[name]
         return bool(jax.numpy.issubdtype(array.dtype, jax.numpy.inexact)) and (
@@ -356,9 +337,6 @@ def _dotted_path(path: tuple[Any, ...]) -> str:
 def _short_names(item: Any) -> dict[str, str]:
     """Map the names of a pytree's JAX arrays to their paths.
 
-    If ``item`` wraps a model (``__wrapped__``, ``__self__``), an array of that model has its name in the
-    model.
-
     >>> _short_names((jax.numpy.ones(2), 3))
     {'0': '0'}
     """
@@ -388,10 +366,7 @@ def _parts(item: Any) -> Iterator[Any]:
 
 
 class KerasModel(VariableModel):
-    """Model of a Keras object. Its variables are named by their paths (``dense/kernel``).
-
-    A number is appended if two variables have the same path.
-    """
+    """Model of a Keras object, whose variables are named after their paths (``dense/kernel``)."""
 
     def __init__(self, item: Any) -> None:
         named: dict[str, Any] = {}
@@ -453,11 +428,7 @@ TRAINED = "params"
 
 
 class LinenModel(ImmutableModel):
-    """Model of a bound module of ``flax.linen``, with arrays named ``collection.path``.
-
-    A call may change its mutable collections. ``traced`` raises :class:`TracingError` if the call draws
-    random numbers from the keys that the module is bound to.
-    """
+    """Model of a bound module of ``flax.linen``, with arrays named ``collection.path``."""
 
     def arrays(self) -> dict[str, Any]:
         return named_leaves(self.item.variables)
@@ -503,7 +474,7 @@ Held = Callable[[], Mapping[str, Any]]
 
 
 class Model(Protocol):
-    """Protocol of a model. Names of its arrays are their paths inside of it, as its library writes them.
+    """Protocol of a model, an object with named arrays.
 
     item: the object itself.
     changes: True if ``traced`` replaces arrays in the object itself, False if it does so in a copy or not
@@ -526,22 +497,16 @@ class Model(Protocol):
         """Return the object that holds the array: its variable, or the model if it has no variables."""
 
     def put(self, name: str, array: Any) -> None:
-        """Replace the array at ``name``.
-
-        Most immutable models ignore the call; a bound linen module replaces arrays of mutable collections.
-        """
+        """Replace the array at ``name``, if the model allows that."""
 
     def is_trained(self, name: str) -> bool:
-        """Return True if the model's library trains the array (not statistics, counters and keys)."""
+        """Return True if the array counts as trained."""
 
     def parts(self) -> list[Any]:
-        """Return the objects that the model consists of and to which others may refer, including itself."""
+        """Return objects that the model consists of."""
 
     def traced(self, arrays: Mapping[str, Any]) -> AbstractContextManager[tuple[Any, Held]]:
-        """Replace the arrays of the model by ``arrays`` inside of the block.
-
-        Yield the object to use instead (itself or a copy), and a function that returns its current arrays.
-        """
+        """Yield the object to use instead of the model, and a function that returns its current arrays."""
 
 
 # The first entry that fits an object is used.
@@ -568,10 +533,7 @@ def is_model(item: Any) -> bool:
 
 
 def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
-    """Yield part and attribute name for each attribute of a model that may determine what it computes.
-
-    These are attributes of nnx objects, and public attributes and ``_trainable`` of Keras objects.
-    """
+    """Yield part and attribute name for each attribute of a model that may determine what it computes."""
     parts = nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
     # Keras stores in private attributes what has been called.
     for part in parts:

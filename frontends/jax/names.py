@@ -97,10 +97,7 @@ def primitive(name: str) -> Any:
 
 
 def place_of(name: str) -> str | None:
-    """Return the module that exports a primitive, as source text names it, or None.
-
-    It is ``lax``, ``lax.linalg``, or ``primitives``, which counts only for primitives of random numbers.
-    """
+    """Return the module that exports a primitive, as source text names it, or None."""
     return next(
         (
             place
@@ -118,10 +115,7 @@ _DRAWING = frozenset({"random_bits_p", "random_fold_in_p", "random_split_p", "th
 
 
 class ValueNumbers:
-    """Value numbering: values that are found to be computed in the same way get equal numbers.
-
-    A value whose node was not passed to ``follow``, such as one of the enclosing scope, is its own number.
-    """
+    """Value numbering: values that are found to be computed in the same way get equal numbers."""
 
     def __init__(self) -> None:
         self._known: dict[Any, int] = {}
@@ -239,11 +233,7 @@ def _operator(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
 
 
 def _plain(number: Any, dtype: str) -> Any:
-    """Return ``number`` as an int or float that acts on arrays of ``dtype`` in the same way, or None.
-
-    Return None unless ``number`` is a finite NumPy scalar of that dtype, a signed integer or float, and not
-    -0.0.
-    """
+    """Return ``number`` as an int or float that acts on arrays of ``dtype`` in the same way, or None."""
     if (
         not isinstance(number, np.generic)
         or str(number.dtype) != dtype
@@ -256,10 +246,7 @@ def _plain(number: Any, dtype: str) -> Any:
 
 
 def short_scalar(item: Any) -> Any:
-    """Return a finite NumPy scalar as short text (``np.float32(0.5)``), and any other item unchanged.
-
-    Complex scalars and dtypes that NumPy lacks, such as bfloat16, are other items.
-    """
+    """Return a NumPy scalar as short text (``np.float32(0.5)``) if possible, and any other item unchanged."""
     if (
         not isinstance(item, np.generic)
         or item.dtype.kind not in "iufb"

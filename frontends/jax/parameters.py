@@ -19,12 +19,7 @@ _MODES = ("deterministic", "use_running_average")
 
 
 class _LiveModelArrays(contracts.Live):
-    """Callable that returns the arrays which ``models`` contain under ``names`` at the time of the call.
-
-    names: full names of the arrays.
-    owners: model and name inside of it, by full name.
-    models: models by the prefix of their full names.
-    """
+    """Current arrays of models, by name."""
 
     def __init__(
         self, names: Iterable[str], owners: Mapping[str, tuple[Any, str]], models: Mapping[str, Model]
@@ -45,14 +40,9 @@ class _LiveModelArrays(contracts.Live):
 
 
 class JaxWeights(contracts.Weights):
-    """Arrays of models, named by their paths (``layers.0.kernel``).
-
-    The names of a model other than the called one (or the one whose method is called) begin with the name
-    of the model.
+    """Arrays of the models that a function is or refers to, by name.
 
     function: the recorded callable.
-    reach: objects that ``function`` refers to, among which models are searched.
-    named: names of the call's arguments by ``id``, for models that are arguments.
     """
 
     has_modes = True
@@ -80,11 +70,7 @@ class JaxWeights(contracts.Weights):
 
     @contextmanager
     def called_with(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """Replace the arrays of all models by ``arrays`` inside of the block.
-
-        Yield the callable to run instead of the function, and a function that returns all arrays of the
-        models, including those that the run has assigned.
-        """
+        """Yield the callable to run with ``arrays``, and a function that returns the current ones."""
         with ExitStack() as stack:
             held, replacements = {}, {}
             for prefix, model in self._models.items():
@@ -100,10 +86,7 @@ class JaxWeights(contracts.Weights):
             )
 
     def add(self, name: str, model: Model) -> str:
-        """Return the prefix of the names of ``model``, and register ``model`` if it is new.
-
-        ``name`` is the prefix of a new model, with a number if another model has that prefix.
-        """
+        """Return the prefix of the names of ``model``, and register ``model`` if it is new."""
         prefix = next((prefix for prefix, known in self._models.items() if known.item is model.item), None)
         if prefix is None:
             prefix = _unused_prefix(name, set(self._models))
@@ -158,10 +141,7 @@ class JaxWeights(contracts.Weights):
 
     @contextmanager
     def in_mode(self, mode: bool) -> Iterator[None]:
-        """Switch all nnx modules to training (``mode`` is True) or evaluation inside of the block.
-
-        After the block, restore ``deterministic`` and ``use_running_average`` of each submodule.
-        """
+        """Switch all nnx modules to training (``mode`` is True) or evaluation inside of the block."""
         parts = [part for module in self._modules() for part in nodes_of(module)]
         before = [(part, name, vars(part)[name]) for part in parts for name in _MODES if name in vars(part)]
         try:
@@ -175,10 +155,7 @@ class JaxWeights(contracts.Weights):
 
 
 def _model_called(function: Any) -> Any:
-    """Return the object that is a model among ``function``, its owner and what it wraps.
-
-    If there is none, return the innermost wrapped function.
-    """
+    """Return the model among ``function``, its owner and what it wraps, or the innermost function."""
     while model_of(function) is None:
         owner = getattr(function, "__self__", None)
         inner = (
@@ -202,12 +179,7 @@ def _replaced_callable(function: Any, replacements: Mapping[int, Any]) -> Any:
 def _named_models(
     called: Any, others: Iterable[Any], names: Mapping[int, str]
 ) -> Iterator[tuple[str, Model]]:
-    """Yield the prefix of names and the model, for ``called`` and each model among ``others``.
-
-    The called model comes first, with an empty prefix. Models that are parts of other models come last,
-    without the variables of models that came before. Skip a model that has no name in ``names``, unless it
-    is the called one or its ``changes`` is true.
-    """
+    """Yield models among ``called`` and ``others``, each with the prefix of its names."""
     found = {id(item): model for item in (called, *others) if (model := model_of(item)) is not None}
     inside = {id(part) for model in found.values() for part in model.parts() if part is not model.item}
     known: set[int] = set()

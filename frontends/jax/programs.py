@@ -54,7 +54,7 @@ class ProgramReader(Protocol):
 class CallProgram:
     """Data of a recorded JAX call.
 
-    primitive: the primitive of a primitive call, wrapped with its parameters if these cannot be written.
+    primitive: the primitive of a primitive call, or a callable that binds it.
     body: the jaxpr of a public call.
     operands: arguments of ``body``.
     """
@@ -74,7 +74,7 @@ def jax_record(node: Node) -> CallProgram:
 
 @dataclass(frozen=True, eq=False)
 class BoundPrimitive:
-    """Callable that binds a primitive with parameters that have no source text. It is hashed by identity.
+    """Callable that binds a primitive with given parameters.
 
     primitive: the primitive.
     params: its parameters.
@@ -232,11 +232,9 @@ def read_error_check(
     is_taken: Callable[[int], tuple[Value, bool]],
     origin: Origin,
 ) -> int | None:
-    """Return the index of the only branch that computes its results, and guard that it is taken.
+    """Return the index of the only branch that does more than call back into Python, or None.
 
-    Return None unless there are other branches and all of them only call back into Python.
-    ``is_taken(index)`` returns a value, and the truth value that it has if that branch is taken. If
-    ``reader.checks`` is False, add no guard.
+    Unless ``reader.checks`` is False, guard that this branch is taken.
     """
     computing = [place for place, program in enumerate(branches) if not is_called_back(program)]
     if len(computing) != 1 or len(branches) == 1:

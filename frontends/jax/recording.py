@@ -59,12 +59,12 @@ from .tracers import ERRORS, HiddenTracers, UnknownElements, explain_outer_trace
 
 @dataclass(frozen=True)
 class JaxHypotheses:
-    """Assumptions and settings of one tracing. Assumptions about sizes become guards.
+    """Assumptions and settings of one tracing.
 
-    equal: sizes that are equal in the recorded call are equal in every call.
+    equal: True if sizes that are equal in the call may share a symbol.
     fixed: axes, as (input, axis), whose size is that of the recorded call; (input, 0) for a number input.
-    reads: Python reads elements, so the reads are found by a run before the tracing.
-    loops: trip counts, and number arguments that count loops, are symbols.
+    reads: True if a run before the tracing finds which elements Python reads.
+    loops: True if trip counts, and number arguments that count loops, are symbols.
     """
 
     equal: bool = False
@@ -73,10 +73,7 @@ class JaxHypotheses:
     loops: bool = True
 
     def given_up_of(self, before: JaxHypotheses) -> str:
-        """Return a phrase for the generality that these hypotheses give up compared with those ``before``.
-
-        Return an empty string if only ``reads`` is new.
-        """
+        """Return a phrase for the generality given up compared with ``before``, or an empty string."""
         if self.loops != before.loops:
             return "making the numbers of iterations symbols"
         if self.fixed != before.fixed:
@@ -85,11 +82,7 @@ class JaxHypotheses:
 
 
 def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Return a recorded call of ``jax.numpy`` for a canonical operation on booleans.
-
-    ``move_checks_out`` creates such calls for the checks of regions. ``full`` becomes ``asarray`` of its
-    value.
-    """
+    """Return a recorded call of ``jax.numpy`` for a canonical operation on booleans."""
     made = Value("held", TRUTH)
     name, given = (
         ("jax.numpy.asarray", (np.bool_(params["fill_value"]),))
@@ -163,10 +156,7 @@ _traced_for = jax.make_user_context(None) if hasattr(jax, "make_user_context") e
 
 
 def is_array(item: Any) -> bool:
-    """Return True for a JAX or NumPy array, or an array of another framework.
-
-    Return False for NumPy scalars, which count as Python numbers, and for symbolic numbers.
-    """
+    """Return True if ``item`` is an array of JAX or another framework."""
     if isinstance(item, (jax.Array, np.ndarray)):
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(item):
@@ -186,11 +176,7 @@ def opens(item: Any) -> bool:
 # decorator makes `record` the outermost one, so the frames stay until it is known whose code has raised.
 @api_boundary
 def record(request: Request) -> Recording:
-    """Trace the function with symbolic sizes, and again with fixed sizes where JAX needs numbers.
-
-    The state that the function may change is in the arrays of its models: variables of ``nnx`` and Keras, and
-        mutable collections of bound linen modules. An exception propagates if no other hypotheses would help.
-    """
+    """Record one call of the function of ``request``, which may be called several times."""
     with recording_lock, restored_config():
         return search_recording(
             lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(),
@@ -256,10 +242,7 @@ class _Attempt:
 
     # ------------------------------------------------------------------------------ tracing
     def run_or_refuted(self) -> Recording | Refutation[JaxHypotheses]:
-        """Return the recording or, if it failed, a refutation with the hypotheses for the next attempt.
-
-        The exception propagates if no further hypotheses would help, or if it is a fault of this package.
-        """
+        """Return the recording, or a ``Refutation`` with the hypotheses for the next attempt."""
         try:
             return self.run()
         # JAX, and the user's code that it calls, may raise any exception because of symbolic sizes.
@@ -330,11 +313,7 @@ class _Attempt:
         return arrays_returned, [after[name] for name in self.changed]
 
     def _reads(self, numbers: bool) -> TracerReads:
-        """Run the function untraced, and return its reads of elements as answers for the tracing.
-
-        ``numbers`` allows that numbers become symbols. Raise :class:`CallMismatch` if an argument is a tracer
-        of a transformation around the call and the function reads its elements.
-        """
+        """Run the function untraced, and return its reads of elements as answers for the tracing."""
         answers = Answers()
         args, kwargs = call_of(self.tree, [self._given(leaf) for leaf in self.leaves])
         inside = explain_outer_trace(self.recorder.graph.name, self.leaves)
@@ -373,10 +352,7 @@ class _Attempt:
         return [plain.__globals__] if hasattr(plain, "__globals__") else []
 
     def _input(self, index: int, leaf: Any) -> Value | None:
-        """Add an input for a leaf and append its type to ``types``. Return the input.
-
-        A Python number becomes a symbol in ``numbers`` instead; return None.
-        """
+        """Add an input for a leaf and return it, or None for a Python number."""
         if type(leaf) in DTYPES:
             number = self.recorder.add_number(self.names[index], DTYPES[type(leaf)])
             size = Size.of(Symbol(number, 0, leaf, "item"))
@@ -477,14 +453,7 @@ class _Attempt:
         return False
 
     def next_hypotheses(self, problem: Exception) -> JaxHypotheses:
-        """Return the hypotheses for the next attempt after ``problem``, or the same ones if none would help.
-
-        After :class:`UnknownElements`, find the reads by a run. After any other :class:`TracingError`, make
-        trip counts constants if there are number inputs. After another exception, try these in turn: equal
-        sizes stay equal, if there are any; instead, trip counts are constants, if loops were found; the sizes
-        that JAX asked for are fixed; all sizes and number inputs are fixed. The last two also assume that
-        equal sizes stay equal.
-        """
+        """Return the hypotheses for the attempt after ``problem``, or the same ones if none would help."""
         shapes = [np.shape(leaf) for leaf in self.leaves]
         sizes = [size for shape in shapes for size in shape if size > 1]
         if isinstance(problem, UnknownElements):

@@ -53,10 +53,7 @@ def _range(array: Any) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
-    """Return values of ``dtype`` as a JAX array of ``shape``, the same ones for the same ``seed``.
-
-    Values lie in the range ``seen`` (see ``random_array``). For a dtype ``key<...>``, return random keys
-    and ignore ``seen``.
+    """Return random values of ``dtype`` as a JAX array of ``shape``.
 
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0)
     Array([3, 3], dtype=int32)

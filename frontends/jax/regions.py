@@ -39,12 +39,7 @@ _NATIVE: dict[str, Callable[..., Any]] = {
 
 
 def collective(name: str, x: Any, **params: Any) -> Any:
-    """Compute the collective ``name`` of ``x`` over the axis ``params["axis_name"]``.
-
-    If that is an axis of a ``vmap`` in the recorded function, call JAX's own collective, otherwise bind a
-    primitive. ``sharding_hint`` always binds its primitive. Over a mesh axis, ``axis_indices`` returns a
-    ``ShapeDtypeStruct``, whose size is the symbolic number of devices.
-    """
+    """Return the result of the collective ``name`` while a function is recorded."""
     operands = () if x is None else (jnp.asarray(x),)
     if name == "sharding_hint":
         return _hint.bind(*operands, **params)

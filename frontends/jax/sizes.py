@@ -70,11 +70,7 @@ def compares(frame: FrameType) -> bool:
 
 
 def is_user_comparison(frame: FrameType) -> bool:
-    """Return True if code outside of JAX is comparing sizes in ``frame``, rather than calling JAX.
-
-    A call counts as a comparison if it calls a function in ``_CONTAINERS``, or if the name of the function is
-    unknown.
-    """
+    """Return True if code outside of JAX seems to compare sizes in ``frame``, rather than to call JAX."""
     if _module(frame).startswith(_INTERNAL):
         return False
     return (
@@ -89,10 +85,7 @@ def _module(frame: FrameType) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _called(code: CodeType, place: int) -> str:
-    """Return the last part of the name that the instruction at ``place`` calls, such as ``index``.
-
-    Return an empty string if the instruction calls no name or its source is not found, and on Python 3.10.
-    """
+    """Return the last part of the name that the instruction at ``place`` calls, or an empty string."""
     # Python 3.10 has no column positions.
     if not hasattr(code, "co_positions"):
         return ""
@@ -129,16 +122,13 @@ class SizeRecording(Protocol):
         """Return the :class:`TracedLoops`, which marks iterations of Python loops."""
 
     def note_given_up(self, way: str, problem: Exception) -> None:
-        """Store and log that ``way`` of recording a part of the function ended with ``problem``."""
+        """Note that ``way`` of recording a part of the function ended with ``problem``."""
 
     def decide(self, size: Size) -> Any:
         """Return the number that ``size`` has in the recorded call, and guard it."""
 
     def knows(self, size: Size) -> bool:
-        """Return True if all symbols of ``size`` belong to this recording.
-
-        Caches of JAX also retain sizes of earlier recordings.
-        """
+        """Return True if all symbols of ``size`` belong to this recording."""
 
     def leaves_open(self, size: Size) -> bool:
         """Return True if the comparison ``size`` may answer "not equal" without a guard."""
@@ -180,11 +170,7 @@ def current() -> SizeRecording:
 
 
 def symbolic(size: Any) -> Any:
-    """Return the symbolic number that user code gets for the expression ``size``.
-
-    It is a ``SymbolicFloat``, ``ReadNumber`` or ``Dimension``. A boolean expression is decided, with a
-    guard. Anything but a ``Size`` is returned unchanged.
-    """
+    """Return the number, which may be symbolic, that user code gets for ``size``."""
     if not isinstance(size, Size):
         return size
     if size.type is bool:
@@ -214,10 +200,7 @@ def _is_jax_asking() -> bool:
 
 
 def _larger_or_smaller(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """Return the method ``max`` (``function`` is ``"ge"``) or ``min`` (``"lt"``) of symbolic sizes.
-
-    The method returns one of its two operands. ``reflected`` swaps these.
-    """
+    """Return the method ``max`` (``function`` is ``"ge"``) or ``min`` (``"lt"``) of symbolic sizes."""
 
     def method(self: Any, other: Any) -> Any:
         operand = self.operand(other)
@@ -262,9 +245,7 @@ _BROADCASTS = ("ds", "dlist")
 
 
 def _leaves_open(condition: Any, frame: FrameType) -> bool:
-    """Return True if ``condition``, an equality of sizes, may answer "not equal" in ``frame`` without a
-    guard.
-    """
+    """Return True if the equality ``condition`` may answer "not equal" in ``frame`` without a guard."""
     recording = getattr(_recording, "now", None)
     if recording is None or not recording.knows(condition):
         return True
@@ -281,7 +262,7 @@ def _key(size: Size, frame: FrameType) -> int:
 
 
 def _is_broadcast(condition: Any, frame: FrameType) -> bool:
-    """Return True if broadcasting in JAX is right although ``condition`` answers "not equal"."""
+    """Return True if broadcasting in JAX is known to be right although ``condition`` answers "not equal"."""
     (atom,) = condition.atoms()
     if frame.f_code.co_name in _SHORTCUTS:
         return True
@@ -319,7 +300,7 @@ _absolute = unary("abs")
 
 
 class SymbolicFloat(SymbolicNumber):
-    """Symbolic float: a number computed from sizes. Its class is ``float`` for user code, but not for JAX."""
+    """Symbolic float, whose class is ``float`` for user code but not for JAX."""
 
     __slots__ = ("expression",)
 
@@ -376,7 +357,7 @@ for _name in ("sqrt", "exp", "log", "log2"):
 
 
 class Dimension(SymbolicFloat):
-    """Symbolic int computed from sizes, or the size of an axis. JAX takes it for a symbolic dimension."""
+    """Symbolic int that JAX takes for a symbolic dimension."""
 
     __slots__ = ()
 

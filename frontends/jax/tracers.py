@@ -41,10 +41,7 @@ _RECORDING = str(Path(__file__).with_name("recording.py"))
 
 @contextmanager
 def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
-    """Turn JAX's errors about elements into :class:`CallMismatch` if one of ``leaves`` is a tracer.
-
-    Such a tracer belongs to a transformation around the call. If there is none, JAX's error propagates.
-    """
+    """Turn JAX's errors about elements into :class:`CallMismatch` if one of ``leaves`` is a tracer."""
     try:
         yield
     except (jax.errors.ConcretizationTypeError, *_CONVERSIONS) as problem:
@@ -61,10 +58,7 @@ def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
 
 @contextmanager
 def explain_unknown_elements(name: str) -> Iterator[None]:
-    """Turn errors about unknown elements or other threads into :class:`TracingError`.
-
-    JAX's error about a tracer that escaped from a transformation of the user propagates.
-    """
+    """Turn errors about unknown elements or other threads into :class:`TracingError`."""
     try:
         yield
     except jax.errors.ConcretizationTypeError as problem:
@@ -151,7 +145,7 @@ class HiddenTracers:
         return [*under_any_name((vars(jax.core), *scopes), told), by_module]
 
     def handled(self) -> Exception | None:
-        """Return the first error about elements that the user's code, not JAX's own, caught, or None."""
+        """Return an error about elements that the user's code caught, or None."""
         caught = ((problem, problem.__traceback__) for problem in self.errors)
         return next(
             (

@@ -33,10 +33,7 @@ OPERATIONS: dict[str, Combine] = {
 
 
 def operation(program: Any) -> str | None:
-    """Return the primitive in ``OPERATIONS`` that ``program`` applies to its two inputs, by name.
-
-    A nested call is searched, too. Return None if ``program`` does anything else.
-    """
+    """Return the name of the operation that ``program`` applies to its two inputs, or None."""
     program = getattr(program, "jaxpr", program)
     if (
         len(program.eqns) == 1
@@ -52,10 +49,7 @@ def operation(program: Any) -> str | None:
 
 
 def _vectorize(program: Any, consts: Any = ()) -> Combine:
-    """Return a function that applies ``program`` to arrays element by element.
-
-    The function takes each side as a sequence of arrays of one shape.
-    """
+    """Return a function that applies ``program`` to arrays element by element."""
     function = jaxpr_as_fun(program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, consts))
 
     def combine(first: Sequence[Any], second: Sequence[Any]) -> Sequence[Any]:
@@ -70,10 +64,7 @@ def _vectorize(program: Any, consts: Any = ()) -> Combine:
 
 
 def _independent_operations(program: Any) -> list[str]:
-    """Return the name of the operation by which ``program`` reduces each of several arrays.
-
-    Return an empty list if the arrays depend on each other, or are not reduced by ``OPERATIONS``.
-    """
+    """Return the names of the operations by which ``program`` reduces several arrays, or an empty list."""
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
     equations = [made[id(out)] for out in program.outvars if id(out) in made]
@@ -87,10 +78,7 @@ def _independent_operations(program: Any) -> list[str]:
 
 
 def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that computes a ``reduce`` equation with these ``params`` by other operations.
-
-    Return None if a single primitive reduces a single array.
-    """
+    """Return a function that computes a ``reduce`` equation by other operations, or None."""
     if operation(params["jaxpr"]) is not None:
         return None
     combine, axes, names = (
@@ -128,11 +116,7 @@ def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
 
 
 def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that computes a ``reduce_window`` equation with these ``params`` by other operations.
-
-    Return None for reductions by a single primitive, and if the program would have more than
-    ``MOST_EQUATIONS`` equations.
-    """
+    """Return a function that computes a ``reduce_window`` equation by other operations, or None."""
     window, dilation = params["window_dimensions"], params["window_dilation"]
     equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)
     if operation(params["jaxpr"]) is not None or equations > MOST_EQUATIONS:
@@ -189,7 +173,7 @@ class CombineFunction:
         list of combined elements.
     program: jaxpr for any number of pairs. Inputs are the closed-over arrays, then the left and the right
         elements.
-    pairs: graph values whose symbols are the sizes in ``program``, in the order of its pairs.
+    pairs: graph values of the pairs.
     """
 
     function: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list[Any]]
@@ -247,11 +231,7 @@ class _LengthlessRecording:
 def symbolic_associative_scan(
     original: Callable[..., Any], is_traced: Callable[[], bool]
 ) -> Callable[..., Any]:
-    """Return an ``associative_scan`` that binds the primitive while calls of this thread are recorded.
-
-    It calls ``original`` instead while ``is_traced()`` is False, and for calls that the primitive cannot
-    express.
-    """
+    """Return an ``associative_scan`` that binds the primitive, or calls ``original``."""
     thread = threading.get_ident()
 
     def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
@@ -284,11 +264,7 @@ def _common_axis(leaves: list[Any], axis: Any) -> int | None:
 def _combine(
     fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
 ) -> tuple[CombineFunction, list[Any]] | None:
-    """Return ``fn`` as an operation on any number of pairs, and the arrays that it closes over.
-
-    Return None if ``fn`` needs the number of pairs, returns another structure, shape or dtype than it was
-    given, or raises. Faults of this package propagate.
-    """
+    """Return ``fn`` as an operation on any number of pairs and the arrays that it closes over, or None."""
     outside: list[Any] = []
 
     def flat(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
@@ -324,10 +300,7 @@ def _combine(
 def _traced(
     flat: Callable[..., list[Any]], leaves: Sequence[Any], axis: int
 ) -> tuple[tuple[Value, ...], ClosedJaxpr]:
-    """Trace ``flat`` for any number of pairs; return the values of the pairs and the jaxpr.
-
-    Raise :class:`_LengthNeeded` or :class:`_PairMismatch` if that is impossible.
-    """
+    """Trace ``flat`` for any number of pairs; return the values of the pairs and the jaxpr."""
     specs = [ArraySpec(tuple(map(expression_of, leaf.shape)), dtype_name(leaf.dtype)) for leaf in leaves]
     pairs = pairs_of([("", spec) for spec in specs], axis, max(2, int(hint_of(specs[0].shape[axis]))))
     types = [_type(leaf, tuple(map(symbolic, value.shape))) for leaf, value in zip((*leaves, *leaves), pairs)]
@@ -371,10 +344,7 @@ def _types(*operands: Any, combine: CombineFunction, sequences: int, axis: int, 
 def _scan_by_doubling(
     *operands: Any, combine: CombineFunction, sequences: int, axis: int, reverse: bool
 ) -> list[Any]:
-    """Compute the scan in a loop that JAX can differentiate.
-
-    Iteration ``i`` combines each element with the one ``2**i`` before it.
-    """
+    """Compute the scan in a loop that JAX can differentiate."""
     held, leaves = operands[: len(operands) - sequences], operands[len(operands) - sequences :]
     length = leaves[0].shape[axis]
     places = jax.lax.iota("int32", length)

@@ -37,10 +37,7 @@ from ..sizes import ReadNumber, current, decided, hints, is_jax, symbolic
 
 
 def dimension_shims() -> list[Replacement]:
-    """Return a replacement of ``jax.export.is_symbolic_dim`` that also accepts symbolic sizes.
-
-    The list is empty if ``jax.export`` has not been imported.
-    """
+    """Return replacements of functions of ``jax.export`` that also accept symbolic sizes."""
     # Keras calls this function.
     export = sys.modules.get("jax.export")
     asked = getattr(export, "is_symbolic_dim", None)
@@ -103,7 +100,7 @@ Place = tuple[Any, ...]
 
 
 class Answers:
-    """Arrays that each instruction of the user's code reads in the untraced run, in order."""
+    """Arrays that instructions of the user's code read in the untraced run."""
 
     def __init__(self) -> None:
         self._found: dict[Place, deque[Any]] = defaultdict(deque)
@@ -183,24 +180,16 @@ class TracerReads:
         self.numbers: set[Value] = set()
 
     def elements(self, tracer: Any, depth: int, asked: Callable[[Any], bool] = lambda array: False) -> Any:
-        """Return the elements that the user's current instruction reads, or None if it read none untraced.
+        """Return the elements that the user's current instruction read untraced, or None.
 
-        The elements are guarded, unless ``asked`` returns True for the array, as for the condition of a
-        marked loop. ``depth`` is the number of frames between the caller and the read.
-
-        Raise :class:`TracingError` if the untraced run read an array of another shape or dtype, or too
-        large a one.
+        Raise :class:`TracingError` if they do not fit the tracer, or are too many.
         """
         if (array := self._next(tracer, depth + 1)) is not None and not asked(array):
             _bind(tracer, seen=ReadElements(array.tolist()))
         return array
 
     def number(self, tracer: Any, depth: int) -> Any:
-        """Return the only element of a tracer as a symbolic number, or None.
-
-        Return None if numbers may not become symbols, if the tracer is no integer or float of rank 0, or if
-        the current instruction read nothing untraced. Raise :class:`TracingError` as ``elements`` does.
-        """
+        """Return the only element of a tracer as a symbolic number, or None."""
         if not self.reading.symbolic or tracer.ndim or tracer.dtype.kind not in "iuf":
             return None
         if (array := self._next(tracer, depth + 1)) is None:
@@ -328,10 +317,6 @@ def _has_symbol(item: Any) -> bool:
 
 
 def _is_plain(item: Any) -> bool:
-    """Return True for an int, an ellipsis, a symbolic size, or a slice with a positive step or none.
-
-    Return False if the item is or contains a :class:`ReadNumber`, or if the step is symbolic.
-    """
     if isinstance(item, slice):
         is_forward = item.step is None or (type(item.step) is int and item.step > 0)
         return is_forward and not any(isinstance(part, ReadNumber) for part in _parts(item))

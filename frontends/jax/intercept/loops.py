@@ -41,11 +41,7 @@ from ..sizes import current, decided, hints, symbolic
 
 
 def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a ``fori_loop`` that becomes a ``scan``, which has reverse mode, if a bound is symbolic.
-
-    It calls ``original`` in other threads, and unless each bound is an int or symbolic. The scan ignores
-    ``unroll``.
-    """
+    """Return a ``fori_loop`` that accepts symbolic bounds."""
     thread = threading.get_ident()
 
     def fori_loop(
@@ -73,11 +69,7 @@ def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def symbolic_scan(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a ``scan`` that accepts a symbolic ``length`` in this thread.
-
-    Without sequences, it scans over an unused iota of that length. If all sequences have that length,
-    ``length`` is omitted. Otherwise ``original`` gets ``length`` unchanged.
-    """
+    """Return a ``scan`` that accepts a symbolic ``length``."""
     thread = threading.get_ident()
 
     def scan(
@@ -133,7 +125,7 @@ class OwnTracers(Protocol):
 class TracedLoops(LoopMarker):
     """Python loops of one tracing.
 
-    Until the program is read, marks contain indices of positions instead of positions, and placeholder
+    Until :meth:`settle` runs, marks contain indices of positions instead of positions, and placeholder
     values instead of values of the graph.
     """
 

@@ -30,10 +30,7 @@ _KEEP_NOTHING = (None, jax.checkpoint_policies.nothing_saveable)
 
 
 def is_checkpoint(equation: Any) -> bool:
-    """Return True for a ``jax.checkpoint`` equation that saves only its operands for the backward pass.
-
-    Return False if JAX has already differentiated it.
-    """
+    """Return True if an equation is a ``jax.checkpoint`` that is known to save only its operands."""
     params = equation.params
     return (
         equation.primitive.name in CHECKPOINTS
@@ -43,11 +40,7 @@ def is_checkpoint(equation: Any) -> bool:
 
 
 def checkpointed_program(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
-    """Return the program that ``program`` calls by ``jax.checkpoint``, and True, if it does nothing else.
-
-    Otherwise return ``program`` and False. Do so, too, if the operands of the call include a literal, a
-    constant, or the same variable twice.
-    """
+    """Return the program that ``program`` calls by ``jax.checkpoint`` and True, or ``program`` and False."""
     jaxpr = program.jaxpr
     equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 and is_checkpoint(jaxpr.eqns[0]) else None
     # Inlining renames each operand of the call to an input of the called program, so all must be different
@@ -83,11 +76,7 @@ _PUBLIC = {
 
 
 def public_of(equation: Any) -> str | None:
-    """Return the public function in ``_PUBLIC`` that an equation calls, or None.
-
-    All operands and results must have the same floating dtype and, except for literals, the shape of the
-    result.
-    """
+    """Return the public function in ``_PUBLIC`` that an equation calls, or None."""
     name, place = name_of(equation)
     avals = [atom.aval for atom in (*equation.invars, *equation.outvars)]
     if (
@@ -127,11 +116,9 @@ class TracedRule:
 
 
 def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> TracedRule:
-    """Trace the derivative rule of an equation with respect to the operands at ``places``.
+    """Trace the derivative rule of an equation with respect to operands at ``places``.
 
-    Trace reverse mode unless ``is_forward`` is true and all results are differentiable. The rule is the
-    user's code, whose exceptions propagate. Raise :class:`TracingError` if it closes over an array that
-    depends on an argument, in reverse mode.
+    Exceptions of the rule, which is the user's code, propagate.
     """
     results = tuple(place for place, var in enumerate(equation.outvars) if has_derivative(var.aval))
     sources = tuple(place for place in places if has_derivative(equation.invars[place].aval))
@@ -151,12 +138,7 @@ def has_derivative(aval: Any) -> bool:
 
 
 class _DifferentiatedCall:
-    """Call of an equation as a function of its differentiated operands.
-
-    equation: the call.
-    results: indices of the differentiable results.
-    sources: indices of the differentiated operands.
-    """
+    """Call of an equation as a function of its differentiated operands."""
 
     def __init__(self, equation: Any, results: tuple[int, ...], sources: tuple[int, ...]) -> None:
         self._equation, self._results, self._sources = equation, results, sources
@@ -227,10 +209,7 @@ def _type(aval: Any) -> Any:
 
 
 def name_of(equation: Any) -> tuple[str, str]:
-    """Return the name of the function that an equation calls, and where it is defined (``file:line``).
-
-    If JAX does not know, the name is ``"a function"``, and the place is an empty string.
-    """
+    """Return the name and the ``file:line`` of the function that an equation calls, as far as known."""
     program = called_program(equation)
     info = (program.jaxpr.debug_info.func_src_info if program else None) or ""
     name, _, place = info.partition(" at ")

@@ -170,15 +170,9 @@ __all__ = [
 def abstract_eval(
     name: str, args: Any, kwargs: dict[str, Any], seen: tuple[ArraySpec, ...], knows: Callable[[Size], bool]
 ) -> tuple[list[ArraySpec], list[Size]] | None:
-    """Infer the specs of a call's results by its row, and the conditions on sizes under which they are right.
+    """Return the specs of a call's results that its row infers, and conditions for these, or None.
 
-    Return None if there is no row, if it does not accept the call, if it infers other dtypes or current sizes
-    than JAX, or if a size does not belong to the current recording.
-
-    args: arguments with values for arrays.
-    kwargs: keyword arguments. Those that are None and unknown to the row are removed.
-    seen: specs that JAX infers at the current sizes.
-    knows: returns True for sizes of the current recording.
+    Keywords that are None may be removed from ``kwargs``.
     """
     row = rows.get(name)
     b = JaxBuilder(Graph("abstract_eval", "canonical"))

@@ -108,7 +108,6 @@ for _name in ("and", "or", "xor"):
 
 # -------------------------------------------------------------------------------------- total order of floats
 def _before(b: JaxBuilder, x: Any, y: Any) -> Any:
-    """Compute ``x < y`` in the total order of floats: -0.0 before 0.0, and NaN last."""
     x, y = b.array(x, getattr(y, "dtype", None)), b.array(y, getattr(x, "dtype", None))
     if not is_floating(x.dtype):
         return b.less(x, y)
@@ -193,19 +192,18 @@ def shift_right_logical(b: JaxBuilder, x: Any, y: Any) -> Any:
 
 @rows.row("clamp_p")
 def clamp(b: JaxBuilder, low: Any, x: Any, high: Any) -> Any:
-    """Clip ``x`` to ``[low, high]``. No gradient reaches a floating ``x`` where it equals a bound."""
     x, low, high = b.as_result(x), known_number(b, low), known_number(b, high)
     if not is_floating(x.dtype):
         return b.clip(x, low, high)
     if not isinstance(low, Value) and not isinstance(high, Value) and low <= high:
         return b.hard_tanh(x, minimum=low, maximum=high)
+    # No gradient reaches ``x`` where it equals a bound.
     at_bound = b.logical_or(b.equal(x, low), b.equal(x, high))
     return b.clip(b.where(at_bound, b.stop_gradient(x), x), low, high)
 
 
 @rows.row("select_n_p")
 def select_n(b: JaxBuilder, which: Any, *cases: Any) -> Any:
-    """Select the case with the index ``which``; for a bool, the second case where it is true."""
     if not any(isinstance(case, Value) for case in cases):
         cases = (b.as_result(cases[0]), *cases[1:])
     which = b.array(which)
@@ -225,11 +223,6 @@ def convert_element_type(b: JaxBuilder, x: Any, **_: Any) -> Any:
 
 
 def _saturate(b: JaxBuilder, x: Any, dtype: str) -> Any:
-    """Clip floats before a cast to the integers ``dtype``, so that they saturate as in JAX.
-
-    Clip to the range of a dtype of at most 16 bits, and to 0 from below for larger unsigned ones. Return
-    other ``x`` unchanged.
-    """
     # Targets wrap around, or leave the result to the processor.
     if not is_floating(x.dtype) or not is_integer(dtype):
         return x
@@ -262,7 +255,6 @@ def polygamma(b: JaxBuilder, n: Any, x: Any) -> Any:
 
 @rows.row("reduce_precision_p")
 def reduce_precision(b: JaxBuilder, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
-    """Cast to the floating dtype with these bits and back. Raise ``NotImplementedError`` if there is none."""
     bits = {(5, 10): "float16", (8, 7): "bfloat16", (8, 23): "float32", (11, 52): "float64"}.get(
         (exponent_bits, mantissa_bits)
     )

@@ -51,10 +51,6 @@ rows.table({
 
 @rows.row("jax.Array.__getitem__")
 def getitem(b: JaxBuilder, x: Any, index: Any) -> Any:
-    """Lift ``x[index]`` of integers, sizes, slices with positive steps, None, Ellipsis and integer arrays.
-
-    Elements of index arrays are clamped to the axis, as in JAX.
-    """
     items = index if isinstance(index, tuple) else (index,)
     # The size of what a mask selects depends on elements, and JAX indexes by a list as by an array.
     if any(
@@ -68,6 +64,7 @@ def getitem(b: JaxBuilder, x: Any, index: Any) -> Any:
         raise NotImplementedError
     if any(isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in items):
         raise NotImplementedError
+    # JAX clamps the elements of index arrays to the axis.
     return read_index(b, x, _clamp_indices(b, x, items))
 
 
@@ -129,10 +126,6 @@ def sinc(b: JaxBuilder, x: Any) -> Any:
 
 @rows.row("jax.numpy.polyval")
 def polyval(b: JaxBuilder, p: Any, x: Any, *, unroll: int = 16) -> Any:
-    """Lift ``jax.numpy.polyval`` of a vector of 1 to 64 coefficients by Horner's scheme.
-
-    The number of coefficients becomes a constant, with a guard.
-    """
     if p.ndim != 1:
         raise NotImplementedError
     count = b.fix(p.shape[0])
@@ -149,10 +142,6 @@ _REAL_INPUT = ("rfft", "rfftn", "ihfft")
 
 
 def _floating(b: JaxBuilder, x: Any, name: str) -> Any:
-    """Cast ``x`` to the precision of the result of the FFT ``name``.
-
-    Raise ``NotImplementedError`` if ``x`` has no elements.
-    """
     if 0 in x.spec.hints:
         raise NotImplementedError("the transform of no elements")
     real = real_of(b.result.dtype)
@@ -272,11 +261,6 @@ def einsum(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """Lift ``jax.numpy.einsum`` of an equation string without repeated letters in an operand.
-
-    An equation with an ellipsis needs ``->``. In an equation without ``->``, the result has the letters that
-    occur once, in alphabetic order.
-    """
     if not isinstance(subscripts, str):
         raise NotImplementedError
     equation = subscripts.replace(" ", "")
@@ -286,6 +270,7 @@ def einsum(
     if not arrow:
         if "." in inputs:
             raise NotImplementedError
+        # Without an arrow, the result has the letters that occur once, in alphabetical order.
         letters = inputs.replace(",", "")
         result = "".join(sorted(letter for letter in set(letters) if letters.count(letter) == 1))
     return b.einsum(*map(b.as_result, operands), equation=f"{inputs}->{result}")
@@ -412,11 +397,6 @@ def dot_product_attention(
     is_causal: bool = False,
     implementation: Any = None,
 ) -> Any:
-    """Lift ``jax.nn.dot_product_attention`` of float32 [batch, tokens, heads, features] or without batch.
-
-    At most one of ``bias`` and ``mask`` is accepted, of the rank of ``query``, and no mask together with
-    ``is_causal``. ``scale`` must be a number, and ``key`` and ``value`` must have as many heads as ``query``.
-    """
     if (
         isinstance(bias, Value)
         and isinstance(mask, Value)
@@ -462,11 +442,6 @@ def searchsorted(
 
 @rows.row("jax.numpy.take")
 def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = None) -> Any:
-    """Lift ``jax.numpy.take`` along one axis in the default mode.
-
-    Indices out of bounds select JAX's fill value (see ``default_fill``), unless they are an input of the
-    graph. Other unsigned indices are accepted only if they are known to be in bounds.
-    """
     if (
         not isinstance(axis, int)
         or not isinstance(indices, Value)

@@ -85,15 +85,12 @@ def dynamic_update_slice(b: JaxBuilder, x: Any, update: Any, *starts: Any) -> An
 
 
 class SliceIndices:
-    """Index arrays of a gather or scatter, for the axes of ``x`` that its slices do not cover.
-
-    The arrays have the batch axes of ``indices``, then one axis for each window.
+    """Index arrays of a gather or scatter.
 
     axes: indexed axes of ``x``.
     windows: those of ``axes`` that are in the slices, not collapsed or batched.
     unindexed: axes of ``x`` that are not indexed.
-    inside: bool arrays that tell which slices are in bounds, set by :meth:`arrays`; empty if all are, or if
-        they are clipped.
+    inside: bool arrays that tell which slices are in bounds, filled by :meth:`arrays`.
     """
 
     def __init__(
@@ -154,9 +151,9 @@ class SliceIndices:
         return steps if start is None else b.add(start, steps)
 
     def _start(self, axis: int, clip: bool) -> Any:
-        """Return the start indices along an axis, clipped so that slices are in bounds; None means zeros.
+        """Return the start indices along an axis, or None for zeros.
 
-        If ``clip`` is False and indices may be out of bounds, append to ``inside`` which of them were not.
+        This may append to ``inside``.
         """
         start = self.starts.get(axis)
         if start is None or self._is_whole(axis) and self.sizes[axis] != 1 and axis not in self.collapsed:
@@ -218,7 +215,7 @@ def filled_with(b: JaxBuilder, x: Any) -> Any:
 
 
 def user_index(b: JaxBuilder, start: Value, size: Any) -> Value | None:
-    """Return the user's index if ``start`` is JAX's normalization of negative indices of it, or None."""
+    """Return the user's index if ``start`` is found to be JAX's normalization of it, or None."""
     chosen = b.maker(_source(b, start))
     if chosen is None or chosen.op != "where":
         return None
@@ -272,7 +269,6 @@ def gather(
     fill_value: Any = None,
     **_: Any,
 ) -> Any:
-    """Lift XLA's Gather. Slices out of bounds are clamped, or filled if ``mode`` is ``FILL_OR_DROP``."""
     d, as_given = dimension_numbers, mode_name(mode) == "PROMISE_IN_BOUNDS"
     collapsed, batched = d.collapsed_slice_dims, d.operand_batching_dims
     places = SliceIndices(
@@ -337,10 +333,7 @@ def _fill_outside(
 
 
 def default_fill(dtype: str) -> Any:
-    """Return the value that JAX gathers out of bounds.
-
-    It is NaN, the smallest signed or largest unsigned integer, or True.
-    """
+    """Return the value that JAX's gather has out of bounds by default."""
     if is_inexact(dtype):
         return float("nan")
     if not is_integer(dtype):
@@ -442,11 +435,7 @@ def _scattered(
 def _scatter_inside(
     b: JaxBuilder, x: Value, values: Value, arrays: list[Value], places: SliceIndices, reduce: str | None
 ) -> Any:
-    """Scatter without the slices that are out of bounds.
-
-    A sum or product gets neutral elements for them. Otherwise they are written to an extra row, which is
-    cut off.
-    """
+    """Scatter without the slices that are out of bounds."""
     inside = places.inside[0]
     for more in places.inside[1:]:
         inside = b.logical_and(inside, more)

@@ -109,7 +109,6 @@ def svd(
 
 @rows.row("lu_p")
 def lu(b: JaxBuilder, x: Any) -> Any:
-    """Return L and U in one matrix, the 0-based pivots, and the permutation of rows by these pivots."""
     packed, pivots = b.lu_factor(x)
     exchange, _, _ = b.lu_unpack(packed, pivots)
     exchange = b.real(exchange) if is_complex(exchange.dtype) else exchange
@@ -136,10 +135,6 @@ def ragged_dot_general(
     group_offset: Any = None,
     **_: Any,
 ) -> Any:
-    """Lift ``lax.ragged_dot``: multiply each group of rows by the matrix of the group.
-
-    Rows after the last group become 0. Raise ``NotImplementedError`` for other axes, or a ``group_offset``.
-    """
     numbers = ragged_dot_dimension_numbers
     found = (numbers.dot_dimension_numbers, numbers.lhs_ragged_dimensions, numbers.rhs_group_dimensions)
     if str(found) != str(((((1,), (1,)), ((), ())), (0,), (0,))) or group_offset is not None or x.ndim != 2:
@@ -203,11 +198,7 @@ def conv_general_dilated(
     batch_group_count: int,
     **_: Any,
 ) -> Any:
-    """Lift a convolution with any order of the axes.
-
-    Each spec in ``dimension_numbers`` lists the axes of batch and channels (of the kernel: output and input
-    channels), and then the spatial axes.
-    """
+    # Each spec lists the axes of batch and channels, and then the spatial axes.
     given, kernel, made = (
         int_tuple(spec)
         for spec in (dimension_numbers.lhs_spec, dimension_numbers.rhs_spec, dimension_numbers.out_spec)

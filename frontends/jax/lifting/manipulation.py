@@ -68,10 +68,6 @@ def split(b: JaxBuilder, x: Any, *, sizes: Any, axis: int) -> Any:
 
 @rows.row("pad_p")
 def pad(b: JaxBuilder, x: Any, value: Any, *, padding_config: Any) -> Any:
-    """Pad each axis by (before, after, between) elements of ``value``, which may be an array of rank 0.
-
-    Negative numbers crop.
-    """
     x, value = b.as_result(x), known_number(b, value)
     if all(between == 0 for _, _, between in padding_config) and not isinstance(value, Value):
         return b.pad(x, padding=tuple((low, high) for low, high, _ in padding_config), value=value)

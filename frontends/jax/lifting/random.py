@@ -81,7 +81,7 @@ def _hashes(b: JaxBuilder, keys: Value, shape: tuple[Any, ...]) -> Value:
 
 
 def _halves(b: JaxBuilder, number: Value) -> Value:
-    """Return the upper and lower 32 bits of integers. Negative 32-bit integers have 0 as the upper half."""
+    """Return integers as two 32-bit words, the upper one first."""
     lower = b.astype(number, dtype="uint32")
     upper = b.zeros(shape=number.shape, dtype="uint32")
     if "64" in number.dtype:

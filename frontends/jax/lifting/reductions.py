@@ -64,10 +64,6 @@ def reduce(
 def reduce_window(
     b: JaxBuilder, x: Any, init: Any, *others: Any, jaxpr: Any, consts: Any = (), **params: Any
 ) -> Any:
-    """Lift ``lax.reduce_window`` of one array by one primitive.
-
-    Each window starts from ``init``. Padding and dilation add neutral elements.
-    """
     name = _operation(jaxpr)
     # Targets can pool extremes without an array of all windows.
     if name in ("max", "min"):
@@ -99,7 +95,6 @@ def sliding_windows(
 
 @rows.row("sort_p")
 def sort(b: JaxBuilder, *operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
-    """Sort all operands by the first ``num_keys`` of them, in lexicographic order and always stably."""
     axis = int(dimension)
     if len(operands) == 1 and not is_complex(operands[0].dtype):
         return (b.sort(operands[0], axis=axis, stable=True),)
@@ -131,10 +126,7 @@ def _gather_in_order(b: JaxBuilder, x: Any, order: Any, axis: int) -> Any:
 
 
 def _totally_ordered(b: JaxBuilder, x: Any) -> Any:
-    """Map floats to integers in the total order: -NaN, -inf, -0.0, 0.0, inf, NaN.
-
-    Return integers unchanged.
-    """
+    """Map floats to integers in their total order; return other arrays unchanged."""
     if not is_floating(x.dtype):
         return x
     # The bits of negative floats increase with the magnitude, so all but the sign are inverted.
@@ -160,10 +152,6 @@ def approx_top_k(
     aggregate_to_topk: bool,
     **_: Any,
 ) -> Any:
-    """Lift ``approx_top_k`` exactly, as JAX computes it on a CPU.
-
-    Raise ``NotImplementedError`` unless ``aggregate_to_topk`` is True.
-    """
     if not aggregate_to_topk:
         raise NotImplementedError("approximate extremes before they are aggregated")
     axis = int(reduction_dimension) % x.ndim
@@ -210,10 +198,7 @@ def _complex_extreme(b: JaxBuilder, x: Value, name: str, axis: Any) -> Any:
 
 
 def _collective(reduced: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a row for a collective over a named axis of ``vmap``, which JAX has replaced by an array axis.
-
-    The row raises ``NotImplementedError`` for axis names that remain, and for groups.
-    """
+    """Return a row for a collective over an axis of ``vmap``, which JAX has replaced by an array axis."""
 
     def row(b: JaxBuilder, x: Any, *, axes: Any, axis_index_groups: Any = None, **_: Any) -> Any:
         if axis_index_groups is not None or any(isinstance(axis, str) for axis in axes):
@@ -290,9 +275,8 @@ rows.row("cumlogsumexp_p")(_running("logcumsumexp"))
 class _Windows:
     """Parameters of a pooling operation over the last axes.
 
-    order: permutation that moves the axes with windows to the end.
+    order: permutation that moves the pooled axes to the end.
     back: inverse of ``order``.
-    kernel, strides, dilation, padding: parameters for each axis with windows.
     """
 
     def __init__(self, x: Value, window: Any, strides: Any, padding: Any, dilation: Any) -> None:
@@ -382,10 +366,6 @@ def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
 
 @rows.row("select_and_scatter_add_p")
 def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
-    """Add each element of ``source`` to a zero array where its window of ``x`` has the extreme.
-
-    Raise ``NotImplementedError`` for windows over more than three axes, or a dilated ``x``.
-    """
     # This is the gradient of pooling.
     x = b.astype(x, dtype="uint8") if x.dtype == "bool" else x
     windows = _windows(x, params)
@@ -406,7 +386,6 @@ def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: A
 
 @rows.row("select_and_gather_add_p")
 def select_and_gather_add(b: JaxBuilder, tangents: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
-    """Select the element of ``tangents`` at the extreme of each window of ``x``: the jvp of pooling."""
     seen = _reverse_order(b, x) if select_prim.name == "le" else x
     windows, _ = sliding_windows(b, seen, least(x.dtype), params)
     given, _ = sliding_windows(b, tangents, 0, params)

@@ -33,10 +33,7 @@ _WIDE = ("int32", "int64")
 
 
 def clamp_index(b: JaxBuilder, index: Value, size: Any) -> Value:
-    """Return ``index``, clamped to ``[-size, size)`` unless its range shows that it is inside.
-
-    A range that is inside only for the recorded sizes is guarded.
-    """
+    """Return ``index``, clamped to ``[-size, size)`` unless its range shows that it is inside."""
     found = range_of(b, index)
     if found is not None and holds_with_guard(b, -size, found[0]) and holds_with_guard(b, found[1] + 1, size):
         return index
@@ -53,10 +50,7 @@ def is_inside(b: JaxBuilder, index: Value, least: Any, greatest: Any) -> bool:
 
 
 def range_of(b: JaxBuilder, item: Any) -> Range | None:
-    """Return the lower and upper bound of a number or of the elements of an integer array.
-
-    Return None if they are unknown. The ranges of arrays are cached in ``b.ranges``.
-    """
+    """Return a lower and an upper bound of a number or of the elements of an integer array, or None."""
     if isinstance(item, (int, np.integer)) or (
         isinstance(item, Size) and item.type is int and not item.reads_elements()
     ):
@@ -73,11 +67,7 @@ def range_of(b: JaxBuilder, item: Any) -> Range | None:
 
 
 def note_scan_inputs(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
-    """Store the ranges of the inputs of a ``scan`` body; do nothing for other nodes.
-
-    A sequence has the range of its operand. A carry that each iteration increments by 1 has a range if the
-    trip count is constant.
-    """
+    """Store ranges of the inputs of a ``scan`` body; do nothing for other nodes."""
     if node.op != "scan":
         return
     carried, length, block = node.params["carried"], node.params["length"], node.regions[0].block
@@ -178,12 +168,9 @@ def _clipped(b: JaxBuilder, node: Node) -> Range | None:
 
 
 def _selected(b: JaxBuilder, node: Node) -> Range | None:
-    """Return the union of the ranges of both cases.
-
-    For ``where(index < 0, index + size, index)`` it is the range of ``index`` if that is never negative.
-    """
     condition, one, other = node.inputs[:3]
     asked, found = b.maker(condition), range_of(b, other)
+    # JAX writes negative indices as ``where(index < 0, index + size, index)``.
     is_from_the_end = (
         asked is not None and asked.op == "less" and asked.inputs[0] is other and asked.inputs[1] == 0
     )
@@ -202,11 +189,6 @@ def _drawn(b: JaxBuilder, node: Node) -> Range | None:
 
 
 def _picked(b: JaxBuilder, node: Node) -> Range | None:
-    """Return the range of a ``getitem``, which is that of its input.
-
-    If the input is a concatenation along the axis of the last index, and that index is constant, return
-    the range of the part that it selects.
-    """
     source, keys = b.maker(node.inputs[0]), node.params["key"]
     if (
         source is None
@@ -263,7 +245,7 @@ rows = LiftingTable("jax")
 
 
 class JaxBuilder(RaisingBuilder):
-    """Builder with JAX's dtype rule: operands of a primitive have equal dtypes.
+    """Builder for the rows of JAX.
 
     ranges: cached ranges of integer values.
     """
