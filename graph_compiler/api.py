@@ -93,7 +93,7 @@ def compile(
         kwarg_stateful_idxs: Paths to keyword arguments that the callable changes, such as ``[["cache"],
             ["caches", 0]]``.
         on_miss: What a call that fits no variant does: ``"retrace"`` records one, ``"error"`` raises
-            ``GuardFailed``.
+            ``GuardFailed`` if anything was recorded before.
         max_variants: Largest number of variants.
         on_limit: What a call beyond ``max_variants`` does: ``"original"`` runs the original if it can, after
             a warning; ``"raise"`` raises ``TooManyVariants``.
@@ -103,8 +103,8 @@ def compile(
         freeze: Make the weights constants of the graph.
         verify: Compare each new variant with the original, and raise ``VerificationFailed`` if they differ.
         passes: Passes of your own, run over the finished graph. Each result must be a valid graph.
-        roll: What repeated iterations and layers become. ``"auto"``: loops and functions; ``"scan"``: also
-            loops over stacked weights; ``"never"``: neither.
+        roll: What repeated iterations and layers become. ``"auto"``: loops and functions, as suits the
+            target; ``"scan"``: also loops over stacked weights; ``"never"``: neither.
         trace_control_flow: True records Python's ``if``, ``for`` and ``while`` on values as operations, as
             :func:`trace` does. None does so only for functions with loops, if a loop was unrolled very often
             or a later call fits no variant. False never does.
@@ -232,12 +232,7 @@ def _graph_with_parameters(asked: _GraphRequest, which: Any, obj: Any) -> Graph:
 
 
 def _static_of(obj: Any, asked: _GraphRequest, is_part: bool) -> tuple[Any, Any]:
-    """Return the positions and the names of the static arguments of an object.
-
-    For a function of a class or Python module (``is_part``), leave out those that it does not have. Otherwise
-    return ``asked.static``; raise ``CallMismatch`` if a path to a stateful argument begins with a keyword
-    that the object does not take.
-    """
+    """Return the positions and the names of the static arguments of an object."""
     if is_part:
         return own_static_arguments(obj, *asked.static)
     if paths := asked.options.stateful.paths:
@@ -246,24 +241,16 @@ def _static_of(obj: Any, asked: _GraphRequest, is_part: bool) -> tuple[Any, Any]
 
 
 def _owner_options(options: Options, obj: Any) -> Options:
-    """Return ``options`` for ``obj``, in which the object of a method of a compiled class counts as stateful.
-
-    The object's changes are then written back in any framework, because all its methods read them.
-    Objects whose arrays the frontend finds itself are not added.
-    """
     owner = getattr(obj, "__self__", None)
     if not responds_to(type(owner), COMPILED) or is_module(type(owner)):
         return options
+    # All methods of the object read its changes, so these are written back in any framework.
     return replace(options, stateful=Stateful((*options.stateful.objects, owner), options.stateful.paths))
 
 
 def _method_options(options: Options, owner: Any) -> Options:
-    """Return options for a bound method of ``owner``, which is added to the stateful objects.
-
-    An ``owner`` whose arrays the frontend finds itself is not added. Positions in paths of stateful
-    arguments count ``self``, so they are lowered by one; paths into ``self`` are dropped.
-    """
     objects = () if is_module(type(owner)) else (owner,)
+    # Positions in the paths count ``self``.
     shifted = [(0, path[1] - 1, *path[2:]) if path[0] == 0 else path for path in options.stateful.paths]
     paths = tuple(path for path in shifted if path[:2] != (0, -1))
     return replace(options, stateful=Stateful((*options.stateful.objects, *objects), paths))
@@ -290,10 +277,7 @@ def _compile_each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
 
 
 def _with_first_variant(graph: Graph, given: tuple[tuple[Any, ...], dict[str, Any]] | None) -> Graph:
-    """Record a first variant if there are arguments for it, and return the graph.
-
-    These are ``given`` or, if that is None and the target is another framework, example inputs of the model.
-    """
+    """Record a first variant if there are arguments for it, and return the graph."""
     pipeline: Any = graph._pipeline
     if given is not None:
         graph.add_variant(*given, "args= given")
@@ -480,10 +464,9 @@ def _pipeline(
     options: Options,
     is_lazy: bool = False,
 ) -> Any:
-    """Return the pipeline of a callable.
+    """Return the pipeline of a callable, or a deferred one if its framework may be known later.
 
-    If the framework of a lazy graph cannot be inferred from ``obj``, return a deferred pipeline. Raise
-    ``NotCompilable`` if ``obj`` is a class or not callable.
+    Raise ``NotCompilable`` if ``obj`` is a class or not callable.
     """
     if not callable(obj) or isinstance(obj, type):
         # An object such as a loaded SavedModel may hold callables, which the message names.
@@ -516,9 +499,7 @@ def _pipeline(
 def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     """Return the framework that a callable is written in.
 
-    This is ``source`` if given, else the framework that the code or the arguments show, else a loaded
-    framework with ``takes_unclear`` (torch). Raise ``UnknownFramework`` for an unknown ``source``, and
-    ``SourceNotFound`` if none applies, or for NumPy code called with arrays of a framework with other rules.
+    Raise ``UnknownFramework`` for an unknown ``source``, and ``SourceNotFound`` if none can be inferred.
     """
     if source:
         return frontends.get(source).name
@@ -541,10 +522,7 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
 
 
 def _reject_mixed(obj: Any, found: FrontendEntry) -> None:
-    """Raise ``SourceNotFound`` if the code names only NumPy and ``found`` gives its arrays other rules.
-
-    ``found`` is the framework of the arguments.
-    """
+    """Raise ``SourceNotFound`` if the code names only NumPy and ``found`` gives its arrays other rules."""
     everywhere = (
         framework_of(obj, ((), {})) if found.refuses_everywhere and framework_of(obj) is None else None
     )
@@ -557,11 +535,7 @@ def _reject_mixed(obj: Any, found: FrontendEntry) -> None:
 
 
 def _bound_call(obj: Any) -> Any:
-    """Return the bound ``__call__`` of a user's object whose class defines ``__getattr__`` and the like.
-
-    Attributes of the bound method can be read without running these. Return any other object itself, and
-    graphs, models of a framework, and objects whose ``__call__`` is not a Python function.
-    """
+    """Return the bound ``__call__`` of a user's object that computes attributes, or another object itself."""
     # A graph forwards attributes to its original, so it defines `__getattr__` too.
     if isinstance(obj, (Graph, FunctionType)):
         return obj

@@ -40,10 +40,7 @@ NO_ARRAY = -1
 
 @dataclass(frozen=True, slots=True)
 class SameArray:
-    """Assumption about which inputs are the same object.
-
-    Inputs that were one object while recording must be one object in each call, and distinct inputs distinct
-    objects, because a write to one shows in the other.
+    """Assumption about which inputs are the same object, because a write to one shows in the other.
 
     firsts: for each of the first inputs, the index of the first input that is the same object; ``NO_ARRAY``
         if its identity does not matter.
@@ -126,8 +123,7 @@ _MOST_WORK: Any = 10_000
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
     """Return True if an array in ``written`` (indices) shares memory with another array or overlaps itself.
 
-    Return True also if that cannot be ruled out quickly. Arrays with neither strides nor an address never
-    overlap.
+    Return True also if that cannot be ruled out quickly.
     """
     # Arrays that own contiguous memory, each passed once, cannot overlap. This is the common case.
     if all(map(_is_apart, arrays)) and len(set(map(id, arrays))) == len(arrays):
@@ -281,8 +277,7 @@ _LARGEST = 2**31
 class IndexBounds:
     """Assumption that the elements of an input lie in ``[low, high)``, or equal ``besides``.
 
-    It is not checked if the elements are not available on the host. Lifting rows add it, because targets
-    clamp an index out of bounds, or return NaN, where the source framework raises.
+    It is not checked if the elements are not available on the host.
 
     number: index of the input.
     low, high: ints or sizes of inputs.
@@ -438,10 +433,10 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class InputFact:
-    """Assumption about one property of the first inputs, such as ``requires_grad``.
+    """Assumption about one property of inputs.
 
     fact: name of the property (see :func:`fact_of`).
-    expected: its value for each of these inputs.
+    expected: values of the property, for the inputs from the first on.
     """
 
     kind: ClassVar[str] = "input_fact"
@@ -512,10 +507,7 @@ def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
 
 
 def fact_of(array: Any, fact: str) -> Fact:
-    """Return a property of an array: ``"packing"``, ``"layout"`` or one of the trait ``facts``.
-
-    Objects that do not tell whether they are contiguous count as contiguous.
-    """
+    """Return a property of an array: ``"packing"``, ``"layout"`` or one of the trait ``facts``."""
     return _reader(fact)(array)
 
 
@@ -532,7 +524,7 @@ def _is_contiguous(array: Any) -> bool:
 
 
 def _layout(array: Any) -> Fact:
-    """Return True for an array in row-major order; otherwise its axes from outermost to innermost in memory.
+    """Return True for a contiguous array in row-major order; otherwise its axes in the order of memory.
 
     Axes of size 1 are left out. If the elements are not densely packed in that order, the strides of all
     axes, in elements, follow.
@@ -550,7 +542,7 @@ def _layout(array: Any) -> Fact:
 
 
 def _packing(array: Any) -> Literal[True] | tuple[int, ...]:
-    """Return True for an array in row-major order; otherwise its axes from outermost to innermost in memory.
+    """Return True for a contiguous array in row-major order; otherwise its axes in the order of memory.
 
     Axes of size 1 are left out. For each axis, 1 follows if there is no gap between its elements, else 0. So
     the result is the same for slices of other sizes.
@@ -571,7 +563,6 @@ def _packing(array: Any) -> Literal[True] | tuple[int, ...]:
 
 
 def _steps(array: Any) -> tuple[int, ...]:
-    """Return the strides of an array, in elements."""
     if hasattr(array, "stride"):
         return tuple(array.stride())
     return tuple(step // array.itemsize for step in array.strides)

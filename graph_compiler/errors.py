@@ -28,8 +28,8 @@ class GraphCompilerError(Exception):
 class UnsupportedOperation(GraphCompilerError):
     """Raised when recorded calls have no translation to the target framework.
 
-    The message lists all such calls, each with your line; ``problems`` has one string for each. It is
-    also raised for 64-bit floats in JAX under ``numbers="strict"``; then ``problems`` is empty.
+    The message names them with your lines; ``problems`` has one string for each, or is empty. It is also
+    raised for 64-bit floats in JAX under ``numbers="strict"``.
 
     Cause: no row of the source framework's frontend, or of the target's backend, covers the call, and it has
         no decomposition.
@@ -211,8 +211,8 @@ class WeightsMismatch(GraphCompilerError, ValueError):
 class TargetRefused(GraphCompilerError):
     """Raised when the target framework refuses a value, dtype or size when a graph runs.
 
-    The message names the recorded call and your line; ``__cause__`` is the framework's own exception. If
-    the original can run and raises for the same call, its exception is raised instead.
+    The message names the recorded call and your line; ``__cause__`` is the framework's own exception. A call
+    of the graph itself may raise the exception of the original instead.
 
     Cause: a singular matrix, an index out of range, or a dtype that the target's function does not take.
     Fix: check the input at that line; convert dtypes before the call.

@@ -178,7 +178,7 @@ class Registry(Generic[E]):
         return {entry.name: entry for entry in importlib.import_module(f"{self._group}.entries").ENTRIES}
 
     def known(self) -> dict[str, E]:
-        """Return the entries that are known without reading entry points."""
+        """Return the entries that are known so far."""
         return {**self.own, **self._others}
 
     def all(self) -> dict[str, E]:
@@ -270,9 +270,7 @@ backends = Registry(BackendEntry, f"{_PACKAGE}.backends", "to")
 
 @functools.cache
 def trait(name: str) -> Any:
-    """Return the values of one trait of all known frontends, merged.
-
-    Tuples are concatenated without duplicates, sets united, and mappings updated in order.
+    """Return the values of one trait, a collection, merged over all known frontends.
 
     >>> trait("entry_methods"), "requires_grad" in trait("facts")
     (('forward',), True)
@@ -310,7 +308,7 @@ def entry_method(item: Any, otherwise: Any = None) -> Any:
 
 
 def is_module(item: Any) -> bool:
-    """Return True if ``item`` has a method of the trait ``module_marks``, such as ``state_dict``.
+    """Return True if ``item`` has an attribute of the trait ``module_marks``, such as ``state_dict``.
 
     The frontend finds and names the arrays of such an object. ``item`` may also be a class.
 

@@ -106,7 +106,7 @@ def convert(
     json_output: Json = False,
     debug: Debug = False,
 ) -> Any:
-    """Convert SOURCE, check it against the original, and save it.
+    """Convert SOURCE and save it; by default, compare the result with the original, if there is one.
 
     graph-compiler convert net.py:model --to jax --input x=float32[2,3] --output model.zip
     """

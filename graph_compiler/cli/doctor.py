@@ -160,10 +160,7 @@ def _package(name: str, version: str | None, quick: bool) -> dict[str, Any]:
 
 
 def _failure(code: str) -> str:
-    """Run ``code`` in a new interpreter; return the last line of its error, or "" if it succeeds.
-
-    If there is no error text, or the process does not end in time, return a message.
-    """
+    """Run ``code`` in a new interpreter, and return a text about its failure, or ""."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", code],

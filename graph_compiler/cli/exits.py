@@ -74,7 +74,6 @@ def code_of(problem: BaseException) -> Exit:
 
 
 def line_of(problem: BaseException) -> str:
-    """Return the message for an exception."""
     if isinstance(problem, KeyboardInterrupt):
         return "interrupted"
     if isinstance(problem, errors.GraphCompilerError):
@@ -85,7 +84,6 @@ def line_of(problem: BaseException) -> str:
 
 
 def _place_of(problem: BaseException) -> str:
-    """Return ``file:line: `` of the innermost frame in the user's own files, or an empty string."""
     frames = [
         frame
         for frame in traceback.extract_tb(problem.__traceback__)

@@ -96,12 +96,9 @@ def _random_array(spec: re.Match[str], whole: str, generator: np.random.Generato
 
 # ------------------------------------------------------------------------------ files
 def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
-    """Return positional and named arguments from files.
+    """Return positional and named arguments from .npy, .npz and .json files.
 
-    A .npy file is one positional argument. A .npz file has named arguments, of which ``arr_0`` ... are
-    positional. A .json file has an object by name or a list by position; its items become arrays of the
-    ``dtypes`` that the graph has for these inputs. If a name occurs in several files, the last one counts.
-    Raise ``WrongInput`` for a file that is missing, cannot be read or has another suffix.
+    ``dtypes`` are those of the graph's inputs, by name. Raise ``WrongInput`` for a missing or malformed file.
     """
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -182,11 +179,7 @@ def _loaded(file: Path) -> Any:
 
 # ------------------------------------------------------------------------------ arguments
 def fit_to_graph(given: Given, graph: IRGraph) -> Given:
-    """Return positional and named arguments in the form in which the graph was recorded.
-
-    A named argument that was recorded by position becomes positional. Positional arguments beyond the
-    recorded ones take the recorded keywords in order.
-    """
+    """Return positional and named arguments in the form in which the graph was recorded, where possible."""
     (args, kwargs), found = given, list(paths(graph.input_tree))
     by_place = {
         path[1]: value.name for path, value in zip(found, graph.inputs) if path[0] == 0 and len(path) == 2
@@ -239,7 +232,7 @@ def _parts(result: Any) -> list[tuple[Any, Any]] | None:
 
 
 def as_json(leaves: Mapping[str, Any]) -> dict[str, Any]:
-    """Return results as data for JSON. An object that JSON cannot express becomes its ``repr``."""
+    """Return results as data for JSON."""
     return {name: _plain(leaf) for name, leaf in leaves.items()}
 
 

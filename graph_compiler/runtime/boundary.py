@@ -50,8 +50,8 @@ def public(function: Public) -> Public:
 def prepare_to_raise(problem: Exception, doing: str) -> None:
     """Prepare an exception that the public function named ``doing`` has caught to be raised again.
 
-    Do nothing if this package called the function. Otherwise raise an ``InternalError`` from a bug of this
-    package, and shorten other tracebacks unless ``GRAPH_COMPILER_TRACEBACK=full`` is set.
+    Do nothing in a call from inside another public function. Otherwise raise an ``InternalError`` from a bug
+    of this package, and shorten other tracebacks unless ``GRAPH_COMPILER_TRACEBACK=full`` is set.
     """
     if _is_nested(sys._getframe(1)):
         return

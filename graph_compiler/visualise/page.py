@@ -152,7 +152,6 @@ def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group
 
 
 def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Group | int]:
-    """Return the children of a group: operations, and groups for runs with the same next name."""
     children: list[Group | int] = []
     for parts, run in groupby(items, key=lambda item: item[1][: depth + 1]):
         if len(parts) <= depth:
@@ -163,11 +162,7 @@ def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Gr
 
 
 def _merge_only_child(group: Group) -> Group | int:
-    """Return the only operation of ``group`` instead of the group, or merge it with its only subgroup.
-
-    The merged group has a name such as ``encoder.layer``. A group of several children is returned
-    unchanged.
-    """
+    """Return the only operation of ``group`` instead of the group, or merge it with its only subgroup."""
     if len(group.children) > 1:
         return group
     inner = group.children[0]
@@ -375,10 +370,7 @@ class Description:
         return list(dict.fromkeys(self.maker[value] for value in values if value in self.maker))
 
     def _spec(self, spec: ArraySpec) -> int:
-        """Return the number of the entry for a spec: the recorded shape, and the symbolic one if it differs.
-
-        A long symbolic shape is left out.
-        """
+        """Return the number of the entry for the recorded and the symbolic shape of a spec."""
         seen, symbols = f"{spec.dtype}{list(spec.hints)}", repr(spec)
         return self.specs.number((seen, "" if symbols == seen or len(symbols) > _LONGEST else symbols))
 

@@ -167,15 +167,12 @@ def _shapes(inputs: Iterable[Any]) -> Sequence[Any]:
 
 
 def modules_of(graph: IRGraph) -> list[str]:
-    """Return the path of the module for each operation; empty for operations outside of modules.
-
-    Some frameworks do not report the running module. Then an operation belongs to the innermost module with
-    all parameters that it reads, and an operation that only combines results of one module belongs to that
-    module.
-    """
+    """Return the path of the module for each operation; empty for operations outside of modules."""
     told = [node.origin.module for node in graph.nodes]
     if any(told) or not graph.parameters:
         return told
+    # Some frameworks do not report the running module. Then an operation belongs to the innermost module with
+    # all parameters that it reads.
     # Values that are computed from parameters alone are added below.
     weights: dict[Value, str] = {value: name.rpartition(".")[0] for name, value in graph.parameters.items()}
     of: dict[Value, str] = {}
@@ -298,10 +295,7 @@ def _sum_submodules(counts: Mapping[str, int]) -> Counter[str]:
 
 
 def _operations(graph: IRGraph, modules: Sequence[str]) -> Counter[str]:
-    """Return the number of operations per module.
-
-    Operations in regions belong to the module of their node.
-    """
+    """Return the number of operations per module."""
     counts: Counter[str] = Counter()
     for node, path in zip(graph.nodes, modules):
         counts[path] += count_all([node])
@@ -309,10 +303,7 @@ def _operations(graph: IRGraph, modules: Sequence[str]) -> Counter[str]:
 
 
 def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] | None:
-    """Return the multiply-adds per module, or None if the graph cannot be lifted to canonical operations.
-
-    A module whose products cannot be counted has None.
-    """
+    """Return the multiply-adds per module, or None if the graph cannot be lifted to canonical operations."""
     recorded = variant.recording.graph if variant.recording is not None else variant.graph
     try:
         canonical = (
@@ -332,7 +323,7 @@ def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] |
 
 
 def _outputs(graph: IRGraph, modules: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return, per module, the specs of its values that operations outside of it use or the graph returns."""
+    """Return, per module, texts of the specs of values that are used outside of it."""
     found: dict[str, dict[Value, None]] = {"": dict.fromkeys(values_in(graph.outputs))}
     of = dict(zip(graph.nodes, modules))
     made_in = {value: path for node, path in of.items() for value in node.outputs}
@@ -365,10 +356,7 @@ def _is_trained(weights: Weights, name: str) -> bool:
 
 
 def _kind_of(function: Any, path: str) -> str:
-    """Return the class name of the module at ``path`` of the original, or an empty string.
-
-    The string is empty for a function, and if no such attribute exists.
-    """
+    """Return the class name of the module at ``path`` of the original, or an empty string."""
     found = getattr(function, "__self__", function)
     for part in path.split(".") if path else ():
         found = (
@@ -513,7 +501,7 @@ class Summary:
 
 
 def format_count(number: int | None) -> str:
-    """Return a number of multiply-adds as text: from 10,000 on three digits and a unit, ``"?"`` for None.
+    """Return a number of multiply-adds as a short text, or ``"?"`` for None.
 
     >>> format_count(4_089_184_256), format_count(52_340), format_count(960), format_count(None)
     ('4.09 G', '52.3 k', '960', '?')
