@@ -106,7 +106,6 @@ class _Closing:
         return made
 
     def _input_size(self, made: Value, axis: int, dim: Any) -> Any:
-        """Return the size in the region for the size ``dim`` of an input; an int is returned unchanged."""
         if not isinstance(dim, Size):
             return dim
         if dim not in self.inner:

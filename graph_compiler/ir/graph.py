@@ -344,8 +344,8 @@ _ELEMENTS = frozenset({"fill_value", "value"})
 class Effect:
     """Change that a call makes outside the graph: after the call, ``target`` holds ``value``.
 
-    kind: ``"argument"`` or ``"place"`` (target: index of an input), ``"buffer"`` (target: name of a
-        parameter) or ``"constant"`` (target: name of a constant).
+    kind: ``"argument"`` or ``"place"`` (target: index of an input), ``"buffer"`` or ``"constant"`` (target:
+        a name).
     """
 
     kind: str
@@ -557,7 +557,6 @@ class Graph:
 
 
 def _sizes_in_params(nodes: Iterable[Node]) -> Iterator[Size]:
-    """Yield the sizes among the parameters of nodes and of their regions, except for fill values."""
     for node in nodes:
         params = (param for name, param in node.params.items() if name not in _ELEMENTS)
         yield from (item for param in params for item in iterate_structure(param) if isinstance(item, Size))

@@ -151,7 +151,6 @@ class KnownClasses:
         self._unknown: set[tuple[str, str]] = set()
 
     def __call__(self, module: str, name: str) -> type | None:
-        """Return the class with this module and qualified name; None if it is unknown or rejected."""
         if self._given is not None:
             return self._given.get((module, name))
         is_trusted = module.startswith(trait("results"))
@@ -313,7 +312,6 @@ class Encoder:
         ]
 
     def _record(self, node: Node) -> dict[str, Any] | None:
-        """Return the properties of a recorded call that are saved; None for canonical nodes."""
         if node.record is None:
             return None
         given = {name: getattr(node.record, field) for name, field in _RECORDED.items()}

@@ -344,7 +344,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Block owned by a node: the body of a loop, a condition or a branch.
+    """Block that a node runs: the body of a loop, a condition or a branch.
 
     Regions are isolated from above, as jaxprs are and as MLIR's `IsolatedFromAbove` demands: a region
     reads only the inputs of its block. Values captured from the enclosing scope are operands of the node.

@@ -79,7 +79,6 @@ def _nodes(origin: Origin) -> tuple[Any, ...]:
 
 
 def _quoted(origin: Origin, around: tuple[Any, ...]) -> str:
-    """Return one line of source for the last of the nodes."""
     file, node = origin.file, around[-1]
     if isinstance(node, ast.stmt):
         return shortened(_head(node))

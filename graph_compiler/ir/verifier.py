@@ -166,7 +166,7 @@ def _unseen_checks(region: Region) -> Iterator[str]:
 
 
 def _draws(node: Node) -> bool:
-    """Return True for random operations except ``random_fold_in``, whose key may repeat."""
+    # The key of ``random_fold_in`` may repeat.
     declared = find(node.op)
     return declared is not None and declared.section == "random" and node.op != "random_fold_in"
 

@@ -220,7 +220,7 @@ def normalise_axis(axis: int, rank: int) -> int:
 
 
 def normalise_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
-    """Return a tuple of the axes in ``axis``, counted from the front: an int, a tuple, or None for all.
+    """Return ``axis`` (an int, a tuple, or None for all axes) as a tuple of axes counted from the front.
 
     Raise ``InvalidGraph`` if one is out of range.
     """

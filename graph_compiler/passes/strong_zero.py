@@ -72,11 +72,6 @@ def _variance(b: Any, out: Value, x: Any, *, axis: Any, correction: float, keepd
 
 
 def _times_logarithm(name: str, logarithm: str) -> Form:
-    """Return the form of ``xlogy`` or ``xlog1py`` (``name``): a ``strong_product`` of ``x`` and a logarithm.
-
-    ``logarithm`` is the operation that is applied to ``y``.
-    """
-
     def form(b: Any, out: Value, *operands: Any) -> Any:
         x, y = (
             item if item.shape == out.shape else b.broadcast_to(item, shape=out.shape) for item in operands
@@ -176,7 +171,6 @@ def _region(region: Region) -> Region:
 
 
 def _is_singular(node: Node) -> bool:
-    """Return True if tangents of ``node`` may be multiplied by a derivative that is infinite, NaN or zero."""
     if node.op not in SINGULAR | FLAT or not any(isinstance(item, Value) for item in node.inputs):
         return False
     values = [item for item in (*node.inputs, *node.outputs) if isinstance(item, Value)]

@@ -75,7 +75,7 @@ _OP = attrgetter("op")
 
 
 def cse(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with nodes that repeat an earlier one of their block merged with it.
+    """Return ``(graph, changed)``, with nodes that repeat an earlier one of their block merged, if possible.
 
     Nodes with regions are equal if their regions are structurally equal. Random calls of recorded graphs and
     nodes that touch written memory are not merged.
@@ -123,7 +123,6 @@ drop_restoring_reshapes = Pass("drop_restoring_reshapes", _without_restoring_res
 
 
 def _before_reshapes(node: Node, maker: Callable[[Value], Node | None]) -> Value | None:
-    """Return an array of the shape of the result of ``node`` from which only reshapes lead to it, or None."""
     shape, made = node.outputs[0].shape, maker(node.inputs[0])
     while made is not None and _only_reshapes(made):
         before: Value = made.inputs[0]
@@ -171,7 +170,7 @@ def _runs_the_same(one: Node, other: Node) -> bool:
 
 @only_with(guards=True)
 def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with guards that read originals instead of copies that nothing else reads.
+    """Return ``(graph, changed)``, with guards that read originals instead of copies, if possible.
 
     A copy remains if something writes to the memory of its original. The source framework lists its copying
     calls in the trait ``copies``.

@@ -247,7 +247,6 @@ class _HoistingLoop(InlinedLoop):
         return results
 
     def _needed(self) -> Iterator[tuple[Value, Node]]:
-        """Yield the values in ``once``, and those in ``light`` that they need, with their nodes, in order."""
         read: set[Value] = set()
         for node in reversed(self.nodes):
             if any(value in self.once or (value in self.light and value in read) for value in node.outputs):

@@ -204,7 +204,6 @@ class _Forwarding:
         return self._can_forward(written)
 
     def _can_forward(self, written: Node) -> bool:
-        """Return True if all reads of the result of ``written`` can be forwarded."""
         return all(
             _can_forward(user, written) for user in self.uses[written.outputs[0]] if user.op == "getitem"
         )

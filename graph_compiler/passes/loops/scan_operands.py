@@ -42,11 +42,9 @@ class RowRead:
     sides: RowSides | None = None
 
     def of_row(self, ndim: int, sequences: Container[Any]) -> RowRead:
-        """Return the same read as a part of a full row if ``sequences`` has the full rows; else ``self``.
-
-        Except on diagonals, a read of a scalar (``ndim`` 0) keeps a sequence of its own, because scalars may
-        be computed for all rows at once.
-        """
+        """Return the same read as a part of a full row if ``sequences`` has these rows, or ``self``."""
+        # Except on diagonals, a scalar keeps a sequence of its own, because scalars may be computed for all
+        # rows at once.
         if isinstance(self.source, int):
             return self
         array, place = self.source
@@ -185,7 +183,6 @@ def row(array: Value, place: LoopIndexKey, is_still: Callable[[Any], bool]) -> R
 
 
 def _is_narrow(item: Any, size: Any) -> bool:
-    """Return True if an item of a key is an index, or a slice of a constant length other than ``size``."""
     if is_single(item):
         return True
     start, stop, step = item
@@ -234,7 +231,6 @@ class _LoopCounter:
     is_down: bool
 
     def turned(self, build: Builder, numbers: Value, length: Any) -> Value:
-        """Return ``numbers``; if the loop index descends, a new ``arange`` in ascending order instead."""
         if not self.is_down:
             return numbers
         low = _maker_of(build.maker, numbers).params["stop"] + 1

@@ -83,7 +83,6 @@ def _decompose_block(block: Block, rows: LoweringTable, name: str) -> Block:
 
 
 def _apply_rule(build: Builder, rule: Callable[..., Any], node: Node, rows: LoweringTable) -> tuple[Any, ...]:
-    """Return the outputs of the decomposition ``rule`` of ``node``, in the dtypes of the node's outputs."""
     inputs = [
         _cast(build, item, rows.compute_dtype(node.op, item.dtype)) if isinstance(item, Value) else item
         for item in node.inputs

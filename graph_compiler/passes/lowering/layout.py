@@ -78,7 +78,6 @@ def _carriers(node: Node) -> list[Value]:
 
 
 def _wanted(block: Block, prefers: Container[str], preferred: Layout) -> set[Value]:
-    """Return the values that are needed in the ``preferred`` layout."""
     wanted: set[Value] = set()
     for node in reversed(block.nodes):
         permutes = node.op == "permute_dims" and node.params["axes"] == preferred.to(len(node.params["axes"]))
@@ -176,7 +175,6 @@ class _LayoutRewriter(Rewriter):
         return False
 
     def is_better_in_layout(self, node: Node) -> bool:
-        """Return True if ``node`` should be computed in the preferred layout."""
         if node.op in self.prefers and self.preferred.is_other(node):
             return True
         carriers = _carriers(node)

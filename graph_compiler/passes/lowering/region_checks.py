@@ -257,7 +257,7 @@ def _equals_expected(add: Callable[..., Value], value: Value, expected: Any, rou
 
 
 def _is_float(add: Callable[..., Value], value: Value, expected: float) -> Value:
-    """Return a boolean that tells if ``value`` is ``expected``: NaN equals NaN, and 0.0 differs from -0.0."""
+    # NaN equals NaN, and 0.0 differs from -0.0.
     if math.isnan(expected):
         return add("isnan", value)
     is_equal = add("equal", value, expected)

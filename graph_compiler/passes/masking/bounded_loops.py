@@ -157,7 +157,6 @@ class _MovingKey:
         return part
 
     def _spread(self, x: Value, value: Any, spread: list[tuple[int, Any]]) -> Value:
-        """Return ``x`` with ``value`` written to the elements that ``spread`` and the windows select."""
         if not spread:
             return self._updated(x, value)
         (axis, item), *others = spread
@@ -240,9 +239,9 @@ Ends = Mapping[Value, "tuple[Any, Any]"]
 
 @only_with(*_OPENED)
 def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with upper bounds as trip counts of inner loops if they are known.
+    """Return ``(graph, changed)``, with upper bounds as trip counts of inner loops, if they are known.
 
-    Inner loops are those whose trip count depends on an outer loop index.
+    The trip counts of these loops depend on an outer loop index.
     """
     if not any(map(_is_open, graph.nodes)):
         return graph, False

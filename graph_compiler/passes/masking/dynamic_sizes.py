@@ -41,7 +41,6 @@ def _always(node: Node, axes: Axes) -> bool:
 
 
 def _over_other_axes(node: Node, axes: Axes) -> bool:
-    """Return True if ``node`` works along no axis of rows. ``axes`` has that axis for operands with rows."""
     carriers = [item for item in node.inputs if isinstance(item, Value)]
     return all(
         axes.get(item) not in normalise_axes(node.params["axis"], item.ndim)
@@ -332,7 +331,6 @@ class _SelectedRows:
         return isinstance(dim, Size) and any(value in self.axes for value in values_in(dim))
 
     def counts(self, node: Node, size: Size) -> bool:
-        """Return True if ``size`` may be replaced by an array of the count without changing the rounding."""
         dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
         return (
             self.times(size) is not None and node.op in ELEMENTWISE and len(dtypes) == 1 and dtypes <= _EXACT
@@ -407,7 +405,6 @@ def _mean(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows
 
 
 def _writes_rows(node: Node, found: _SelectedRows) -> bool:
-    """Return True if the ``scatter_nd`` node can write padded rows."""
     x, values, *indices = node.inputs
     shape = gathered_shape(x.spec, tuple(index.spec for index in indices), node.params["axes"])
     # Axes are counted from the end, because values may have fewer axes.
@@ -429,11 +426,8 @@ def _writes_rows(node: Node, found: _SelectedRows) -> bool:
 
 
 def _writing(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _PaddedRows) -> Any:
-    """Write rows so that the padding has no effect.
-
-    In a sum the padding adds 0. Otherwise it repeats the last row, or, if no row was found, the old
-    contents.
-    """
+    # In a sum the padding adds 0. Otherwise it repeats the last row, or, if no row was found, the old
+    # contents.
     x, values, *indices = inputs
     if node.params["reduce"] is None:
         values = build.where(

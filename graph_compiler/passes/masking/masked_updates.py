@@ -89,8 +89,6 @@ class _BlockSizes:
 
 
 def _rewrite_block(block: Block, sizes: _BlockSizes, done: dict[int, Region]) -> Block:
-    """Return the block with its selections rewritten, in its regions too; shared regions stay shared."""
-
     def inside(node: Node) -> Node:
         for region in node.regions:
             if id(region) not in done:
@@ -246,7 +244,6 @@ class _SelectionRewriter:
         return None
 
     def _operand(self, node: Node, item: Any) -> Any:
-        """Return the operand ``item`` of ``node`` for full arrays, or None if there is none."""
         # A value that is the same for all selected elements gets their mask, so that elements that are not
         # selected affect nothing.
         if not isinstance(item, Value):
@@ -260,7 +257,6 @@ class _SelectionRewriter:
         return _padded_array(self.rewriter.value(item), (first.spans[0], *(None,) * (rank - 1)))
 
     def _keeps_axes(self, node: Node) -> bool:
-        """Return True if the axes of ``node`` allow it to use full arrays."""
         found = [
             (item, self.selected[item])
             for item in node.inputs

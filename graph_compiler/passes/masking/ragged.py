@@ -359,10 +359,6 @@ def _safe(padded: PaddedBuilder, operand: Any, spans: Sequence[Span | None], num
 
 # ------------------------------------------------------------------------------------------------------- axes
 def _getitem(rewrite: PaddedRewrite) -> Any:
-    """Index an array that is padded, or by a slice whose length depends on the loop index.
-
-    Such a slice becomes the whole axis with a span.
-    """
     (x,), spans = rewrite.operands, iter(spans_of(rewrite.operands[0]))
     full = x.full if isinstance(x, PaddedArray) else x
     sizes = iter(full.shape)
@@ -525,7 +521,6 @@ def _running(rewrite: PaddedRewrite, neutral: float) -> Any:
 
 
 def _contracted(rewrite: PaddedRewrite, labels: Sequence[Sequence[Any]], result: Sequence[Any]) -> Any:
-    """Compute a sum of products over the axes whose label is not in ``result``."""
     operands, found = rewrite.padded.align(rewrite.operands, labels)
     filled, build = [rewrite.padded.fill_padding(operand, 0) for operand in operands], rewrite.build
     is_of_vectors = not result and list(map(len, labels)) == [1, 1]

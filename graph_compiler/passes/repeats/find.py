@@ -587,7 +587,6 @@ class CounterSequences:
         return self._windows(made) if node.op in _KEYED and not self.has_slices else [made]
 
     def _windows(self, node: Node) -> list[Node] | None:
-        """Return nodes for ``node`` in which slices have constant bounds, or None."""
         # A slice with moving bounds becomes a ``take``, because some compilers need static bounds.
         key = node.params["key"]
         moving = [

@@ -351,7 +351,6 @@ class _CallBuilder:
         return own and not (self.memory.written(node.outputs) and self._leaves(layer, place))
 
     def _leaves(self, layer: int, place: int) -> bool:
-        """Return True if a result of a node is read outside of its layer, or is an output of the block."""
         begin = self.steps.first + layer * self.steps.period
         users = (
             user

@@ -95,10 +95,7 @@ def _recorded_index(node: Node, array: Value, index: Any, value: Value) -> Node:
 
 
 def stacked_arrays(node: Node) -> Sequence[Any] | None:
-    """Return the arrays that ``node`` stacks or concatenates along the first axis.
-
-    Return None for any other node, and for a recorded concatenation.
-    """
+    """Return the arrays that ``node`` stacks or concatenates along the first axis, or None."""
     name = name_of(node)
     if name not in (_STACKS | _JOINS if node.record is None else _STACKS) or not node.params.keys() <= {
         "axis",
@@ -470,7 +467,6 @@ def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None
 
 
 def _with_guards(graph: Graph) -> Graph:
-    """Return the graph with guards instead of the checks among its nodes."""
     known = {guard.condition for guard in graph.guards}
     found = dict.fromkeys(guard for node in graph.nodes if (guard := guard_of(node)) is not None)
     guards = [*graph.guards, *(guard for guard in found if guard.condition not in known)]
@@ -553,7 +549,6 @@ class _RollingRound:
 
 
 def _beginnings(block: Block, run: RepeatedRun) -> Iterator[int]:
-    """Yield the indices at which a step may begin."""
     first, end, period = run
     lines = [node.origin.line for node in block.nodes[first : first + period]]
     again = next((place for place in range(1, period) if lines[place] < lines[place - 1]), 0)
