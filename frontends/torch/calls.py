@@ -54,10 +54,7 @@ _COLLECTIVES = {
 
 
 class TorchCalls(RecordedCalls):
-    """Dialect of recorded torch graphs.
-
-    Nodes are written as torch calls, operators, indices, and functions of ``graph_compiler.parallel``.
-    """
+    """Dialect that writes recorded torch graphs as torch code."""
 
     prelude = ("run_again",)
     imports: Mapping[str, str] = {

@@ -35,10 +35,7 @@ _PLAIN = "torch.optim"
 
 
 class CompilingFlag(int):
-    """Value of the flag that ``torch.compiler.is_compiling()`` returns while a function is recorded.
-
-    It is falsy for the code of optimizers. In other threads it has the truth value of ``outside``, the flag
-    that was set before.
+    """Flag for ``torch.compiler.is_compiling()`` that notices when it is evaluated.
 
     asked: True once the recording thread has evaluated it outside of an optimizer.
     """
@@ -63,10 +60,7 @@ class CompilingFlag(int):
 
 @contextmanager
 def compiling(claim: bool = True) -> Iterator[CompilingFlag]:
-    """Yield a :class:`CompilingFlag`, and make it the flag of ``torch.compiler.is_compiling()`` in the block.
-
-    If ``claim`` is False, torch's flag is unchanged.
-    """
+    """Yield a :class:`CompilingFlag`. If ``claim`` is True, make it torch's flag in the block."""
     outside = compiling_flag()
     flag = CompilingFlag(1, outside)
     # Models evaluate ``is_compiling()`` before they read elements (is the mask all ones?) to choose a
@@ -89,7 +83,7 @@ class RunResults:
     """Results of one run of a function.
 
     result: detached copies of the tensors that the function returned.
-    calls: results of the torch calls that the run made.
+    calls: results of torch calls in the run.
     """
 
     result: list[torch.Tensor]
@@ -104,11 +98,9 @@ def differs_outside(
     kwargs: dict[str, Any],
     seen: RunResults,
 ) -> bool:
-    """Run the function again with ``is_compiling()`` False, and return True if tensors in its result differ.
+    """Run the function again without the flag, and return True if its result seems to differ.
 
-    Floating-point and complex elements are compared up to a tolerance. Return True as well if the user's code
-    raises, and False without a run if the graph is not pure (it has effects or state, writes to an input or
-    draws random numbers).
+    Return False without a run if the graph is not pure.
     """
     if not _is_pure(graph):
         return False

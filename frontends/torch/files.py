@@ -51,9 +51,7 @@ _REFUSED = reads.EXPORTING | {
 
 
 def read(text: str) -> Any:
-    """Return the dtype, layout, memory format, device or number that ``TorchCalls.spell`` wrote.
-
-    Only the devices cpu, cuda, mps and meta are accepted. Raise ``InvalidFile`` for any other text.
+    """Return the dtype, layout, memory format, device or number that ``text`` spells.
 
     >>> read("torch.float32")
     torch.float32
@@ -74,11 +72,7 @@ def read(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """Raise ``InvalidFile`` if a loaded ``graph`` calls anything but recordable functions of torch.
-
-    Nodes inside regions are checked, too. Also raise it if a guard is not exactly one condition on sizes, or
-    if a method or an index has too few operands.
-    """
+    """Check the nodes of a loaded graph, and raise ``InvalidFile`` for a call that is not allowed."""
     for node in every(graph.nodes):
         if has_regions(node.op):
             continue

@@ -53,7 +53,7 @@ class HostDrawRecorder:
     """Random numbers that the function draws from Python or NumPy.
 
     bakes: True if the numbers are constants of the graph instead of inputs.
-    draws: the draws whose numbers are inputs.
+    draws: draws to repeat before each call.
     trees: the structure of the numbers of each draw.
     """
 
@@ -67,10 +67,7 @@ class HostDrawRecorder:
 
     @contextmanager
     def checked(self) -> Iterator[None]:
-        """Restore the generators of ``random`` and NumPy after the block.
-
-        Raise ``UnseenDraw`` if the numbers are inputs and something was drawn without a patched call.
-        """
+        """Check the draws of the block, and restore the generators of ``random`` and NumPy after it."""
         with self._lock:
             states = host_state()
             self._log.clear()
@@ -84,10 +81,7 @@ class HostDrawRecorder:
                     restore_host_state(states)
 
     def _check_state(self, before: Any) -> bool:
-        """Return True if nothing was drawn since the state ``before``. Return False if numbers are constants.
-
-        Raise ``UnseenDraw`` if repeating the logged draws does not lead from ``before`` to the current state.
-        """
+        """Return True if the generators need not be restored."""
         if self.bakes:
             return False
         with self._lock:
@@ -116,10 +110,7 @@ class HostDrawRecorder:
     def draw_in_other_thread(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Run a draw of another thread, and log it because it moves the generators, too.
-
-        A draw whose arguments cannot be copied is not logged.
-        """
+        """Run a draw of another thread, which moves the generators, too."""
         with self._lock:
             try:
                 # ``shuffle`` changes its argument, so it is copied.
@@ -140,11 +131,7 @@ class HostDrawRecorder:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Run a draw of the function and return its numbers, as symbols for new inputs of the graph.
-
-        A call that returns None, such as ``seed``, is repeated before each call, too. Raise ``TracingError``
-        for ``shuffle``, which changes its argument, and for a result that is not made of numbers.
-        """
+        """Run and record a draw of the function."""
         args, kwargs = (tuple(map(_plain, args)), {key: _plain(item) for key, item in kwargs.items()})
         if name == "shuffle":
             self._refuse(whole, "changes its argument")
@@ -173,7 +160,6 @@ class HostDrawRecorder:
         return held if self.bakes else self._entered(draw, name, held)
 
     def _entered(self, draw: Draw, name: str, held: Any) -> Any:
-        """Add the numbers of a draw as inputs, and return their symbols in the containers of ``held``."""
         leaves, tree = flatten(held, _is_number)
         self.draws.append(draw)
         self.trees.append(type_leaves(tree, iter(leaves)))
@@ -254,12 +240,8 @@ def _forward(
     src_key_padding_mask: Tensor | None = None,
     is_causal: bool | None = None,
 ) -> Tensor:
-    """Run ``TransformerEncoder.forward`` as torch does if no mode is active, but without nested tensors.
-
-    If torch would use nested tensors, set the rows that ``src_key_padding_mask`` hides to 0 before the last
-    norm, as nested tensors do. Call ``original`` unchanged without a padding mask, with another mask or
-    ``is_causal``, and if a mode of the user's is active.
-    """
+    # torch uses nested tensors only if no mode is active, and they set the rows that the padding mask hides
+    # to 0. A recording is a mode, so these rows are set here.
     if src_key_padding_mask is None or mask is not None or is_causal or not _only_recorded(session):
         return original(self, src, mask, src_key_padding_mask, is_causal)
     hidden = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", None, "mask", src.dtype)
@@ -283,11 +265,7 @@ def _plain_encoder(encoder: nn.TransformerEncoder, norm: nn.Module | None) -> An
 
 
 def _nests(session: Session, encoder: nn.TransformerEncoder, src: Tensor, kept: Tensor) -> bool:
-    """Return True if torch 2.13 would use nested tensors if no mode were active.
-
-    The conditions are in torch's order, and only the first layer is checked. A dependence on the grad mode
-    is noted for :func:`encoder_facts`.
-    """
+    # These conditions follow ``TransformerEncoder.forward`` of torch 2.13.
     first: Any = encoder.layers[0]
     if (
         not (torch.backends.mha.get_fastpath_enabled() and getattr(encoder, "use_nested_tensor", False))
@@ -342,12 +320,11 @@ def is_generator(item: Any) -> bool:
 
 
 class _FollowedGenerator:
-    """A generator and the states that it has been in.
+    """Random generator and states that it has been in.
 
-    before: its state when it was first met.
-    mark: number written into its state instead of its seed. A generator that the function made gets the
-        mark at its first use.
-    points: pairs of a state and the number of nodes recorded by then.
+    before: its state at the beginning.
+    mark: number that replaces its seed.
+    points: pairs of a state and a position among the recorded nodes.
     """
 
     def __init__(self, generator: torch.Generator, is_new: bool) -> None:
@@ -370,9 +347,9 @@ class _FollowedGenerator:
 
 
 class Generators:
-    """Tracker of random generators: the default ones, and those that the function can reach or makes.
+    """Tracker of torch's random generators.
 
-    state_before: state of the default generator before the recording; None before :meth:`following`.
+    state_before: state of the default generator before the recording, set by :meth:`following`.
     """
 
     def __init__(self, capture: Trace, reachable: Iterable[torch.Generator]) -> None:
@@ -385,11 +362,7 @@ class Generators:
         self._lock = threading.RLock()
 
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
-        """Raise ``TracingError`` if a function may read ``initial_seed()``, which would return the mark.
-
-        This is assumed if the code of the function contains that name and ``default_generator``, or that
-        name alone if other generators than the default ones are reachable.
-        """
+        """Raise ``TracingError`` if a function seems to read ``initial_seed()``, which returns the mark."""
         for function in functions:
             code = function.__code__
             names = names_read(code)
@@ -444,11 +417,7 @@ class Generators:
         return all(followed.generator.initial_seed() == followed.mark for followed in self._followed.values())
 
     def before(self, arguments: Any) -> list[_FollowedGenerator]:
-        """Record seeds, restored states and new generators since the last call.
-
-        Return the generators that the coming call may draw from: the default ones, and those in
-        ``arguments``.
-        """
+        """Check the default generators and those in ``arguments`` for changes. Return their trackers."""
         with self._lock:
             return list(
                 map(
@@ -458,7 +427,7 @@ class Generators:
             )
 
     def drew(self, candidates: list[_FollowedGenerator]) -> bool:
-        """Return True if the call just made drew from one of ``candidates``, and note their new states."""
+        """Return True if the state of one of ``candidates`` has changed, and note the new states."""
         with self._lock:
             drew = False
             for followed in candidates:
@@ -469,10 +438,7 @@ class Generators:
 
     @contextmanager
     def undone(self) -> Iterator[None]:
-        """Restore the generators after the block, in which a region is recorded.
-
-        If the block raises, leave them as they are.
-        """
+        """Restore, after a block that does not raise, the generators that are followed when it begins."""
         with self._lock:
             before = [
                 (followed, followed.generator.get_state(), len(followed.points))
@@ -488,10 +454,6 @@ class Generators:
         return self.drew(list(self._followed.values()))
 
     def finish(self) -> None:
-        """Record seeds, and states that were restored, since the last call.
-
-        Generators that the function made are left out.
-        """
         with self._lock:
             for followed in list(self._followed.values()):
                 if followed.generator in self._reachable:
@@ -516,7 +478,7 @@ class Generators:
         return followed
 
     def has_state(self, tensor: torch.Tensor) -> bool:
-        """Return True if ``tensor`` is the state of a followed generator, recognized by its mark."""
+        """Return True if ``tensor`` looks like the state of a followed generator, as told by its mark."""
         if (
             tensor.dtype != torch.uint8
             or tensor.ndim != 1
@@ -562,11 +524,6 @@ class Generators:
         self.capture.recorder.keep(followed.generator, node.outputs[0])
 
     def _record_seed(self, followed: _FollowedGenerator, state: bytes) -> None:
-        """Record ``manual_seed``.
-
-        Raise ``UnseenDraw`` if the state is not that of a freshly seeded generator, or if the seed seems to
-        be from ``seed()``.
-        """
         seed = followed.generator.initial_seed()
         fresh = _FollowedGenerator(torch.Generator(followed.generator.device).manual_seed(seed), is_new=True)
         if fresh.state() != state or (seed >= _LONGEST_SEED and seed != _DEFAULT_SEED):
@@ -582,11 +539,6 @@ class Generators:
             self._node("torch.Generator.manual_seed", (self._named(followed.generator), seed))
 
     def _record_return(self, followed: _FollowedGenerator, state: bytes) -> None:
-        """Record that an earlier state was restored: read the state where it occurred, and set it here.
-
-        Raise ``UnseenDraw`` if it is not an earlier state. If another thread may have drawn from the default
-        generator, record nothing instead.
-        """
         index = next((at for known, at in followed.points if known == state), -1)
         if index < 0 and followed.generator is torch.default_generator and threading.active_count() > 1:
             # The mark is unchanged, so it was not seeded. Another thread drew, since every draw of this one
@@ -631,7 +583,7 @@ def default_generators() -> tuple[torch.Generator, ...]:
 def generators_restored(seed: int | None = None) -> Iterator[None]:
     """Restore torch's default generators after this context. Seed them first unless ``seed`` is None.
 
-    Those of GPUs are left alone until CUDA is initialized.
+    Those of GPUs are left alone unless CUDA is initialized before.
     """
     states = [(generator, generator.get_state()) for generator in default_generators()]
     try:

@@ -44,12 +44,7 @@ REFUSE_GRADIENT = "torch.ops.graph_compiler.refuse_gradient"
 
 
 class Memory(Enum):
-    """Memory of the result of ``refuse_gradient``.
-
-    OWN: a copy of the first argument.
-    VIEW: a view of the first argument.
-    ARGUMENT: the first argument itself.
-    """
+    """Kind of memory requested for the result of ``refuse_gradient``: its own, a view, or the argument."""
 
     OWN = "own"
     VIEW = "view"
@@ -57,10 +52,7 @@ class Memory(Enum):
 
 
 class _RefuseGradient(torch.autograd.Function):
-    """Identity of the first argument that raises ``GradientRefused`` if a backward pass reaches it.
-
-    The third argument is the ``Memory`` of the result.
-    """
+    """Identity of the first argument that raises ``GradientRefused`` if a gradient reaches it."""
 
     generate_vmap_rule = True
 
@@ -102,8 +94,8 @@ class RecordedRule:
     results: values that the rule differentiates.
     sources: values with respect to which the results are differentiated.
     cotangents: gradients of the results, which the rule takes.
-    gradients: gradients of the sources, which the rule returns.
-    nodes: calls that the rule makes.
+    gradients: gradients of the sources.
+    nodes: the recorded calls.
     """
 
     results: Sequence[Value]
@@ -116,11 +108,7 @@ class RecordedRule:
     def of(
         cls, capture: Trace, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any]
     ) -> RecordedRule:
-        """Run ``rule`` on cotangents of ones, and return what it recorded.
-
-        A gradient is ignored if it is None or belongs to an argument that is not a tensor. Raise
-        ``TracingError`` if the rule cannot be recorded.
-        """
+        """Run ``rule`` on cotangents of ones, and return what it recorded."""
         graph = capture.recorder.graph
         guards, values = len(graph.guards), [capture.value(item) for item in results]
         ones = [torch.ones_like(item) for item in results]
@@ -164,11 +152,7 @@ class RecordedRule:
             raise TracingError("a rule that gives no gradient")
 
     def add(self, capture: GradientTrace, name: str, forward: Sequence[Node]) -> tuple[Value, ...]:
-        """Add a ``custom_derivative`` node and return its outputs, which equal the results.
-
-        ``forward`` are the calls of the function's ``forward``. The rule reads what they computed detached,
-        as in torch.
-        """
+        """Add a ``custom_derivative`` node with this rule, and return its outputs."""
         recorder, origin = capture.recorder, capture.here()
         made = {value for node in forward for value in node.outputs}
         written = {recorder.base_of(value) for node in forward for value in node.writes}
@@ -214,10 +198,7 @@ class RecordedRule:
 
 
 def _reduce_gradient(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
-    """Return the value of ``gradient``, summed to the shape of ``arg`` and cast to its dtype, as torch does.
-
-    Raise ``TracingError`` if the shape of ``arg`` does not broadcast to that of ``gradient``.
-    """
+    """Sum ``gradient`` to the shape of ``arg``, cast it to its dtype, and return its value."""
     found, wanted = capture.value(gradient).spec, capture.value(arg).spec
     if found.hints != wanted.hints:
         more = len(found.hints) - len(wanted.hints)
@@ -268,9 +249,9 @@ _WITH_RULES = (
 
 
 class GradientRules:
-    """Recorder of custom gradient rules, which are recorded when they are applied.
+    """Recorder of custom gradient rules.
 
-    is_following: True while a rule of torch's own is recorded.
+    is_following: True if the rule that is being recorded is torch's own.
     """
 
     def __init__(self, capture: GradientTrace) -> None:
@@ -284,10 +265,7 @@ class GradientRules:
 
     @contextmanager
     def patches_undone(self) -> Iterator[None]:
-        """Undo all patches of classes after the block.
-
-        Also remove the hooks that the function has registered on tensors from outside.
-        """
+        """Undo patches of classes, and remove hooks from tensors of the outside, after the block."""
         try:
             yield
         finally:
@@ -297,12 +275,7 @@ class GradientRules:
                 handle.remove()
 
     def before_forward(self, frame: types.FrameType, has_setup: bool) -> None:
-        """Patch the class of the ``autograd.Function`` that is about to run, to record its gradient rule.
-
-        ``frame`` is the one that checks for a ``setup_context`` (``has_setup``). Do nothing if it is not a
-        frame of ``apply``, or if calls do not reach this recording. Raise ``TracingError`` if the backward of
-        the class applies the class again at too many levels.
-        """
+        """Prepare to record the rule of the ``autograd.Function`` whose ``apply`` runs in ``frame``."""
         # The check is the one step of ``Function.apply`` that runs in Python for every function.
         if frame.f_code is _APPLY and _comes_to(self.capture):
             cls = frame.f_locals["cls"]
@@ -322,11 +295,7 @@ class GradientRules:
         self.follow_hook(tensor, function, "a hook of a tensor")
 
     def follow_hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], what: str) -> None:
-        """Record the tensor hook ``function``.
-
-        A hook returns another gradient of ``tensor``, or None to keep the gradient. If the hook cannot be
-        recorded, gradients through the tensor become an error in the graph, whose message names ``what``.
-        """
+        """Record a hook of ``tensor``, named ``what`` in messages."""
 
         def rule(gradient: Any) -> Any:
             changed = function(gradient)
@@ -337,10 +306,9 @@ class GradientRules:
 
     # ------------------------------------------------------------------------------ torch.autograd.Function
     def _follow(self, cls: Any, args: tuple[Any, ...] | None, has_setup: bool) -> None:
-        """Patch ``forward`` of ``cls`` for its next call, to record its gradient rule, if the rule applies.
+        """Patch ``forward`` of ``cls`` for its next call, in which its gradient rule may be recorded.
 
-        ``args`` are the arguments of that call, or None to take them from it. With ``has_setup``, the rule is
-        recorded in ``setup_context``, which is patched, too. Each patch is undone when it is called.
+        ``args`` are the arguments of that call, or None to take them from it.
         """
         enabled = self.capture.history.enabled
         is_ruled = args is not None and enabled and _is_ruled(cls, args)
@@ -395,10 +363,7 @@ class GradientRules:
             self.capture.history.count_forwards -= enabled
 
     def _outside(self, item: Any) -> Any:
-        """Wrap a function that a checkpoint gets so that it runs with gradients, as if not checkpointed.
-
-        Return any other object unchanged, and after the recording any object.
-        """
+        # A checkpointed function runs with gradients, as if it were not checkpointed.
         if not isinstance(item, (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)):
             return item
 
@@ -426,11 +391,7 @@ class GradientRules:
             setattr(cls, name, own)
 
     def _apply(self, cls: Any, ctx: Any, args: tuple[Any, ...], result: Any, forward: Sequence[Node]) -> None:
-        """Record the rule of the ``torch.autograd.Function`` ``cls``, which returned ``result`` for ``args``.
-
-        ``forward`` are the calls that it made. If the rule cannot be recorded, or if the function has
-        written to an argument, gradients of the results become an error in the graph.
-        """
+        """Record the rule of ``cls``, whose ``forward`` returned ``result`` for ``args``."""
         known = _RuleContext(ctx, args)
         results = list(result) if isinstance(result, tuple) else [result]
         tensors = [item for item in results if isinstance(item, torch.Tensor)]
@@ -471,8 +432,7 @@ class GradientRules:
     ) -> str:
         """Record ``rule``, which computes gradients of ``args`` from those of ``results``.
 
-        The tensors in ``results`` then represent the outputs of the node. Return an empty string, or the
-        reason if the rule could not be recorded; everything that it recorded or changed is then undone.
+        Return an empty string, or the reason if the rule could not be recorded.
         """
         if self._depth >= _DEEPEST:
             return f"rules that apply rules are recorded to {_DEEPEST} levels, one for each derivative"
@@ -515,8 +475,7 @@ class GradientRules:
     ) -> None:
         """Make gradients of the float tensors in ``results`` an error in the graph.
 
-        Each result gets a node that raises ``GradientRefused`` in a backward pass to it, ``sources`` or
-        ``values``. ``what`` and ``why`` name the rule and the reason in the message.
+        ``what`` and ``why`` name the rule and the reason in the message.
         """
         message = _message(what, self.capture.here(), why)
         for result in iterate_structure((results,)):
@@ -533,10 +492,6 @@ class GradientRules:
     def _note(
         self, tensor: torch.Tensor, message: str, sources: Sequence[torch.Tensor], more: Sequence[Value]
     ) -> None:
-        """Record a refusal, whose result ``tensor`` represents from now on.
-
-        A result that shares the memory of another array still shares it.
-        """
         capture, is_argument = self.capture, any(tensor is source for source in sources)
         value = capture.value(tensor)
         shares = is_argument or capture.recorder.base_of(value) is not value
@@ -554,7 +509,7 @@ class GradientRules:
 class _RuleContext:
     """Replacement of ``ctx`` for ``backward``, with the attributes that the function has set on it.
 
-    saved_tensors, saved_variables: tensors passed to ``save_for_backward``.
+    saved_tensors, saved_variables: arguments of ``save_for_backward``.
     needs_input_grad: one bool per argument, True for a float tensor.
     """
 
@@ -579,10 +534,6 @@ def _is_endless(cls: Any, frame: types.FrameType | None) -> bool:
 
 
 def _comes_to(capture: GradientTrace) -> bool:
-    """Return True if calls made now reach this recording.
-
-    They do not in another thread or in a nested recording. Inside of a transform only kernels reach it.
-    """
     # torch calls again with the unwrapped arrays.
     if has_transforms():
         return False
@@ -595,11 +546,6 @@ def _comes_to(capture: GradientTrace) -> bool:
 
 
 def _is_ruled(cls: Any, args: tuple[Any, ...]) -> bool:
-    """Return True if gradients follow the function's own rule instead of the calls in its ``forward``.
-
-    The function needs a ``backward`` or ``vjp`` of its own and a float argument. Functions of torch itself
-    do not count, except in the modules of ``_WITH_RULES``.
-    """
     has_rule = (
         cls.backward is not torch.autograd.Function.backward or cls.vjp is not torch.autograd.Function.vjp
     )
@@ -660,8 +606,7 @@ def _hooked(session: Session, end: Callable[..., Any], hook: Any, arrays: Any) -
 def _class_reads(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim of ``type.__getattribute__`` that notices ``Function.apply`` before it runs ``forward``.
 
-    The shim watches for an attribute that only ``apply`` reads. ``apply`` itself cannot be patched, because
-    it may be stored under any name.
+    ``apply`` itself cannot be patched, because it may be stored under any name.
     """
 
     def read(cls: Any, name: str) -> Any:

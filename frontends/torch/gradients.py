@@ -24,11 +24,11 @@ from .trace import Trace
 
 
 class AutogradHistory:
-    """Record of the values that are differentiable, as far as the function itself decides it.
+    """Record of differentiable values.
 
     ambient: the grad mode when the recording began.
-    mode_changed: True once a call was made in another grad mode, or in inference mode.
-    count_forwards: number of forward methods and rules of ``torch.autograd.Function`` that run now.
+    mode_changed: True once another grad mode, or inference mode, was seen.
+    count_forwards: depth of code in which torch, not the function, disables gradients.
     """
 
     def __init__(self, capture: Trace) -> None:
@@ -43,11 +43,7 @@ class AutogradHistory:
 
     @property
     def enabled(self) -> bool:
-        """True if the function itself does not disable gradients for a call made now.
-
-        It is also True if gradients were disabled before the function was called, and inside of the
-        ``forward`` of a ``torch.autograd.Function``. Reading it updates ``mode_changed``.
-        """
+        """Return True if gradients count as enabled for calls made now, and update ``mode_changed``."""
         # Inference mode, backward passes and C++ code change the mode without a call that is intercepted, so
         # torch's own flag is read.
         enabled = is_grad_enabled()
@@ -72,12 +68,7 @@ class AutogradHistory:
         )
 
     def follow(self, node: Node, written: Sequence[Value]) -> None:
-        """Mark what a call on differentiable values makes or writes to as differentiable.
-
-        Results of ``detach`` and ``.data`` are not marked. While gradients are disabled, only views are
-        marked, because torch reports that they require gradients. Also mark what ``requires_grad_`` or
-        ``requires_grad=True`` makes differentiable.
-        """
+        """Update the differentiable and the detached values after the call ``node``."""
         key = node.key
         if key not in kinds.DETACHING and not self._differentiable.isdisjoint(node.uses):
             self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.views]))
@@ -99,12 +90,7 @@ class AutogradHistory:
             self.add(*node.outputs)
 
     def _is_aside(self, value: Value, enabled: bool, has_differentiable: bool) -> bool:
-        """Return True if a write to ``value`` is hidden from autograd in the owner of its memory.
-
-        Such a write is made under ``no_grad``, or through ``detach`` or ``.data``. It counts if the owner is
-        differentiable, or if the call ``has_differentiable`` operands. Writes to buffers of modules do not
-        count.
-        """
+        """Return True if a write to ``value`` counts as hidden from autograd."""
         base = self.capture.recorder.base_of(value)
         if enabled and value in self._detached:
             counts = has_differentiable or base in self._differentiable
@@ -120,12 +106,11 @@ class AutogradHistory:
 class CallsByKernel:
     """Names of calls that must be recorded kernel by kernel.
 
-    A public call is one node of the graph. The node of ``cross_entropy`` has no output for the softmax that
-    torch saves for the gradient. If a backward pass reads that tensor, the function is recorded again with
-    the kernels of this call.
+    A public call is one node, whose outputs lack tensors that torch saves for its gradient. If a backward
+    pass reads such a tensor, the function is recorded again with the kernels of the call.
 
     names: calls that earlier attempts have requested.
-    asked: calls that this attempt requests.
+    asked: calls requested until now.
 
     >>> calls = CallsByKernel()
     >>> calls.ask("torch.nn.functional.cross_entropy"), calls.next_attempt(), calls.next_attempt()
@@ -148,7 +133,7 @@ class CallsByKernel:
 
 
 def run_portable_kernels(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return ``function(*args, **kwargs)``, with attention computed as products and a softmax.
+    """Call ``function`` with attention restricted to torch's math backend.
 
     Fused attention kernels save tensors for their gradient that other frameworks do not have.
     """
@@ -157,12 +142,7 @@ def run_portable_kernels(function: Callable[..., Any], args: tuple[Any, ...], kw
 
 
 class _GradientBefore(NamedTuple):
-    """Autograd properties of a tensor before the recording.
-
-    tensor: the tensor.
-    grad: its gradient, or None.
-    requires_grad: its ``requires_grad``.
-    """
+    """Autograd properties that a tensor had when it was first met."""
 
     tensor: torch.Tensor
     grad: torch.Tensor | None
@@ -180,9 +160,9 @@ class _GradientBefore(NamedTuple):
 
 
 class Gradients:
-    """Gradients (``.grad``) that parameters and leaf tensors of the recording had before it began.
+    """Gradients (``.grad``) that tensors had before the function could change them.
 
-    last: source location of the last backward pass.
+    last: source location of the last backward pass, or None.
     """
 
     def __init__(self, weights: TorchWeights) -> None:
@@ -205,20 +185,13 @@ class Gradients:
         return id(tensor) in self._placed
 
     def fact(self, given: Any, fact: str) -> Any:
-        """Return the property ``fact`` of the input ``given``.
-
-        ``has_grad`` and ``requires_grad`` are those before the function could change them.
-        """
         before = self._before.get(id(given))
         if before is None or fact not in ("has_grad", "requires_grad"):
             return fact_of(given, fact)
         return before.requires_grad if fact == "requires_grad" else before.grad is not None
 
     def add(self, tensor: torch.Tensor) -> None:
-        """Store the gradient and ``requires_grad`` of a leaf before the function can change them.
-
-        Do nothing if they are stored already, or if ``tensor`` is not a leaf.
-        """
+        """Store the gradient and ``requires_grad`` of ``tensor`` if it is a leaf that is not stored yet."""
         if id(tensor) in self._before:
             return
         with no_torch_function():
@@ -226,10 +199,7 @@ class Gradients:
                 self._before[id(tensor)] = _GradientBefore.of(tensor)
 
     def guard_property(self, tensor: torch.Tensor, key: str) -> None:
-        """Add a guard on the property ``key`` of a captured tensor.
-
-        ``grad`` and ``requires_grad`` are compared with those before the function could change them.
-        """
+        """Add a guard on the property ``key`` of a captured tensor."""
         path = self._weights.name_of(tensor)
         held = None if path is None else self._weights.holder_of(path)
         with no_torch_function():
@@ -250,7 +220,7 @@ class Gradients:
                 found.restore()
 
     def check(self, name: str) -> None:
-        """Raise ``TracingError`` if a gradient that is not part of the state has changed."""
+        """Raise ``TracingError`` if a stored gradient that is not part of the state has changed."""
         for found in self._before.values():
             if id(found.tensor) in self._followed or _grad(found.tensor) is found.grad:
                 continue
@@ -266,11 +236,6 @@ def _grad(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> EnvironmentGuard:
-    """Return a guard that the property ``key`` of a captured tensor is ``found``.
-
-    ``held`` is the dict of its module and the key there, and the guard reads the tensor from it. If
-    ``held`` is None, the guard is on ``tensor`` itself.
-    """
     name, relation = key.strip("_"), "==" if isinstance(found, torch.device) else "is"
     place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
     return EnvironmentGuard(
@@ -298,11 +263,7 @@ READS: dict[str, tuple[str, ...]] = {
 
 
 def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Return the current value of an autograd property of ``args[0]``, and guard on it.
-
-    A gradient that is an input of the graph gets no guard. Raise ``TracingError`` if the value is the
-    gradient that an argument had before the call, and that gradient is not an input.
-    """
+    """Return the value of the autograd property that ``function`` reads from ``args[0]``."""
     tensor, key = args[0], row_key(name_of(function))
     seen = capture.run(function, args, kwargs)
     if key in ("grad", "_grad") and capture.gradients.is_input(tensor):

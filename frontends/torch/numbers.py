@@ -45,10 +45,7 @@ _IN_C = Origin(call="code in C")
 
 
 class UnhashableSize(TypeError, Signal):
-    """Raised if the user's code hashes a size, such as for a key of a dict.
-
-    Libraries that can do without the hash, such as einops, catch it. If nothing catches it, the function is
-    recorded again with plain numbers for the sizes ``asked``.
+    """Error for a size that code hashes, such as for a key of a dict.
 
     asked: the sizes, as :class:`KeySizes` stores them.
     """
@@ -59,16 +56,14 @@ class UnhashableSize(TypeError, Signal):
 
 
 class KeySizes:
-    """Sizes that were used as keys, and those that are plain numbers from the beginning.
+    """Sizes that were used as keys, and sizes that are plain numbers.
 
-    A size computed from sizes of inputs is stored as the (input index, axis) of each of these. Any other size
-    is stored as the (file, line) of the user's code that hashed it; once that is fixed, sizes hashed on this
-    line are replaced by their numbers.
+    A size is stored as pairs (input index, axis), or as the (file, line) of the code that hashed it.
 
-    asked: sizes used as keys in this attempt.
+    asked: sizes that were used as keys.
     fixed: sizes that are plain numbers.
     plain: True if all sizes are plain numbers.
-    origins: for each size that was used as a key, the location of the code that hashed it first.
+    origins: location of the code that first hashed a size.
     """
 
     def __init__(self) -> None:
@@ -79,11 +74,7 @@ class KeySizes:
         self._caches: dict[int, Any] = {}
 
     def next_attempt(self, problem: Exception) -> bool:
-        """Fix the sizes that may have caused ``problem``. Return True if the next attempt differs.
-
-        These are the sizes that an ``UnhashableSize`` names, all sizes after an error of C code that refuses
-        a symbol (``Generator.manual_seed``, ``json.dumps``), and otherwise those that were used as keys.
-        """
+        """Fix the sizes that may have caused ``problem``. Return True if the next attempt differs."""
         unhashable = next(
             (cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None
         )
@@ -105,10 +96,7 @@ class KeySizes:
         self.asked = set(self.fixed)
 
     def of(self, graph: Graph, value: Value) -> list[tuple[Size, Origin]]:
-        """Return the sizes of the new input ``value`` that must be plain numbers, with origins.
-
-        These are all of its sizes if ``plain`` is True, else those in ``fixed``.
-        """
+        """Return the sizes of the new input ``value`` that must be plain numbers, with origins."""
         if not (self.plain or self.fixed):
             return []
         position = graph.inputs.index(value)
@@ -122,10 +110,9 @@ class KeySizes:
         return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
 
     def may_hash_symbol(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
-        """Return True if ``size`` may be hashed as a symbol, because ``called`` is a ``functools.lru_cache``.
+        """Return True if ``size`` may be hashed as a symbol, and False if it is fixed.
 
-        Return False if the size is fixed already. Otherwise add it to ``asked``, and raise ``UnhashableSize``
-        for any other ``called``.
+        Raise ``UnhashableSize`` otherwise.
         """
         symbols = list(size.symbols())
         of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)
@@ -164,9 +151,9 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 
 # ---------------------------------------------------------------------------------------------------- numbers
 def type_leaves(tree: Tree, leaves: Iterator[object]) -> Tree:
-    """Return ``tree`` with typed leaves for ints, floats and ``torch.Generator`` objects.
+    """Return ``tree`` with typed leaves for numbers and ``torch.Generator`` objects.
 
-    ``leaves`` are the objects at its leaves, in order. The iterator is consumed.
+    ``leaves`` are the objects at its leaves, in order.
     """
     if isinstance(tree, Leaf):
         cls = type(next(leaves))
@@ -180,11 +167,7 @@ _NAME = type.__name__
 
 
 def type_shims(spaces: Iterable[ModuleNamespace]) -> list[Replacement]:
-    """Return shims that make ``type`` of a symbol return the class of the number.
-
-    They also make ``type`` of an ``AppendOnlyList`` return ``list``. A module gets a shim only if the code
-    does nothing with the name ``type`` but call it.
-    """
+    """Return shims of ``type`` that return the class of the number for a symbol."""
     return type_replacements(
         ((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in
     )
@@ -195,11 +178,7 @@ def _stands_in(item: Any) -> bool:
 
 
 def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[Any]) -> bool:
-    """Return True if the code may use ``type`` where no shim works.
-
-    Code from another file (``exec``) may look it up, a function may pass it on as a value, or one of
-    ``owners`` may have it as an attribute under another name.
-    """
+    """Return True if the code may use ``type`` where no shim works."""
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)
         or any(_passes_type_on(function) for space in spaces for function in space.functions)
@@ -211,10 +190,6 @@ def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[An
 
 
 def _only_calls(space: ModuleNamespace) -> bool:
-    """Return True if the module's file, or at least its functions in the recording, only call ``type``.
-
-    The second condition counts only if no code from another file (``exec``) reads globals of the module.
-    """
     file = space.file
     if _NAME in only_called(file, (_NAME,)):
         return True
@@ -241,10 +216,7 @@ def _attributes(owners: list[Any]) -> Iterator[list[Any]]:
 
 
 def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
-    """Yield the objects in a function's defaults, closure and globals, and in modules that are globals.
-
-    Globals and attributes of modules are yielded only if the code contains their names.
-    """
+    """Yield objects that a function can reach through its defaults, closure and globals."""
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     for cell in function.__closure__ or ():
@@ -261,10 +233,9 @@ def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
 
 
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
-    """Return the symbols that ``item`` or ``tolist`` (``name``) of a tensor returns while recording.
+    """Return what ``item`` or ``tolist`` (``name``) of ``tensor`` returns while recording.
 
-    Return None if its elements cannot be symbols. ``tolist`` adds guards on the sizes of the tensor, unless
-    its elements were computed from sizes alone.
+    Return None if that cannot be made of symbols.
     """
     # Code such as ``type(number) is float`` would not recognize a symbol.
     if not capture.reading.symbolic or "type" in capture.locator.names_read():
@@ -285,10 +256,6 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
 
 
 def operand_expressions(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Return the expressions of the operands of a Python function whose result can be an expression.
-
-    Return None if the function must get plain numbers.
-    """
     expressions = tuple(map(expression_of, operands))
     sizes = [item for item in expressions if isinstance(item, Size)]
     if not (
@@ -311,11 +278,7 @@ def decide_sizes(capture: Trace, value: Value, where: Origin | None = None) -> N
 
 
 def decide(capture: Trace, size: Size, where: Origin | None = None) -> Any:
-    """Return the number of ``size``, and add a guard that it stays.
-
-    ``where`` is the line in the message of the guard, by default the current one. Raise ``TracingError`` for
-    random elements, as :func:`refuse_random` does.
-    """
+    """Return the number that ``size`` has while recording, with the guards that it needs."""
     for symbol in size.symbols():
         if symbol.kind == "number":
             refuse_random(capture, symbol.source)
@@ -335,11 +298,7 @@ def decide_read(capture: Trace, structure: Any) -> None:
 
 
 def refuse_random(capture: Trace, value: Value) -> None:
-    """Raise ``TracingError`` if ``value`` is random and the graph is for another framework.
-
-    Python is about to use its elements, and the other framework draws other numbers. Reads that only decide
-    whether to raise, as in an ``assert``, are allowed.
-    """
+    """Raise ``TracingError`` if ``value`` is random and Python must not use its elements."""
     if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
         raise TracingError(
             f"{capture.here()}: random elements are handed to Python, which would tie the graph to the "

@@ -58,11 +58,7 @@ def _same(item: Any, default: Any) -> bool:
 
 @functools.cache
 def _defaults(name: str) -> dict[str, tuple[int, Any]]:
-    """Map each argument of the function ``name`` that has a default to its position and the default.
-
-    The position of a keyword-only argument is -1. Defaults of a function without a Python signature are
-    those on which the overloads of its ATen kernel agree.
-    """
+    """Map arguments of the function ``name`` to their positions (-1 if keyword-only) and defaults."""
     function: Any = torch
     for part in name.split(".")[1:]:
         function = getattr(function, part, None)
@@ -106,10 +102,7 @@ def _agrees(other: tuple[int, Any] | None, entry: tuple[int, Any]) -> bool:
 
 @contextmanager
 def tensors_pass_from_numpy() -> Iterator[None]:
-    """Patch ``torch.from_numpy`` in the block, so that it returns an argument that is a tensor unchanged.
-
-    No mode intercepts this function. The patch is seen by all threads.
-    """
+    """Patch ``torch.from_numpy`` in the block to return tensors unchanged."""
     original = torch.from_numpy
 
     def from_numpy(array: Any) -> torch.Tensor:
@@ -126,11 +119,6 @@ _WRITABLE = (np.ndarray, array, bytearray)
 
 
 def is_array(item: Any) -> bool:
-    """Return True for an array of any framework.
-
-    It is a tensor, a NumPy array, or an object with ``__dlpack__`` or ``__array__``, a shape and a dtype.
-    NumPy scalars, classes and symbolic numbers are not arrays.
-    """
     if isinstance(item, (torch.Tensor, np.ndarray)):
         return True
     # Reading an attribute of a symbolic number would add a guard, so it is told by its class first.
@@ -148,11 +136,9 @@ def opens(item: Any) -> bool:
 
 
 def to_tensor(item: Any) -> torch.Tensor:
-    """Convert an array of any framework to a tensor. Return a dense tensor unchanged.
+    """Convert an array of any framework to a tensor, which may share its memory.
 
-    A writable NumPy array of native byte order without negative strides shares its memory with the result;
-    other arrays are copied. Raise ``TracingError`` if ``item`` is a quantized tensor, or one whose layout is
-    not ``torch.strided``.
+    Raise ``TracingError`` for a tensor that is quantized or whose layout is not ``torch.strided``.
     """
     if isinstance(item, torch.Tensor):
         return _dense(item)
@@ -191,11 +177,9 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def as_recorded(item: Any) -> Any:
-    """Convert a non-tensor argument to what the recorded call stores.
+    """Convert an argument that is not a tensor to what the recorded call stores.
 
-    Scalars of NumPy, and enum members that are ints or floats, become Python numbers. NumPy arrays,
-    ``array.array`` and ``bytearray`` objects are copied, because the function may write to them later.
-    Anything else is returned unchanged.
+    Arrays of NumPy are copied, because the function may write to them later.
 
     >>> numbers = np.ones(2)
     >>> as_recorded(np.int64(3)), as_recorded(numbers) is numbers
@@ -219,11 +203,7 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[tuple[str, Any]]:
-    """Return (name, object) of each static argument that is callable or has a ``__dict__``.
-
-    Items of flattened containers count as arguments. The classes of these containers follow, by their
-    ``__name__``, without builtin ones.
-    """
+    """Return (name, object) pairs of static arguments and container classes that may hold state."""
     if is_plain_nest(tree):
         return []
     positional = signatures.positional_names(_called(function), len(args))

@@ -32,11 +32,7 @@ _names: dict[Any, str] = {}
 
 
 def name_of(function: Any) -> str:
-    """Return a dotted name of a callable that a ``TorchFunctionMode`` was given.
-
-    This is its public name if it has one, and ``torch.ops`` with the qualified name for a kernel. Other names
-    may not resolve.
-    """
+    """Return a dotted name for a callable of torch, such as ``torch.nn.functional.linear``."""
     name = _names.get(function)
     if name is None:
         name = _names[function] = _find_name(function)
@@ -71,6 +67,7 @@ _GETTER = ".__get__"
 _NAMESPACES = ("torch.linalg.", "torch.fft.", "torch.special.")
 # Libraries of kernels (``torch.library``) whose kernels compute what torch's functions of that name do.
 # Operators that take functions, such as ``torch.cond``, are in ``higher_order``.
+# Kernels of other libraries keep the library as a prefix, since they may be named as torch's: ``toy.relu``.
 _LIBRARIES = frozenset({"aten", "prims", "prim", "higher_order", "graph_compiler"})
 
 
@@ -78,9 +75,8 @@ _LIBRARIES = frozenset({"aten", "prims", "prim", "higher_order", "graph_compiler
 def row_key(name: str) -> str:
     """Return the bare name of a dotted name, under which lifting rows are found.
 
-    ``torch.Tensor.add`` and ``torch.ops.aten.add.Tensor`` have the bare name ``add``. The namespaces
-    linalg, fft and special remain as a prefix: ``torch.linalg.norm`` -> ``linalg_norm``. So does the library
-    of a kernel that is not torch's own, because it may be named as one of torch's: ``toy.relu``.
+    ``torch.Tensor.add`` and ``torch.ops.aten.add.Tensor`` have the bare name ``add``. The namespaces linalg,
+    fft and special remain as a prefix: ``torch.linalg.norm`` -> ``linalg_norm``.
 
     >>> row_key("torch.nn.functional.linear"), row_key("torch.Tensor.T.__get__"), row_key("torch.fft.rfft")
     ('linear', 'T', 'fft_rfft')
@@ -105,7 +101,7 @@ _WISHES = {
 
 
 def proposed_names(key: str, result: Any, made: list[torch.Tensor]) -> list[str]:
-    """Propose a name for each tensor that a call made, with the field's name if torch names the results.
+    """Propose a name for each tensor that a call made.
 
     >>> result = torch.ones(3).topk(2)
     >>> proposed_names("topk", result, list(result)), proposed_names("__getitem__", result[0], [result[0]])
@@ -120,7 +116,7 @@ def proposed_names(key: str, result: Any, made: list[torch.Tensor]) -> list[str]
 
 @functools.cache
 def is_in_place(key: str) -> bool:
-    """Return True if a bare name is that of an in-place variant: ``add_``, ``__iadd__``, ``__setitem__``.
+    """Return True if a bare name has the form of an in-place call: ``add_``, ``__iadd__``, ``__setitem__``.
 
     >>> is_in_place("add_"), is_in_place("__add__"), is_in_place("__ior__")
     (True, False, True)
@@ -158,9 +154,7 @@ def pure_key(key: str) -> str:
 
 
 def resolve(name: str) -> Any:
-    """Return the callable with the dotted name ``name``, as :func:`name_of` returns it.
-
-    Raise ``AttributeError`` if there is none.
+    """Return the object of torch with the dotted name ``name``, or raise ``AttributeError``.
 
     >>> resolve("torch.Tensor.T.__get__")(torch.ones(2, 3)).shape
     torch.Size([3, 2])
@@ -172,11 +166,7 @@ def resolve(name: str) -> Any:
 
 
 def name_by_module(graph: Graph, leaf_paths: set[str]) -> None:
-    """Rename results after the modules at ``leaf_paths``, such as ``query`` or ``LayerNorm``.
-
-    The result of the last of consecutive nodes of one module is renamed, unless the name would be a number or
-    the node does not have exactly one result.
-    """
+    """Rename results after the modules at ``leaf_paths``, such as ``query`` or ``LayerNorm``."""
     for node, following in zip(graph.nodes, [*graph.nodes[1:], None]):
         path = node.origin.module
         last = path.rpartition(".")[2]
@@ -208,11 +198,7 @@ _RENORMED = ((1, "weight"),)
 
 
 def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
-    """Return the parameter names of a normalization call in order.
-
-    ``torch.batch_norm``, recognized by its argument ``cudnn_enabled`` or more than eight positional ones,
-    and native kernels have another order than ``torch.nn.functional.batch_norm``.
-    """
+    # ``torch.batch_norm`` and native kernels take weight and bias before the running statistics.
     running, affine = ("running_mean", "running_var"), ("weight", "bias")
     native = "native" in key or key == "_batch_norm_with_update" or len(args) > 8 or "cudnn_enabled" in kwargs
     flag = "use_input_stats" if key == "instance_norm" else "training"
@@ -238,10 +224,7 @@ def _updates_statistic(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dic
 
 @functools.cache
 def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
-    """Return the parameters (position, keyword) that calls of the bare name ``key`` may write to.
-
-    ``out`` and the tensor of an in-place call are left out, but not the list of tensors that an in-place
-    ``_foreach`` call writes to.
+    """Return parameters (position, keyword) that calls of the bare name ``key`` may write to.
 
     >>> written_arguments("_amp_update_scale_"), written_arguments("add_")
     (((1, 'growth_tracker'),), ())
@@ -263,10 +246,7 @@ def _schema_writes(key: str) -> Iterator[tuple[int, str]]:
 
 
 def other_written_tensors(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """Return the tensors that the call may write to besides ``out`` and the tensor of an in-place call.
-
-    An embedding with ``max_norm`` writes to its weight.
-    """
+    """Return tensors that the call may write to, besides ``out`` and the tensor of an in-place call."""
     parameters = _RENORMED if _renormalizes(key, args, kwargs) else written_arguments(key)
     if not parameters:
         return []
@@ -286,11 +266,7 @@ def _renormalizes(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bo
 def versions_before(
     key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[int | None]:
-    """Return the version of each operand before a call.
-
-    It is None if the call may write to the operand without incrementing the version. The operand then
-    counts as written to, since None differs from any version.
-    """
+    """Return the version of each operand before a call, or None for one that is to count as written."""
     if key in _STATISTICS:
         return [None if _updates_statistic(one, key, args, kwargs) else version(one) for one in operands]
     uncounted = list(map(id, other_written_tensors(key, args, kwargs)))

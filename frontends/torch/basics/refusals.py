@@ -27,7 +27,7 @@ _DEFAULTS = (torch.Tensor.__torch_function__.__func__, disabled_torch_function)
 
 
 class InitialSettings:
-    """State of torch when the recording began, which the function must not change.
+    """State of torch when the recording began.
 
     dtype: the default dtype.
     modes: number of dispatch modes while recording.
@@ -39,10 +39,7 @@ class InitialSettings:
         self.modes = count_dispatch_modes() + 1
 
     def check(self, where: Any) -> None:
-        """Raise ``TracingError`` if the function changed state that a recording cannot follow.
-
-        It may have changed the default dtype, entered a dispatch mode, or started ``torch.jit.trace``.
-        """
+        """Raise ``TracingError`` for a changed default dtype, a new dispatch mode, or ``torch.jit.trace``."""
         if torch.get_default_dtype() is not self.dtype:
             raise TracingError(
                 f"{where()}: the default dtype was changed inside of the function, which cannot be recorded; "
@@ -67,10 +64,7 @@ class InitialSettings:
 
 
 def check_outside(request: Request) -> None:
-    """Raise ``TracingError`` inside of a transform, a mode of fake tensors or ``torch.jit.trace``.
-
-    Tensors have no concrete elements there, or another tool records already.
-    """
+    """Raise ``TracingError`` inside of a transform, a mode of fake tensors or ``torch.jit.trace``."""
     around = {
         "a transform (torch.vmap, torch.func.grad)": current_transform(),
         "FakeTensorMode": fake_mode(),
@@ -93,7 +87,6 @@ def check_classes(types: Any, where: Any) -> None:
 
 
 def has_own_classes() -> bool:
-    """Return True if code outside torch has defined a class of tensors without rules of its own for calls."""
     waiting: list[Any] = torch.Tensor.__subclasses__()
     while waiting:
         cls = waiting.pop()
@@ -130,24 +123,16 @@ def refuse_operator(function: Any, where: Any) -> NoReturn:
 
 
 class UnseenDraw(TracingError):
-    """Raised if the state of a random generator moved without a recorded call.
-
-    The function may have moved it, or another thread just when the recording began, so recording is tried
-    again.
-    """
+    """Error for a random generator whose state changed in a way that cannot be recorded."""
 
 
 class OperatorRefused(TracingError):
-    """Raised if the function calls an operator of torch that takes functions and cannot be recorded."""
+    """Error for an operator of torch that takes functions and cannot be recorded."""
 
 
 @contextmanager
 def tracer_errors_converted(name: str) -> Iterator[None]:
-    """Raise ``OperatorRefused`` instead of errors of torch's own tracers, which cannot run in a recording.
-
-    Other exceptions pass unchanged. The caches of torch's compiler are reset after an error of
-    ``torch._dynamo`` and after an ``OperatorRefused``.
-    """
+    """Convert errors of ``torch._dynamo``, or for lack of a ``SizeNode`` method, to ``OperatorRefused``."""
     try:
         yield
     except Exception as problem:

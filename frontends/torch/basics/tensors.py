@@ -86,11 +86,7 @@ _NAMES = {dtype: name for name, dtype in _BY_NAME.items()}
 
 
 def dtype_name(dtype: torch.dtype | str | None) -> str:
-    """Return the name of a dtype: ``torch.float32`` -> ``"float32"``.
-
-    None is torch's default dtype. The classes ``int``, ``float`` and ``complex`` are int64, float64 and
-    complex128. A string is returned unchanged.
-    """
+    """Return the name of a dtype, such as ``"float32"``. None is torch's default dtype."""
     if isinstance(dtype, str):
         return dtype
     # torch also accepts Python's classes, as in ``dtype=float``.
@@ -120,10 +116,8 @@ _EXAMPLE: dict[type, Any] = {bool: True, int: 1, float: 1.0, complex: 1j}
 
 
 def _promote_all(examples: list[Any]) -> torch.dtype:
-    """Return the dtype that torch promotes several operands to.
-
-    The operands of each category (arrays with axes, 0-d arrays, numbers) are promoted among themselves first.
-    """
+    # The operands of each category (arrays with axes, 0-d arrays, numbers) are promoted among themselves
+    # first, as in torch.
     groups: dict[int, Any] = {}
     for example in examples:
         rank = 2 if not torch.is_tensor(example) else 0 if example.ndim else 1
@@ -147,10 +141,7 @@ def _combine(left: Any, right: Any) -> Any:
 
 
 def result_type(*operands: Any) -> str:
-    """Return the name of the dtype that torch promotes ``operands`` to, under the current default dtype.
-
-    Operands are values with ``dtype`` and ``ndim``, Python numbers, and sizes.
-    """
+    """Return the name of the dtype that torch promotes ``operands`` to, under the current default dtype."""
     kinds = tuple(
         (item.dtype, min(item.ndim, 1)) if hasattr(item, "ndim") else getattr(item, "type", type(item))
         for item in operands
@@ -243,10 +234,7 @@ _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str
 
 @functools.lru_cache(maxsize=1024)
 def integer_parameters(key: str, is_method: bool) -> frozenset[int | str]:
-    """Return the positions and keywords at which every overload of ``key`` takes an int or a list of ints.
-
-    For a method, position 0 is the tensor. Overloads that take a bool or a string there are ignored. Return
-    an empty set if no kernel has this name.
+    """Return positions and keywords at which kernels named ``key`` take ints or lists of ints, but no tensor.
 
     >>> sorted(integer_parameters("multinomial", False), key=str)
     [1, 'num_samples']
@@ -320,21 +308,16 @@ def version(tensor: torch.Tensor) -> int:
 
 
 def is_leaf(tensor: torch.Tensor) -> bool:
-    """Return ``tensor.is_leaf``, and False where torch refuses to tell.
-
-    torch refuses it for a view that was made without gradients, once its base was written to.
-    """
+    """Return ``tensor.is_leaf``, or False if torch raises an error."""
     try:
         return tensor.is_leaf
+    # torch does so for a view that was made without gradients, once its base was written to.
     except RuntimeError:
         return False
 
 
 def storage(tensor: torch.Tensor) -> int:
-    """Return a number that identifies a tensor's storage as long as the storage lives.
-
-    A tensor without a single storage (a sparse one) has a negative number of its own.
-    """
+    """Return a number that identifies the storage of ``tensor``, or ``tensor`` if it has no single one."""
     try:
         with no_torch_function():
             return tensor.untyped_storage()._cdata
@@ -349,7 +332,7 @@ def fills_memory(tensor: torch.Tensor) -> bool:
 
 
 def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a view of ``tensor`` that contains only the first element along each axis of stride 0.
+    """Narrow the axes of ``tensor`` that are longer than 1 and have stride 0 to length 1.
 
     torch refuses writes to expanded tensors.
 
@@ -363,10 +346,7 @@ def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def restore_elements(tensor: torch.Tensor, before: torch.Tensor) -> None:
-    """Write ``before``, a copy of ``without_repeats(tensor)``, back to ``tensor``, in place.
-
-    If a call has resized the tensor since, resize it to the shape of ``before`` first.
-    """
+    """Write ``before``, a copy of ``without_repeats(tensor)``, back to ``tensor``, in place."""
     # As ``out=`` the tensor was resized to the result.
     if without_repeats(tensor).shape != before.shape:
         tensor.resize_(before.shape)
