@@ -89,11 +89,9 @@ def is_hook(place: StatePlace) -> bool:
 def record_as_installed(
     first: Attempt, attempt: Callable[[], Attempt]
 ) -> tuple[Recording | None, Exception | None]:
-    """Record again with what the ``first`` attempt left in its places, such as hooks that it installed.
+    """Record again with what ``first`` left in its places, such as hooks that it installed.
 
-    Return the second recording if that attempt finds no new state, does not depend on ``is_compiling()`` and
-    has the same graph. The places then keep their new contents. Otherwise restore the places and return None.
-    The second result is the exception that ended the second attempt, or None.
+    Return the recording, or None if it differs, and the exception that ended the attempt, or None.
     """
     before = {place: place.read() for place in first.left}
     for place, item in first.left.items():
@@ -149,7 +147,7 @@ OF_ENCODERS = PatchSet(*ENCODERS)
 
 
 class ReadRecorder:
-    """Recorder of what one attempt reads outside of the arguments: attributes, globals and settings.
+    """Recorder of what one attempt reads: attributes, globals and settings.
 
     capture: the recording.
     session: collects the reads.
@@ -173,11 +171,7 @@ class ReadRecorder:
 
     @contextmanager
     def reads_noted(self) -> Iterator[None]:
-        """Patch what the recorded code may read, so that reads inside of the block are noted.
-
-        Code that computes with sizes gets symbols. Globals of a self-contained function
-        (``weights.are_none``) are not patched.
-        """
+        """Patch what the recorded code may read, so that reads inside of the block are noted."""
         held, session = [space.held for space in self.spaces], self.session
         self.capture.spaces = frozenset(map(id, held))
         session.symbols = symbols = symbols_of(self.capture)
@@ -218,7 +212,7 @@ class Attempt:
 
     recording: the graph with its guards and weights.
     left: the places that turned out to be state, with what the function leaves in them.
-    is_other_code: True if a second run with ``is_compiling()`` False has returned another result.
+    is_other_code: True if the result seems to depend on ``is_compiling()``.
     """
 
     recording: Recording
@@ -228,16 +222,16 @@ class Attempt:
 
 @dataclass
 class Hypotheses:
-    """Assumptions under which the function is recorded next. Earlier attempts may have refuted some.
+    """Assumptions under which the function is recorded next.
 
-    compiled: True if ``is_compiling()`` returns True while recording.
+    compiled: True if ``is_compiling()`` is claimed to be True.
     reading: which numbers that the code reads from tensors become symbols.
     numbers: paths of numbers in the arguments that are inputs.
-    grown: lists, by container and key, that the function may only append to.
-    keys: sizes that are plain numbers because the code uses them as keys.
+    grown: lists, by container and key, that are assumed to be appended to only.
+    keys: sizes that are plain numbers.
     by_kernel: calls that are recorded kernel by kernel.
     kept_views: captured tensors that are recorded as views of others.
-    caches: ``functools.lru_cache`` functions, to empty before each attempt those that were empty at first.
+    caches: ``functools.lru_cache`` functions that the function can reach.
     weights: the weights found just before, for the first attempt only.
     """
 
@@ -256,11 +250,7 @@ class Hypotheses:
 
 
 def flatten_arguments(request: Request) -> tuple[list[Any], Tree]:
-    """Flatten the arguments of a call into their arrays and the structure of the containers.
-
-    Random generators are leaves, too, if the graph is for torch. Objects that ``request.stateful`` names
-    as arguments are flattened like containers.
-    """
+    """Flatten the arguments of a call into leaves and the structure of containers."""
     opened = set(map(id, request.stateful.arguments(request.args, request.kwargs)))
     return flatten(
         (request.args, request.kwargs),
@@ -273,11 +263,7 @@ def flatten_arguments(request: Request) -> tuple[list[Any], Tree]:
 def _prepare_inputs(
     request: Request, open_numbers: frozenset[Path]
 ) -> tuple[Tree, dict[int, Any], list[Any]]:
-    """Return the structure of the arguments, tensors by the id of the given array, and the inputs in order.
-
-    Inputs are tensors, generators, and the numbers at the paths ``open_numbers``. Raise ``TracingError`` for
-    a sparse or quantized tensor.
-    """
+    """Return the structure of the arguments, converted leaves by id, and the inputs."""
     leaves, tree = flatten_arguments(request)
     tree = plain_classes(tree)
     if not TENSORS.issuperset(map(type, leaves)):
@@ -329,11 +315,7 @@ def _recording_calls(
 
 
 def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
-    """Run and record the function once, under ``hypotheses`` and with ``request.places`` as state.
-
-    Hypotheses that need shims of ``type`` are given up first if the code may use ``type`` where no shim
-    works. Raise ``TracingError`` if something cannot be recorded, or the exception of the user's function.
-    """
+    """Run and record the function under ``hypotheses``, with ``request.places`` as state."""
     function = request.function
     tree, arrays, tensors = _prepare_inputs(request, hypotheses.numbers)
     weights, hypotheses.weights = (
@@ -434,8 +416,7 @@ def _run(
 ) -> tuple[Any, RunResults | None]:
     """Run the function with recorded arguments.
 
-    The second result is what a second run is compared with; None if the function has not called
-    ``is_compiling()``.
+    The second result is None unless ``is_compiling()`` was evaluated.
     """
     capture, (args, kwargs) = reads.capture, call
     with _recording_calls(request, state, reads, compiled) as claim:
@@ -448,7 +429,7 @@ def _run(
 
 
 def _describe(graph: Graph, tensors: list[Any]) -> None:
-    """Note in ``graph`` the settings that it was recorded under and the numbers given for its inputs."""
+    """Note settings of torch, and the numbers given for inputs, in ``graph``."""
     graph.demand(
         matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()],
         casts_are_written=is_any_autocast_enabled(),
@@ -494,11 +475,7 @@ def _outside(capture: Capture) -> Iterator[None]:
 def _adopt_graph_parameters(
     weights: TorchWeights, called: Any, arrays: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Register the parameters of the graph ``called`` as parameters of the recording; return them by name.
-
-    The parameters are those of a module made from the graph, which is cached on the graph until one of
-    ``arrays`` is replaced.
-    """
+    """Register the parameters of the graph ``called`` as parameters of the recording; return them by name."""
     known = vars(called).get("_module_within")
     if (
         known is None
@@ -522,12 +499,7 @@ def _entries(weights: TorchWeights) -> list[Entry]:
 
 
 def _convert_arrays(leaves: list[Any], function: Any) -> dict[int, Any]:
-    """Return a dict from the id of each leaf to its tensor.
-
-    An array in several positions becomes one tensor. A generator is mapped to itself, and numbers are left
-    out. Arrays of other frameworks are moved to the accelerator of a given tensor or of the module's first
-    parameter.
-    """
+    """Map the ids of leaves to tensors, or to generators."""
     made: dict[int, Any] = {}
     # Arrays of other frameworks, whose converted tensors are on the CPU.
     foreign: list[int] = []
@@ -555,10 +527,7 @@ _MOST_ROUNDS = 5
 def record(request: Request) -> Recording:
     """Run the function and record it.
 
-    If a weight is on the device ``meta``, such weights, and arguments there, are replaced by zeros while
-    recording. Raise ``TracingError`` inside of a transform, a mode of fake tensors or ``torch.jit.trace``,
-    and if each of several attempts finds new state. Raise the exception of an attempt if no assumption is
-    left to give up.
+    Weights on the device ``meta`` are replaced by zeros while recording.
     """
     check_outside(request)
     weights = TorchWeights(
@@ -575,10 +544,7 @@ def record(request: Request) -> Recording:
 
 
 def _recorded(request: Request, weights: TorchWeights | None = None) -> Recording:
-    """Record with repeated attempts. After an error, give up one hypothesis after another.
-
-    ``weights`` are those of the function, or None if they have to be found again.
-    """
+    """Record with repeated attempts, giving up hypotheses after errors."""
     search = _Search(replace(request, places=(*request.places, *foreign_places(request))))
     search.hypotheses.weights = weights
     give_up = (
@@ -592,11 +558,11 @@ def _recorded(request: Request, weights: TorchWeights | None = None) -> Recordin
 
 
 class _Search:
-    """Search for hypotheses under which the function can be recorded. A refuting attempt updates them.
+    """Search for hypotheses under which the function can be recorded.
 
     request: what to record, with the options that have not been given up.
     hypotheses: the hypotheses of the next attempt.
-    known: the places of state for the next attempt, those of the request first.
+    known: the places of state for the next attempt.
     often: places that changed often in earlier calls; empty once they are given up.
     """
 
@@ -613,11 +579,7 @@ class _Search:
             self.hypotheses.grown = request.auto_dynamic.lengths.grown(request.places)
 
     def attempt(self) -> Recording | Refutation[_Search]:
-        """Run one attempt. Return its recording, or ``Refutation`` if it has refuted its hypotheses.
-
-        An attempt refutes them if it finds new state, or if the result depends on ``is_compiling()``. If
-        hooks are among the new state, :func:`record_as_installed` is tried first.
-        """
+        """Return a recording, or ``Refutation`` if the attempt has refuted its hypotheses."""
         made, hypotheses = self._again(), self.hypotheses
         if not made.left and not made.is_other_code:
             return made.recording
@@ -650,10 +612,7 @@ class _Search:
     # -------------------------------------------------------------------------- hypotheses to give up
     @gives_up("taking lists to be appended to alone")
     def without_lists(self, problem: Exception) -> _Search | None:
-        """Give up that lists are only appended to. Return None if that was not assumed.
-
-        Later recordings do not assume it of these lists either.
-        """
+        """Give up that lists are only appended to. Return None if that was not assumed."""
         if not self.hypotheses.grown or self.request.auto_dynamic is None:
             return None
         self.request.auto_dynamic.lengths.give_up(self.hypotheses.grown)
@@ -664,7 +623,7 @@ class _Search:
     def without_guesses(self, problem: Exception) -> _Search | None:
         """Try the next alternative for sizes in keys, calls recorded kernel by kernel, or captured views.
 
-        Only the first of these that has a new alternative advances. Return None if none has.
+        Return None if there is none.
         """
         guesses = self.hypotheses
         goes_on = (
@@ -676,10 +635,7 @@ class _Search:
 
     @gives_up("making numbers that Python reads inputs or symbols")
     def without_numbers(self, problem: Exception) -> _Search | None:
-        """Make numbers that Python reads constants.
-
-        Return None if they are constants already, or if the recording has neither such numbers nor state.
-        """
+        """Make numbers that Python reads constants, or return None if that would not help."""
         if not (
             self.request.numbers and (self.known or self.hypotheses.reading.any or self.hypotheses.numbers)
         ):

@@ -43,9 +43,7 @@ _SECONDS = 10
 def pretrained(name: str) -> Any:
     """Load the pretrained model ``name`` in evaluation mode.
 
-    Its class is the first one in ``architectures`` of its configuration that transformers has, or else
-    ``AutoModel``. Raise ``FrameworkNotInstalled`` without transformers, and ``OSError`` if ``name`` is
-    neither local nor cached and the hub cannot be reached.
+    Raise ``FrameworkNotInstalled`` without transformers.
     """
     try:
         import transformers
@@ -62,10 +60,6 @@ def pretrained(name: str) -> Any:
 
 
 def _require_hub(name: str) -> None:
-    """Raise ``OSError`` if the model ``name`` has to be downloaded and the hub does not answer.
-
-    Any answer of the hub counts, errors included.
-    """
     # Without this check, transformers would retry for half a minute.
     hub: Any = importlib.import_module("huggingface_hub")
     if (
@@ -91,12 +85,7 @@ Inputs = dict[str, torch.Tensor]
 
 
 def example_inputs(model: Any) -> Inputs | None:
-    """Return keyword arguments that ``model`` runs on, or None if it runs on no candidate.
-
-    Candidates are derived from its ``dummy_inputs`` and its configuration; a model without these has none.
-    Only parameters of ``forward`` are passed. After a trial run, torch's random state is restored, and
-    buffers whose shape is unchanged.
-    """
+    """Return keyword arguments that ``model`` runs on, or None if none are found."""
     if not all(hasattr(model, name) for name in ("config", "dummy_inputs", "main_input_name", "forward")):
         return None
     accepted = inspect.signature(model.forward).parameters
@@ -108,10 +97,6 @@ def example_inputs(model: Any) -> Inputs | None:
 
 
 def _candidates(model: Any) -> Iterator[Inputs]:
-    """Yield the inputs to try, the likeliest first.
-
-    For an encoder-decoder, each main input is tried with decoder ids before it is tried without them.
-    """
     tokens: torch.Tensor = model.dummy_inputs.get("input_ids", torch.tensor([[7, 6, 1, 4, 2]]))
     beside: list[Inputs] = [{}]
     if getattr(model.config, "is_encoder_decoder", False):
@@ -231,11 +216,7 @@ def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bo
 
 
 class _RangeOfTensor(tuple[float, float]):
-    """Smallest and largest element of a tensor.
-
-    device: the device that the tensor was on; None for ``meta``.
-    cls: the class of the tensor; ``torch.Tensor`` for classes of torch.
-    """
+    """Range for random elements like those of a tensor, with its device and class."""
 
     device: torch.device | None
     cls: type[torch.Tensor]
@@ -257,9 +238,6 @@ def _range(tensor: torch.Tensor) -> Range:
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Tensor:
     """Return a random tensor of this shape and dtype, with the class and on the device that ``seen`` names.
-
-    By default, it is a plain tensor on the CPU. Its elements are those of :func:`random_array`, cast to
-    ``dtype``.
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     tensor([3, 3])
@@ -294,8 +272,7 @@ def restoring_state(
 ) -> Iterator[None]:
     """Restore the buffers of ``weights``, torch's default generators, and ``state`` after the block.
 
-    Seed the generators first unless ``seed`` is None. ``state`` is by default all that is reachable from the
-    weights. No other thread records in the meantime.
+    Seed the generators first unless ``seed`` is None.
     """
     state = state or ReachableState(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]

@@ -76,10 +76,7 @@ def is_listening(mode: Any) -> bool:
 
 @contextmanager
 def without_modes(*classes: type) -> Iterator[None]:
-    """Deactivate modes of the given classes inside of the block. Other modes stay active in their order.
-
-    After the block all modes are active again as before.
-    """
+    """Deactivate modes of the given classes inside of the block."""
     if not (count_function_modes() or count_dispatch_modes()):
         with pop_new_modes():
             yield
@@ -108,11 +105,7 @@ Cast = Callable[[Any], Any]
 
 
 def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
-    """Return the device type of the first operand if autocast is enabled for it, or an empty string.
-
-    If autocast is enabled for any type, guard on the device of that operand. A call without operands counts
-    as one on the CPU.
-    """
+    """Return the device type for which the call is under autocast, or an empty string."""
     if not is_any_autocast_enabled():
         return ""
     if operands:
@@ -130,11 +123,7 @@ def record_cast(
     kwargs: dict[str, Any],
     device: str,
 ) -> Any:
-    """Record a call under autocast as explicit casts and the call without autocast, and return its result.
-
-    The casts are found by comparing the bits of the results. If no choice reproduces them, the kernels of the
-    call are recorded one by one. Calls that write, and those in ``DETACHING``, get no casts.
-    """
+    """Record a call under autocast, if possible as casts and a call without autocast."""
 
     def recorded(cast: Cast) -> Any:
         with torch.autocast(device, enabled=False):
@@ -202,10 +191,7 @@ def _bits(result: Any) -> list[Any]:
 
 
 def _context_property(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim for a flag that is a property of a module, such as ``torch.backends.cudnn.benchmark``.
-
-    A read by the user's code adds a guard on the flag.
-    """
+    """Return a shim for a flag that is a property of a module, such as ``torch.backends.cudnn.benchmark``."""
 
     def read(prop: Any, module: Any, owner: Any) -> Any:
         if (sessions := patches.here()) and user_of(sys._getframe(1)) is not None:
@@ -314,10 +300,9 @@ _SILENT: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
 
 @contextmanager
 def restore_settings(name: str) -> Iterator[None]:
-    """Restore the settings after the block.
+    """Restore settings of torch after the block.
 
-    Raise ``TracingError`` if the block changed a setting that affects results and did not raise itself,
-    because calls of the graph would not change it. ``name`` is the function in the message.
+    Raise ``TracingError`` if a block that did not raise has changed one of ``_SETTINGS``.
     """
     before = {what: read() for what, (read, _) in _SETTINGS.items()}
     silent = [read() for read, _ in _SILENT]
@@ -362,9 +347,9 @@ Result = TypeVar("Result")
 
 
 class CompilerWanted(BaseException):
-    """Raised if the function is about to load torch's compiler.
+    """Signal that the function is about to load torch's compiler.
 
-    It is not an ``Exception``, so that the user's code does not catch it.
+    It is not an ``Exception``, so that ``except Exception`` does not catch it.
     """
 
 
@@ -385,10 +370,7 @@ def is_loaded() -> bool:
 
 
 def with_compiler_if_wanted(record: Callable[[], Result]) -> Result:
-    """Return ``record()``. If it would load torch's compiler, load that first and call ``record`` again.
-
-    Raise ``TracingError`` if loading it would end the process.
-    """
+    """Return ``record()``. If it would load torch's compiler, load that first and call ``record`` again."""
     try:
         with _watched():
             return record()

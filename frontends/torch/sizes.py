@@ -33,10 +33,10 @@ Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
 
 
 class SizeNode:
-    """Node of a ``SymInt``, ``SymFloat`` or ``SymBool``, with the methods that torch calls on it.
+    """Node of a ``SymInt``, ``SymFloat`` or ``SymBool``.
 
     expression: a size, or a plain number.
-    decide: returns the number of an expression, and adds a guard that it stays.
+    decide: called with an expression whose number is needed.
     """
 
     __slots__ = ("decide", "expression")
@@ -67,10 +67,7 @@ class SizeNode:
         return False
 
     def as_key(self) -> Any:
-        """Return what to hash in place of this symbolic number: the size itself, or a plain number.
-
-        Raise ``UnhashableSize`` if the size becomes plain only in the next attempt.
-        """
+        """Return what to hash instead of this symbolic number."""
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)
             if isinstance(key, Size):
@@ -283,11 +280,6 @@ class _TorchNumber(SymbolicNumber):
         return np.asarray(self.number(), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
-        """Compute ``np.sqrt`` symbolically if the recorded number is not negative.
-
-        Any other call of a NumPy function, and ``np.sqrt`` with options such as ``out``, gets the plain
-        numbers, which are guarded.
-        """
         if ufunc is np.sqrt and method == "__call__" and not options and self.node.hint >= 0:
             return self.symbolic(apply("sqrt", self.expression))
         return getattr(ufunc, method)(
@@ -297,7 +289,7 @@ class _TorchNumber(SymbolicNumber):
 
 @leaf
 class SizeInt(_TorchNumber, torch.SymInt):
-    """Symbolic int of a recording: a size, or an int read from a tensor."""
+    """Symbolic int of a recording."""
 
     made_of = int
 
@@ -347,15 +339,11 @@ def expression_of(item: Any) -> Any:
 
 
 class _NotFromSizes(Signal):
-    """Raised if a number may depend on more than sizes, or is computed by a call without a rule."""
+    """Signal that an array is not known to be computed from sizes."""
 
 
 def numbers_of_sizes(capture: Trace, value: Value) -> Any:
-    """Return the number, or list of numbers, in an int64 array that was computed from sizes, as symbols.
-
-    Return None if no element depends on a size, if an element may depend on anything else, or if symbolic
-    reads are off. Add guards on the conditions under which the symbols are right.
-    """
+    """Return the contents of an array computed from sizes, with symbols in it, or None if that fails."""
     reader = _SizeEvaluator(capture.recorder.maker)
     try:
         found = reader.of(value) if capture.reading.symbolic else None
@@ -390,11 +378,7 @@ class _SizeEvaluator:
         self.assumed: list[Size] = []
 
     def of(self, item: Any) -> Any:
-        """Return a number, an expression, or a list of them, for the value or number ``item``.
-
-        Raise ``_NotFromSizes`` unless ``item`` is an int, an integer size, or an int64 array that calls
-        with a rule computed from these.
-        """
+        """Return a number, an expression, or a list of them, for ``item``, or raise ``_NotFromSizes``."""
         if type(item) is int or isinstance(item, Size) and item.type is int:
             return item
         node = self.maker(item) if isinstance(item, Value) else None
@@ -434,10 +418,7 @@ def _element(node: Node, reader: _SizeEvaluator) -> Any:
 
 
 def _by(compute: Callable[..., Any]) -> _Rule:
-    """Return a rule that applies ``compute`` to single numbers.
-
-    The rule raises ``_NotFromSizes`` if the call has keyword arguments, or if an operand is a list.
-    """
+    """Return a rule that applies ``compute`` to single numbers."""
 
     def computed(node: Node, reader: _SizeEvaluator) -> Any:
         if node.params:
@@ -448,10 +429,6 @@ def _by(compute: Callable[..., Any]) -> _Rule:
 
 
 def _divided(node: Node, reader: _SizeEvaluator) -> Any:
-    """Divide, if the recorded dividend is not negative and the divisor is positive.
-
-    Raise ``_NotFromSizes`` for other numbers, and for a division that does not round.
-    """
     left, right = map(reader.one, node.inputs)
     # Under these conditions, rounding down and rounding towards 0 agree.
     conditions = (apply("ge", left, 0), apply("gt", right, 0))

@@ -73,12 +73,7 @@ _IN_PARTS = frozenset(
 def introduces_int64(
     capture: RunningTrace, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
 ) -> bool:
-    """Return True if a call made int64 elements outside of the range of int32 and its operands have none.
-
-    ``filled`` are the tensors that the call made or wrote to. Return False in a graph for torch, for calls
-    that may leave elements uninitialized, and if an operand has an infinity or NaN. Elements that
-    :func:`exceeds_int32` does not inspect are taken to be in range.
-    """
+    """Return True if a call seems to have made int64 elements outside of the range of int32."""
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
     if not any(exceeds_int32(tensor) for tensor in filled if not tensor._is_view()):
@@ -90,10 +85,7 @@ def introduces_int64(
 
 
 def exceeds_int32(tensor: torch.Tensor) -> bool:
-    """Return True if ``tensor`` has an element outside of the range of int32.
-
-    Return False for other dtypes than int64, for sparse tensors, off the CPU, and for more than 2**20
-    elements.
+    """Return True if ``tensor`` is known to have an element outside of the range of int32.
 
     >>> exceeds_int32(torch.tensor([1, 2**31 - 1])), exceeds_int32(torch.tensor([1, -(2**40)]))
     (False, True)
@@ -161,11 +153,7 @@ def _len(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Run a call that returns elements as Python objects, and guard on all elements of the tensor.
-
-    A tensor that does not vary between calls gets no guard. Raise ``TracingError`` if more than 4096 elements
-    vary, and, in a graph for another framework, if they are random.
-    """
+    """Run a call that returns elements as Python objects, and guard on the elements if they vary."""
     tensor = args[0]
     value = capture.value(tensor)
     seen = capture.run(function, args, kwargs)
@@ -186,7 +174,6 @@ def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
 
 
 def _read(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``item`` and ``tolist`` with symbols, or else as :func:`elements` does."""
     symbols = (
         read_numbers(capture, args[0], function.__name__)
         if capture.recorder.varies(capture.value(args[0]))
@@ -196,7 +183,7 @@ def _read(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _integer(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``int(tensor)`` and ``tensor.__index__``, for which Python accepts no symbol."""
+    # Python accepts no symbol from ``int(tensor)`` and ``tensor.__index__``.
     number = numbers_of_sizes(capture, capture.value(args[0]))
     return (
         elements(capture, function, args, kwargs)
@@ -206,10 +193,7 @@ def _integer(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
 
 
 def _truth(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``bool(tensor)``.
-
-    If a number that is not a bool varies between calls, guard on whether it is 0 instead of on its value.
-    """
+    # A number that varies between calls gets a guard on whether it is 0 instead of on its value.
     tensor = args[0]
     if tensor.dtype == torch.bool and capture.loops.mark_condition(
         sys._getframe(1).f_back, tensor, answer := capture.run(function, args, kwargs)
@@ -226,11 +210,7 @@ def _truth(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _comparison(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``torch.equal`` and similar functions, and guard on the answer.
-
-    For the guard, the comparison is recorded as calls that return a tensor. ``equal`` of tensors of
-    different shapes needs no guard on elements.
-    """
+    # For the guard, the comparison is recorded as calls that return a tensor.
     seen = capture.run(function, args, kwargs)
     with capture:
         answer = _QUESTIONS[capture.call.rpartition(".")[2]](*args, **kwargs)
@@ -254,7 +234,6 @@ _QUESTIONS: dict[str, Callable[..., torch.Tensor | None]] = {
 
 
 def _contains(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer ``element in tensor`` with a guard on the answer instead of on all elements."""
     tensor, element = args
     if not isinstance(element, (torch.Tensor, Number)):
         # torch raises its own error for any other element.
@@ -275,11 +254,6 @@ def _foreign(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
 
 
 def _as_tensor(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Record ``torch.as_tensor`` or ``torch.asarray``.
-
-    If the result shares memory with an array of the user, later writes to it are checked as in
-    :class:`ExportedMemory`.
-    """
     given = args[0] if args else next(iter(kwargs.values()))
     # ``torch.tensor`` makes a new tensor each time the graph runs.
     copies = isinstance(given, np.ndarray) and len(args) == 1 and kwargs.keys() <= {"dtype", "device"}
@@ -365,10 +339,7 @@ def _new(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def guard_untracked_result(
     capture: RunningTrace, result: Any, operands: list[torch.Tensor], arguments: Any
 ) -> None:
-    """Guard on the sizes in the arguments of a call that needs no node.
-
-    Raise ``TracingError`` if its result contains a number and one of the ``operands`` varies between calls.
-    """
+    """Guard on the sizes in the arguments of a call that needs no node."""
     for item in iterate_structure(arguments):
         size = expression_of(item)
         if isinstance(size, Size):
@@ -442,11 +413,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Replace 0-d integer tensors that a call takes as sizes, bounds of slices or other ints by numbers.
-
-    A 1-d one of ``tensor_split`` becomes a list. Tensors computed from sizes become symbols; others are read
-    as by ``tolist``.
-    """
+    """Replace tensors that a call takes as sizes, bounds of slices or other ints by numbers."""
 
     def number(item: Any) -> Any:
         if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.dtype == torch.bool:

@@ -18,10 +18,7 @@ from .unrecorded import guard_lengths, shape_of
 
 
 class BackwardSizes:
-    """Sizes of kernels in backward passes, found by the autograd node that runs.
-
-    Autograd nodes are mapped to the recorded values that they made in the forward pass.
-    """
+    """Sizes of kernels in backward passes, found by the autograd node that runs."""
 
     def __init__(self, capture: RunningTrace) -> None:
         self.capture = capture
@@ -43,10 +40,7 @@ class BackwardSizes:
                 self._values[node._sequence_nr(), tensor.output_nr] = value
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a call that computes gradients, with numbers instead of symbolic sizes.
-
-        Before that, guard on which axes have length 0 or 1 in recorded calls with several operands.
-        """
+        """Run a call that computes gradients, with numbers instead of symbolic sizes."""
         self.capture.quietly(self._look)
         made_by = set(map(self.capture.recorder.maker, self._values.values()))
         # The derivative of a broadcast sums over axes of length 1.
@@ -106,10 +100,7 @@ class BackwardSizes:
         )
 
     def _call(self, node: Any) -> tuple[Node | None, bool]:
-        """Return the recorded call of an autograd node, or None, and whether the call has no other node.
-
-        Nodes that make intermediate results of a call are assigned to that call.
-        """
+        """Return the recorded call of an autograd node, or None, and whether the call has no other node."""
         made = self._values.get((node._sequence_nr(), 0))
         call = None if made is None else self.capture.recorder.maker(made)
         if call is None:

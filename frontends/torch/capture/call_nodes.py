@@ -26,10 +26,7 @@ _FACT = "requires_grad"
 
 
 def backward_pass(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a backward pass, whose kernels are recorded one by one, and return its result.
-
-    In a graph for torch, guard on ``requires_grad`` of the arguments.
-    """
+    """Run a backward pass, whose kernels are recorded one by one, and return its result."""
     capture.gradients.last = capture.here()
     if capture.for_torch:
         capture.note_fact(_FACT, capture.count_call_inputs)
@@ -45,10 +42,7 @@ def backward_pass(capture: RunningTrace, function: Any, args: tuple[Any, ...], k
 def guard_failed_call(
     capture: RunningTrace, problem: Exception, operands: list[torch.Tensor], args: Any, kwargs: Any
 ) -> None:
-    """Guard on what a call that raised ``problem`` depends on, because the user's code may catch it.
-
-    The elements of a floating-point operand are guarded only after a ``LinAlgError``.
-    """
+    # The user's code may catch the exception.
     capture.fix_all_sizes()
     numbers.decide_read(capture, (args, kwargs))
     for tensor in operands:
@@ -58,10 +52,7 @@ def guard_failed_call(
 
 
 def guard_requires_grad(capture: RunningTrace, written: list[Value]) -> None:
-    """Guard on ``requires_grad`` of the arguments if one is written to in a graph for another framework.
-
-    There is no guard under ``no_grad``.
-    """
+    """Guard on ``requires_grad`` of the arguments if a write to one depends on it."""
     # torch refuses in-place writes to leaves that require gradients, unless gradients are disabled. Other
     # frameworks have no leaves.
     given = capture.recorder.graph.inputs[: capture.count_call_inputs]
@@ -77,10 +68,7 @@ def guard_requires_grad(capture: RunningTrace, written: list[Value]) -> None:
 def add_node(
     capture: RunningTrace, call: CompletedCall, made: list[torch.Tensor], written: list[Value], drew: bool
 ) -> Node:
-    """Add a node for a call that made tensors, wrote to values, or drew random numbers, and return it.
-
-    Raise ``TracingError`` for a write that a graph cannot make.
-    """
+    """Add a node for a call that made tensors, wrote to values, or drew random numbers, and return it."""
     key, operands = call.key, call.operands
     origin = capture.locator.locate(call.name, 5)
     strided = key.startswith("as_strided") and not fills_memory(operands[0])
@@ -119,10 +107,7 @@ def add_node(
 def register_results(
     capture: RunningTrace, made: list[torch.Tensor], outputs: Sequence[Value], written: Sequence[torch.Tensor]
 ) -> None:
-    """Register the storages of the tensors ``made`` by a call.
-
-    While gradients are enabled, register the autograd nodes of these and of the ``written`` tensors, too.
-    """
+    """Register tensors that a call made or wrote to."""
     for tensor, value in zip(made, outputs):
         capture.memory.note(tensor, value)
     if is_grad_enabled():
@@ -132,11 +117,7 @@ def register_results(
 def tensors_made(
     capture: RunningTrace, key: str, result: Any, operands: list[torch.Tensor]
 ) -> list[torch.Tensor]:
-    """Return the tensors in ``result`` that a call made: neither operands nor recorded already.
-
-    A call of ``kinds.MAY_COPY`` counts as making its result even if it returns an operand, since it would
-    copy at other sizes or strides.
-    """
+    """Return the tensors in ``result`` that count as made by the call."""
     if not isinstance(result, (torch.Tensor, tuple, list, dict)):
         return []
     found = [result] if isinstance(result, torch.Tensor) else list(iterate_structure(result))

@@ -81,41 +81,12 @@ def unrecorded() -> AbstractContextManager[None]:
 class Capture(TorchFunctionMode):
     """Torch function mode that records one run of a function into ``recorder.graph``.
 
-    recorder: the graph so far, and the mapping from arrays to values.
-    weights: parameters and buffers that the function can reach.
-    for_torch: True if the graph is for torch itself.
-    reading: decides which numbers that the code reads from tensors become symbols.
-    keys: sizes that are plain numbers because the code uses them as keys.
-    by_kernel: names of calls that are recorded kernel by kernel.
-    kept_views: captured tensors that are recorded as views of others.
     fixed: sizes that are plain numbers from the beginning.
     spaces: ids of the global namespaces of the recorded code.
-    host_draws: random numbers of Python and NumPy.
-    generators: random generators of torch.
-    locator: finds the line of the user's code that made a call.
-    kernels: dispatch mode that sees the kernels below calls.
-    memory: storages of recorded values.
-    exported: tensors whose memory other code shares.
-    layouts: stride orders of values.
-    written: tensors that the function may have written to, with their contents before.
-    outer_writes: writes of open blocks to outer tensors.
-    gradients: ``.grad`` of tensors before the recording.
-    history: which values require gradients.
-    rules: custom gradient rules.
-    first_run: results of calls, for a second run.
-    known: outcomes of calls.
-    vmapped: sizes in kernels under ``torch.vmap``.
-    backward_sizes: sizes in kernels of backward passes.
-    kernelwise_sizes: sizes in kernels of the call that is recorded kernel by kernel.
-    initial_settings: state of torch that must not change.
-    loops: marks on the iterations of loops.
     input_tensors: the tensor of each input, or None for a number or a generator.
     count_call_inputs: number of inputs that are arguments.
-    count_decided: number of nodes whose numbers are fixed.
-    call: name of the public call that is handled.
-    arrays: tensors by the id of the array that the user passed.
+    arrays: tensors by the id of the given array.
     own_modes: classes of modes that belong to a recording.
-    has_started_threads: True once the function has started a thread.
     """
 
     def __init__(
@@ -171,10 +142,7 @@ class Capture(TorchFunctionMode):
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
     def isolated(self) -> Iterator[None]:
-        """Record inside of the block, and undo what the function did to torch and to tensors.
-
-        Raise ``TracingError`` for changes that a graph would not make, such as to settings.
-        """
+        """Record inside of the block, and restore torch's state and written tensors after it."""
         try:
             with (
                 torch.jit.optimized_execution(False),
@@ -201,11 +169,7 @@ class Capture(TorchFunctionMode):
             self.written.restore()
 
     def finish(self, result: Any, input_tree: Tree, containers: Containers, state: ReachableState) -> Graph:
-        """Complete and return the graph, with the function's result and its changes to containers and places.
-
-        Raise ``TracingError`` if the result hides a recorded tensor or size in an object that is not a
-        container, or if a write to shared memory cannot be recorded.
-        """
+        """Complete and return the graph, with the function's result and its changes to state."""
         graph = self.recorder.graph
         updates = containers.updates(self.rewritten_state())
         changes = bool(updates or state.replaced)
@@ -250,11 +214,6 @@ class Capture(TorchFunctionMode):
         return frozenset(id(tensor) for tensor, value in pairs if value in written)
 
     def _is_recorded(self, item: Any) -> bool:
-        """Return True if ``item`` is a symbol or depends on the recorded run.
-
-        A tensor other than a weight does if it varies between calls, or if it is not recorded and its
-        storage belongs to the recording.
-        """
         if not isinstance(item, torch.Tensor):
             return is_symbolic(item) and isinstance(expression_of(item), Size)
         value = self.recorder.find(item)
@@ -265,7 +224,7 @@ class Capture(TorchFunctionMode):
         )
 
     def forget_arrays(self) -> None:
-        """Drop the references to arrays, so that they are freed without the garbage collector."""
+        """Drop references to arrays, so that they are freed without the garbage collector."""
         self.recorder.forget_arrays()
         self.input_tensors.clear()
         self.written.forget()
@@ -281,10 +240,7 @@ class Capture(TorchFunctionMode):
         return self.recorder.add_number(name, DTYPES[type(number)])
 
     def add_input(self, name: str, tensor: Any) -> None:
-        """Add an array of the arguments, or a generator, as an input.
-
-        An array in two positions becomes two inputs, and represents the value of the later one.
-        """
+        """Add an array or a generator as an input."""
         if is_generator(tensor):
             self.recorder.add_input(name, tensor, GENERATOR)
             self.input_tensors.append(None)
@@ -403,10 +359,7 @@ class Capture(TorchFunctionMode):
         operands: list[torch.Tensor],
         generators: Any,
     ) -> tuple[CompletedCall, Node | None]:
-        """Run a call, and add its node if it makes a tensor, writes to one or draws random numbers.
-
-        ``generators`` is the state of the random generators before the call.
-        """
+        """Run a call, and add its node if it makes a tensor, writes to one or draws random numbers."""
         inputs, params = self.arguments_of(args, kwargs)
         self.exported.look(self.recorder.graph.name, key, operands)
         self.written.save(key, args, kwargs)
@@ -523,10 +476,7 @@ class Capture(TorchFunctionMode):
         return value.spec.shape[axis] if size in self.fixed else size
 
     def _is_fixed(self, value: Value, maker: Node | None) -> bool:
-        """Return True if the spec of ``value``, made by the node ``maker``, states the sizes for all calls.
-
-        This is the case for values that do not vary between calls, weights, and inputs of open blocks.
-        """
+        """Return True if the spec of ``value``, which ``maker`` made, states its sizes for all calls."""
         return (
             not self.recorder.varies(value)
             or value in self.recorder.arguments

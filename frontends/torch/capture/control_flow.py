@@ -52,11 +52,7 @@ _LENGTHS = (
 
 
 def scan_replacement(capture: RunningTrace, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement for torch's ``generic_associative_scan``, with the same parameters.
-
-    The replacement adds a node if torch's own wrapper calls it and the scan can be recorded so. Otherwise it
-    computes the prefixes by doubling.
-    """
+    """Return a replacement for torch's ``generic_associative_scan``, with the same parameters."""
     # An enclosing recording has already replaced the function.
     original = getattr(original, "__wrapped__", original)
 
@@ -84,10 +80,7 @@ def _is_torchs(operator: Any) -> TypeGuard[functools.partial[Any]]:
 
 
 def pointwise(capture: RunningTrace, args: Any) -> Any:
-    """Record an associative scan whose function combines two elements without the scanned axis.
-
-    Return the tensors of all prefixes along axis 0.
-    """
+    """Record an associative scan whose function combines two elements without the scanned axis."""
     combine, leaves, additional = args
     in_dims = (*[0] * (2 * len(leaves)), *[None] * len(additional))
 
@@ -108,12 +101,7 @@ def _recorded(
     leaves: Sequence[Any],
     axis: int,
 ) -> list[Any]:
-    """Add the node of an associative scan along ``axis`` of ``leaves``, and return the prefixes.
-
-    ``operator`` combines many pairs at once, and ``users`` is the user's function in it. If the operator
-    reads the number of pairs, compute the prefixes by doubling instead. Raise ``TracingError`` if the
-    operator changes shapes or dtypes.
-    """
+    """Record an associative scan along ``axis`` of ``leaves``, and return the prefixes."""
     before, capture.call = capture.call, _CALL
     since = capture.recorder.savepoint()
     try:
@@ -155,10 +143,7 @@ def _recorded(
 def _pairs(
     capture: RunningTrace, leaves: Sequence[Any], values: Sequence[Any], axis: int
 ) -> list[BlockArgument]:
-    """Return example arguments for the operator: arrays of pairs along ``axis``.
-
-    Their number of pairs occurs as no other size, so that it can be recognized in arguments of kernels.
-    """
+    """Return example arguments for the operator: arrays of pairs along ``axis``."""
     taken = {hint_of(size) for value in (*values, *capture.recorder.graph.inputs) for size in value.shape}
     count = next(length for length in _LENGTHS if length not in taken)
     sequences = [("", ArraySpec(shape_of(capture, value), value.dtype)) for value in values]
@@ -182,8 +167,7 @@ def prefixes(
 ) -> list[Any]:
     """Compute all prefixes along ``dim`` by doubling.
 
-    ``operator(*before, *leaves, *additional_inputs)`` combines all elements of arrays along ``dim`` at
-    once. A guard limits the length to a power of 2 that is at least twice the recorded length.
+    ``operator(*before, *leaves, *additional_inputs)`` combines all elements of arrays along ``dim`` at once.
     """
     count = leaves[0].shape[dim]
     # Arrays of up to twice the recorded length fit.
@@ -222,10 +206,7 @@ _SCANS = "torch._higher_order_ops.associative_scan"
 
 @contextmanager
 def without_compilation(capture: RunningTrace) -> Iterator[None]:
-    """Run functions of ``torch.compile`` eagerly inside of the block, so that ``capture`` sees their calls.
-
-    Replace the code of ``cond`` and of associative scans that runs before a mode sees the call.
-    """
+    """Run functions of ``torch.compile`` eagerly in the block, so that ``capture`` sees their calls."""
     places: list[Replacement] = [
         (cls, "__call__", HigherOrderOperator.__call__) for place in _CHECKING if (cls := found(*place))
     ]

@@ -53,18 +53,18 @@ KNOWN = _PLAIN | _SHAPED | _MEANS
 
 
 class UnknownSize(Signal):
-    """Raised if it is unknown which size a number in a kernel is."""
+    """Signal that it is unknown which size a number in a kernel is."""
 
 
 @dataclass(frozen=True)
 class BackwardKernel:
-    """A kernel of the backward pass that runs, with its autograd node and the recorded call of that node.
+    """A kernel of a backward pass, with the autograd node that runs it.
 
-    name: name of the autograd node without ``Backward`` and number.
-    input_shapes: shapes of the operands of the node in the forward pass, or None where unknown.
-    result_shape: shape of the result of the node in the forward pass, or None.
-    is_whole_call: True if the call has no other autograd node.
-    is_batched: True if ``torch.vmap`` may run several of these kernels at once.
+    name: name of the autograd node without ``Backward`` and number, or an empty string.
+    input_shapes: shapes of the recorded operands of the node, or None where unknown.
+    result_shape: shape of the first result of the node, or None.
+    is_whole_call: True if the node made the recorded result of the call from recorded values.
+    is_batched: True inside of a transform.
     """
 
     capture: RunningTrace

@@ -94,15 +94,11 @@ _OTHERS = frozenset({"torch.autograd", "torch.autograd.graph", "torch._functorch
 
 
 class AmbiguousSize(Signal):
-    """Raised if it is unknown which size a number is."""
+    """Signal that it is unknown which size a number is."""
 
 
 def levels(call: str | None) -> list[Any] | None:
-    """Return the batch sizes of the active levels of ``torch.vmap``, the innermost first.
-
-    Return None if no level is active. Return None as well if ``call`` is None and autograd or a gradient
-    transform runs the kernel.
-    """
+    """Return the batch sizes of the active levels of ``torch.vmap``, the innermost first, or None."""
     found: list[Any] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

@@ -47,10 +47,10 @@ _MASKED = frozenset({"scaled_dot_product_attention", "masked_fill"})
 class CompletedCall:
     """A call that was made.
 
-    name: dotted public name of the function.
+    name: dotted name of the function.
     key: bare name of the function.
     arguments: positional and keyword arguments as they are recorded.
-    operands: the tensors in the arguments.
+    operands: tensors among the arguments.
     result: what the call returned.
     """
 
@@ -63,7 +63,7 @@ class CompletedCall:
 
 @dataclass(frozen=True)
 class OperandOutcome:
-    """Outcome of a call that returns one of its operands and does nothing else.
+    """Outcome of a call that returns one of its operands.
 
     place: index of that operand.
     """
@@ -113,7 +113,7 @@ def _is_strided(item: Any) -> bool:
 
 
 class _UnknownDependency(Signal):
-    """Raised if it is unknown how a call depends on one of its arguments."""
+    """Signal that it is unknown how a call depends on one of its arguments."""
 
 
 class CallOutcomes:
@@ -131,10 +131,9 @@ class CallOutcomes:
         kwargs: dict[str, Any],
         operands: list[torch.Tensor],
     ) -> Any:
-        """Return a key of all that determines the outcome of a call, and append its tensors to ``operands``.
+        """Return a key of what determines the outcome of a call, or None.
 
-        Return None if the outcome may depend on anything else, such as elements or autocast, or if the call
-        is in-place or not public; ``operands`` may then be incomplete.
+        Append tensors of its arguments to ``operands``.
         """
         # In-place calls have an effect, and autocast depends on more than the arguments.
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
@@ -175,8 +174,7 @@ def _is_public(function: Any, name: str) -> bool:
 def _outcome_key(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
     """Return a key of what the outcome of a call may depend on in the argument ``item``.
 
-    Append the tensors in it to ``operands``. Raise ``_UnknownDependency`` for an argument of an unknown
-    class, or whose elements may matter.
+    Append the tensors in it to ``operands``.
     """
     cls = type(item)
     if cls in TENSORS:
@@ -194,11 +192,7 @@ def _outcome_key(item: Any, operands: list[torch.Tensor], is_masked: bool) -> An
 
 
 def _tensor_key(tensor: torch.Tensor, is_masked: bool) -> Any:
-    """Return the properties of a float tensor that decide outcomes: class, dtype, shape, strides and flags.
-
-    With ``is_masked``, boolean tensors are accepted, too. Raise ``_UnknownDependency`` for any other
-    tensor, and for tensors that are not dense on the CPU.
-    """
+    """Return the properties of a tensor that decide outcomes, or raise ``_UnknownDependency``."""
     # Integers may be sizes, or too large for other frameworks.
     is_plain = tensor.is_floating_point() or is_masked and tensor.dtype is torch.bool
     if not is_plain or tensor.layout is not torch.strided or not tensor.is_cpu:
@@ -208,10 +202,7 @@ def _tensor_key(tensor: torch.Tensor, is_masked: bool) -> Any:
 
 
 def outcome_of(call: CompletedCall, node: Node | None) -> Outcome | None:
-    """Return the outcome that all calls like ``call`` have, or None if it may differ between them.
-
-    ``node`` is the node of the call, or None if it needs none.
-    """
+    """Return the outcome that all calls like ``call`` have, or None if it may differ between them."""
     if node is None:
         reads_sizes = any(isinstance(item, Size) for item in iterate_structure(call.arguments))
         place = next((place for place, operand in enumerate(call.operands) if call.result is operand), None)
@@ -281,7 +272,7 @@ class _StoredCall:
 
 
 class FirstRunResults:
-    """Results of the calls of a run, in order, for reuse in a second run.
+    """Results of the calls of a run, for reuse in a second run.
 
     wanted: returns True once results are to be stored.
     """
@@ -300,11 +291,7 @@ class FirstRunResults:
         result: Any,
         outcome: Outcome | None = None,
     ) -> None:
-        """Store the result of one call of the first run, or only that there was a call.
-
-        A result is stored if it follows from the arguments or is costly to compute, and if it is wanted and
-        there is room for it.
-        """
+        """Store the result of one call of the first run, or only that there was a call."""
         kept: _StoredCall | None = None
         if (isinstance(outcome, TensorOutcome) or function in _LARGE) and self._has_room(result):
             tensors = [*operands, result]
@@ -320,8 +307,7 @@ class FirstRunResults:
     ) -> torch.Tensor | None:
         """Return the stored result of the matching call of the first run, or None.
 
-        The n-th call of a function matches its n-th call in the first run. The arguments must be equal (float
-        tensors up to rounding), and nothing may have been written to operands or result.
+        The n-th call of a function matches its n-th call in the first run.
         """
         calls = self._made.get(function)
         if not calls:

@@ -36,10 +36,7 @@ _MADE = {
 
 
 def size_of(node: Node | None, value: Value, axis: int) -> Any:
-    """Return the size of ``value`` along ``axis``, as the call of ``node`` states it, or else as a symbol.
-
-    ``node`` is the node that made ``value``, or None. A size that the call states needs no read and no guard.
-    """
+    """Return the size of ``value`` along ``axis``, as the call of ``node`` states it, or else as a symbol."""
     rank = value.ndim
     if (
         node is not None
@@ -146,11 +143,7 @@ NAMES = [name for name in dir(torch) if name.startswith(_PREFIX)]
 
 
 def foreach(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record a ``torch._foreach_*`` call as one call per element, and return the results.
-
-    The results are in a list for an in-place function, else in a tuple. An argument that is not a list or
-    tuple is passed to each of these calls.
-    """
+    """Record a ``torch._foreach_*`` call as one call per element, and return the results."""
     key = row_key(name_of(function))
     bare = key.removeprefix(_PREFIX)
     # Most in-place variants, such as ``lerp_``, are methods only.
@@ -170,12 +163,7 @@ def _part(item: Any, place: int) -> Any:
 
 
 def record_data_assignment(capture: RunningTrace, tensor: torch.Tensor, data: torch.Tensor) -> None:
-    """Record the assignment ``tensor.data = data``, and make ``data`` a view of ``tensor``.
-
-    Raise ``TracingError`` if the graph is for torch, if ``tensor`` is or views an input, if no recorded call
-    made ``data``, if the two differ in dtype, device, shape or strides, or if anything else shares a storage
-    with them.
-    """
+    """Record the assignment ``tensor.data = data``, and make ``data`` a view of ``tensor``."""
     recorder = capture.recorder
     made = recorder.maker(recorder.base_of(capture.value(data)))
     is_given = recorder.base_of(capture.value(tensor)) in recorder.graph.inputs
@@ -207,10 +195,7 @@ def _looks(tensor: torch.Tensor) -> tuple[object, ...] | None:
 
 
 def _is_held(tensor: torch.Tensor) -> bool:
-    """Return True if another tensor or a NumPy array shares the storage of ``tensor``, or if that is unknown.
-
-    It is unknown for a sparse or wrapped tensor.
-    """
+    """Return True if something else may share the storage of ``tensor``."""
     with no_torch_function():
         return (
             _looks(tensor) is None

@@ -51,7 +51,7 @@ class OuterWrites:
     def undone(self, may_write: bool, is_free: bool = False) -> Iterator[dict[Value, SavedContents]]:
         """Open a block, and restore the outer tensors that it wrote to at its end.
 
-        Yield their contents before, by value, in a dict that is filled while the block is recorded.
+        Yield a dict of their contents before, which is filled while the block is recorded.
         """
         block = _OpenBlock(may_write, is_free)
         self._open.append(block)
@@ -62,10 +62,7 @@ class OuterWrites:
             self._restore(block.written.values())
 
     def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Save the contents of the outer tensors that the coming call may write to, if a block is open.
-
-        Raise ``TracingError`` if one of them is frozen, or may share memory with another array that is alive.
-        """
+        """Save the contents of the outer tensors that the coming call may write to, if a block is open."""
         for tensor in may_be_written(key, args, kwargs) if self._open or self.tied.are_any else ():
             self.tied.refuse(self.capture.recorder.base_of(self.capture.value(tensor)), self.capture.here())
             if self._open:

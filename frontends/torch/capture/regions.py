@@ -41,8 +41,8 @@ class BlockArgument:
     """Example argument for the function of a block.
 
     name: name of the block's input.
-    tensor: tensor of which the function gets a copy.
-    shape: shape that the copy has in the recording, of numbers and symbolic sizes.
+    tensor: the example.
+    shape: shape that the argument has in the recording, of numbers and symbolic sizes.
     is_number: True if the function gets a number.
     value: the input of the block, if sizes in ``shape`` are read from it; None to make one.
     """
@@ -61,7 +61,7 @@ class BlockRecording:
     body: inputs, nodes and outputs.
     structure: pytree in which the function returned its outputs.
     kinds: of each leaf of ``structure``, ``"array"``, ``"number"`` or ``"none"``.
-    written: tensors of the enclosing scope that the block writes to, with their contents before.
+    written: tensors of the enclosing scope that the block may write to, with their contents before.
     """
 
     body: Body
@@ -75,10 +75,10 @@ class BlockRecording:
 
 
 class BlockRecorder:
-    """Recorder of the blocks of one call of a higher-order operator, which also adds the node.
+    """Recorder of the blocks of one operator or statement, which also adds the node.
 
-    call: name of the operator, for messages.
-    functions: the user's functions that the operator runs. What they can reach must not change.
+    call: its name, for messages.
+    functions: functions that it runs. What they can reach must not change.
     """
 
     def __init__(self, capture: RunningTrace, call: str, functions: Iterable[Any]) -> None:
@@ -89,10 +89,7 @@ class BlockRecorder:
 
     # ------------------------------------------------------------------------------ operands
     def operand(self, item: Any, copied: bool = False) -> tuple[Value, BlockArgument]:
-        """Return the value of an array or number that a loop carries, and its example.
-
-        With ``copied`` the array is cloned, because a loop without iterations returns it.
-        """
+        """Return the value of an array or number that a loop carries, and its example."""
         capture = self.capture
         is_number = not isinstance(item, torch.Tensor)
         name = "number" if is_number else capture.value(item).name
@@ -119,12 +116,8 @@ class BlockRecorder:
         """Record the block that ``function(*given)`` runs, on copies of the examples, and undo its writes.
 
         may_write: True if it may write to outer tensors.
-        of_pairs: True if the block must hold for any number of pairs; reading the number raises
-            ``LengthAsked``.
+        of_pairs: True if the block must hold for any number of pairs.
         is_free: True if it may write to outer tensors while gradients are enabled, too.
-
-        Raise ``TracingError`` if the function changes an object that it can reach, or writes to what it
-        must not.
         """
         capture, recorder = self.capture, self.capture.recorder
         inputs = [
@@ -167,11 +160,7 @@ class BlockRecorder:
         capture.quietly(capture.backward_sizes.note, [copy])
 
     def _outputs(self, leaves: Sequence[Any]) -> list[Value]:
-        """Return the outputs of a block, without leaves that are None.
-
-        An output is cloned if it shares storage with an earlier one or with a tensor from outside of the
-        block.
-        """
+        """Return the outputs of a block, without leaves that are None."""
         capture, recorder = self.capture, self.capture.recorder
         outputs: list[Value] = []
         owners: set[Value] = set()
@@ -200,10 +189,7 @@ class BlockRecorder:
 
     # ------------------------------------------------------------------------------ nodes
     def results(self, call: Callable[[UnrecordedMode], Any]) -> tuple[list[Any], bool]:
-        """Run the operator unrecorded. Return the leaves of its result, and whether it drew random numbers.
-
-        Tensors among the leaves are cloned.
-        """
+        """Run the operator unrecorded. Return its leaves, and whether it drew random numbers."""
         capture = self.capture
         leaves = pytree.tree_leaves(run_unrecorded(capture, call))
         drew = capture.quietly(capture.generators.unseen_draws)
@@ -220,8 +206,7 @@ class BlockRecorder:
     ) -> Any:
         """Add the node that runs ``blocks``, and return its results in the pytree of the last block.
 
-        ``call`` runs the operator unrecorded, for the results while recording. Outer tensors that blocks
-        write to become additional operands and results of the node.
+        ``call`` runs the operator unrecorded, for the results while recording.
         """
         capture, recorder, last = self.capture, self.capture.recorder, blocks[-1]
         written = {value: past.tensor for block in blocks for value, past in block.written.items()}
@@ -270,11 +255,8 @@ class BlockRecorder:
         return ArraySpec(shape_of(self.capture, value), value.dtype)
 
     def _refuse_backward(self, tensor: torch.Tensor) -> None:
-        """Make a backward pass through this result raise ``TracingError``.
-
-        Such a pass needs what one branch, or a number of iterations, has saved, so the next attempt
-        unrolls the call.
-        """
+        # Such a pass needs what one branch, or a number of iterations, has saved, so the next attempt unrolls
+        # the call.
         if tensor.grad_fn is not None:
             ask, call, origin = self.capture.by_kernel.ask, self._asked, self.origin
 
@@ -511,10 +493,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
         ]
 
     def _refuse_slices(self, nodes: Sequence[Node]) -> None:
-        """Raise ``TracingError`` for slices whose bounds depend on elements.
-
-        Other frameworks do not have slices of varying size; a graph for torch has, and is not checked.
-        """
+        # Other frameworks do not have slices of varying size.
         for node in () if self.capture.for_torch else every(nodes):
             bounds = (
                 bound for item in node.inputs for part in _parts(item) for bound in (part.start, part.stop)
@@ -571,10 +550,7 @@ def loops_of(capture: RunningTrace) -> LoopMarker:
 
 
 def rows_of(capture: RunningTrace, args: tuple[Any, ...], frame: FrameType) -> Any:
-    """Return the iterations of a ``for`` loop over a tensor, and mark the loop.
-
-    Return None if ``frame`` is not that of ``Tensor.__iter__``, or if the loop cannot be marked.
-    """
+    """Return the iterations of a ``for`` loop over a tensor, marked as such, or None."""
     if frame.f_code is not _ITERATION or frame.f_back is None:
         return None
     with capture:

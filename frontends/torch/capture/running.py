@@ -23,24 +23,20 @@ class KernelSizes(Protocol):
     """Source of the sizes behind the numbers in kernels below public calls."""
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return ``function(*args, **kwargs)``, and meanwhile find the sizes in its kernels."""
+        """Run ``function``, and find the sizes in its kernels."""
 
     def with_sizes(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return the arguments of a kernel with expressions instead of numbers that are sizes.
-
-        Return None if these sizes are unknown, or if the kernel does not belong to a call that :meth:`run`
-        runs.
-        """
+        """Return the arguments of a kernel with expressions for the numbers that are sizes, or None."""
 
     def has_no_sizes(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if the kernel's numbers are known not to be sizes, so that no size needs a guard."""
+        """Return True if the kernel needs no guards on sizes."""
 
 
 class BackwardKernelSizes(KernelSizes, Protocol):
     """Source of the sizes in kernels of backward passes."""
 
     def note(self, tensors: Sequence[torch.Tensor]) -> None:
-        """Register tensors that a recorded call made, so that their autograd nodes are found."""
+        """Register tensors, so that their autograd nodes are found."""
 
 
 class MadeTensors(OwnMemory, Protocol):
@@ -86,15 +82,12 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
         """Sizes in kernels of calls that are recorded kernel by kernel."""
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
-        """Return the sizes of a tensor as the user's code gets them: ints if they are fixed, else symbols."""
+        """Return the sizes of a tensor as the user's code gets them: ints or symbols."""
 
     def arguments_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of a call as they are recorded.
-
-        Values replace tensors, and expressions replace symbolic numbers.
-        """
+        """Return the arguments of a call as they are recorded."""
 
     def run_guarded(
         self,
@@ -104,11 +97,10 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Run a call and return its result. If it raises, guard on what the exception depends on."""
+        """Run a call and return its result, with guards if it raises."""
 
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
-        """Record a kernel that runs outside of any public call as a call of its own, and return its result.
+        """Record a kernel as a call of its own, and return its result.
 
-        If ``sized`` is True, numbers in the arguments may be sizes of unknown origin, so guards fix all
-        sizes.
+        ``sized`` is True if numbers in its arguments may be sizes of unknown origin.
         """

@@ -56,8 +56,7 @@ class UnrecordedMode(TorchFunctionMode):
 def run_unrecorded(capture: RunningTrace, call: Callable[[UnrecordedMode], Any]) -> Any:
     """Return ``call(mode)``, run without recording it.
 
-    ``mode`` is the mode in which ``call`` has to run the user's functions. Tensors that kernels make
-    meanwhile are registered as those of a public call are (:class:`KernelMode`).
+    ``mode`` is the mode in which ``call`` has to run the user's functions.
     """
     kernels = capture.kernels
     before, kernels.inside_call = kernels.inside_call, True
@@ -71,11 +70,7 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
 def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
-    """Return the value of a tensor that the recording has not met before.
-
-    The tensor becomes a parameter (a persistent weight), a view or an alias of a recorded tensor, or a
-    constant. Raise ``TracingError`` if a graph could not reproduce it.
-    """
+    """Return the value of a tensor that the recording has not met before."""
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.record_view(capture, tensor, owner)
     name = capture.weights.name_of(tensor)
@@ -103,10 +98,7 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
 
 
 def _refuse_unknown(capture: RunningTrace, tensor: torch.Tensor, name: str | None) -> None:
-    """Raise ``TracingError`` for an unrecorded tensor whose elements a call of the graph could not reproduce.
-
-    ``name`` is the name of a weight; None if the tensor is not a weight.
-    """
+    """Raise ``TracingError`` for an unrecorded tensor that a call of the graph could not reproduce."""
     if maker := capture.kernels.maker_of(tensor):
         capture.by_kernel.ask(maker)
         raise TracingError(
@@ -140,10 +132,7 @@ def _refuse_unknown(capture: RunningTrace, tensor: torch.Tensor, name: str | Non
 
 
 def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any]) -> None:
-    """Record what hooks of a weight do to its gradient.
-
-    torch itself calls the hooks in a graph for torch, so that graph is only barred from other targets.
-    """
+    # torch calls the hooks itself in a graph for torch.
     if capture.for_torch:
         graph = capture.recorder.graph
         graph.demand(
@@ -159,11 +148,7 @@ def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any])
 
 
 def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
-    """Record a tensor that shares storage with a recorded value but was made by no recorded call.
-
-    Examples are ``nn.Parameter(x)``, ``x.as_subclass`` and a saved tensor. Raise ``TracingError`` if no
-    recorded value can stand for it; the next attempt then records kernels or views instead.
-    """
+    """Record a tensor that shares storage with a recorded value but was made by no recorded call."""
     seen = capture.memory.find_alias(tensor)
     if seen is None or (
         capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad
@@ -210,11 +195,7 @@ class KernelwiseSizes:
         self._given: frozenset[Any] = frozenset()
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the call with numbers instead of symbolic sizes, and record its kernels.
-
-        Attention is computed by portable kernels. Guard on sizes in the arguments, and on which axes have
-        length 0 or 1.
-        """
+        """Run the call with numbers instead of symbolic sizes, and record its kernels."""
         decide_all(self.capture, (args, kwargs))
         values = [
             self.capture.value(item)
@@ -233,11 +214,6 @@ class KernelwiseSizes:
             self._shapes, self._given, self._is_product = before
 
     def with_sizes(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return the arguments of a reshaping kernel with sizes instead of numbers.
-
-        Return None for another kernel, outside of such a call, if one of the numbers was given to the call,
-        and if the sizes cannot be determined.
-        """
         if (
             self._shapes is None
             or function._schema.name not in _RESHAPES
@@ -284,10 +260,7 @@ def guard_equal(capture: RunningTrace, sizes: Sequence[Any]) -> Any:
 
 
 def same_sizes(capture: RunningTrace, function: Any, args: tuple[Any, ...]) -> Any:
-    """Return the answer of a kernel that compares the sizes of two tensors, and guard on it.
-
-    If the answer is False, or does not mean that all sizes agree, guards fix all sizes of the recording.
-    """
+    """Return the answer of a kernel that compares the sizes of two tensors, and guard on it."""
     same = capture.run(function, args, {})
     shapes = [shape_of(capture, capture.value(tensor)) for tensor in args]
     if same and hints(shapes[0]) == hints(shapes[1]):
@@ -310,10 +283,7 @@ def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> N
 
 
 def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
-    """Return the sizes for the numbers ``wanted``, if a reshape of ``shape`` merges neighbouring axes.
-
-    Axes of length 1 may be inserted or removed. Return None for any other reshape, and for an empty array.
-    """
+    """Return sizes for the numbers ``wanted`` of a reshape of ``shape`` that merges axes, or None."""
     left, found = [size for size in shape if hint_of(size) != 1], []
     for number in wanted:
         size: Any = 1
@@ -326,11 +296,7 @@ def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
 class KernelMode(TorchDispatchMode):
     """Dispatch mode that intercepts the kernels below public calls.
 
-    Outside of a public call, it records kernels, except those of the namespace ``prim`` and ``detach`` of a
-    tensor that is not recorded. Any other kernel only runs, and its results are registered with the call
-    that made them (:meth:`maker_of`): using a result that no recorded call returned is an error.
-
-    inside_call: True while a public call runs, whose kernels are not recorded.
+    inside_call: True while kernels are not recorded as calls of their own.
     """
 
     # torch calls the mode for higher-order operators only with this flag; they are refused here.
@@ -406,10 +372,7 @@ class KernelMode(TorchDispatchMode):
 
 
 def _storage_reference(tensor: torch.Tensor) -> tuple[int, Callable[[], bool]]:
-    """Return the id of a tensor's storage, and a function that returns True once it is freed.
-
-    A sparse tensor has no single storage, so the tensor itself is identified.
-    """
+    """Return an id for a tensor's storage, and a function that returns True once it is freed."""
     try:
         with no_torch_function():
             held = tensor.untyped_storage()

@@ -73,11 +73,7 @@ def _stacked(results: list[Any]) -> Any:
 
 
 def flex_attention(mode: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """Compute attention by torch's own reference formula with all scores.
-
-    The result has the stride order of the query. Raise ``OperatorRefused`` if this torch has no such
-    formula.
-    """
+    """Compute attention by torch's own reference formula with all scores."""
     order = sorted(range(args[0].ndim), key=args[0].stride().__getitem__, reverse=True)
     formula = found("torch._higher_order_ops.flex_attention", "math_attention") or refuse_operator(
         function, mode.here

@@ -25,11 +25,7 @@ _COPIED = "graph_compiler"
 
 
 def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Record ``torch.Tensor.__deepcopy__(tensor, memo)`` with an empty memo, and return the copy.
-
-    A copy that the memo has already is returned instead. Raise ``TracingError`` for a tensor that overlaps
-    one that was copied before.
-    """
+    """Return the copy of the tensor ``args[0]``, recorded if the memo ``args[1]`` lacks it."""
     tensor, memo = args
     if id(tensor) in memo:
         return memo[id(tensor)]
@@ -59,7 +55,7 @@ _INTS = {
 
 
 class Snapshot:
-    """Bitwise copy of a tensor's elements at one moment. NaNs with the same bits are equal.
+    """Bitwise copy of a tensor's elements at one moment.
 
     >>> weight = torch.tensor([1.0, float("nan")])
     >>> now = Snapshot(weight)
@@ -77,10 +73,7 @@ class Snapshot:
 
 
 def elements_of(tensor: torch.Tensor) -> bytes:
-    """Return the bytes of the elements of a dense tensor on any device, in row-major order.
-
-    Lazy conjugation and negation are applied.
-    """
+    """Return the bytes of the elements of a dense tensor on any device, in row-major order."""
     with _unseen():
         plain = _physical(tensor).contiguous()
         # NumPy would make the storage non-resizable, so a copy is exported.
@@ -107,11 +100,7 @@ def _unseen() -> Iterator[None]:
 
 
 def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if a call can be recorded without its ``out=``, because every array there is empty.
-
-    The function must have made each of these arrays, not as a view, with an axis whose size is 0 at every
-    call, and no two of them may share a storage.
-    """
+    """Return True if a call is to be recorded without its ``out=``, whose arrays are empty."""
     # torch refuses ``out=`` if an operand or output requires a gradient.
     if (
         kwargs.get("out") is None
@@ -129,11 +118,7 @@ def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record the call without ``out=``, and return the arrays given as ``out=``, filled with the results.
-
-    In the recording, these arrays represent the results from now on. Guard on ``requires_grad`` of the
-    operands. Raise ``TracingError`` if the dtype of an array differs from that of its result.
-    """
+    """Record the call without ``out=``, and return the arrays given as ``out=``, filled with the results."""
     given = kwargs["out"]
     for operand in _tensors((args, kwargs)):
         capture.depends_on("requires_grad", operand)

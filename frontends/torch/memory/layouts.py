@@ -66,8 +66,8 @@ class StrideOrder:
     """Stride order of a result, at the recorded sizes and at others.
 
     is_fresh: True if the call returns row-major results for operands of any strides.
-    is_size_independent: True if the result is not a view, and is row-major at every size if it is at one.
-    may_be_permuted: True if the result is not row-major, or is a view that may not be at other sizes.
+    is_size_independent: True if other sizes are assumed to give the same order.
+    may_be_permuted: True if the result may not be row-major.
     """
 
     is_fresh: bool
@@ -76,10 +76,7 @@ class StrideOrder:
 
 
 def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> StrideOrder:
-    """Return the stride order of ``tensor``, which a call of the bare name ``key`` made.
-
-    ``in_order`` is True if the strides of no operand increase (:func:`is_in_order`).
-    """
+    """Return the stride order of ``tensor``, which a call of the bare name ``key`` made."""
     is_fresh = key in _ROW_MAJOR
     is_size_independent = not is_view and (key in kinds.BY_STRIDES or in_order or 1 not in tensor.shape)
     turns = not is_fresh and is_view and key not in _KEEPS_ORDER
@@ -87,7 +84,7 @@ def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> S
 
 
 class Layouts:
-    """Stride orders of the values of one recording, to guard on those that decide what a call does."""
+    """Stride orders of the values of one recording."""
 
     def __init__(self, capture: Trace) -> None:
         self.capture: Trace | None = capture
@@ -105,11 +102,7 @@ class Layouts:
     def follow(
         self, node: Node, key: str, made: Sequence[torch.Tensor], operands: Sequence[torch.Tensor]
     ) -> None:
-        """Note the stride orders of the results of a call.
-
-        If torch refuses the call for other strides (``VIEWS_ONLY``) and it may merge axes, guard on what the
-        stride order of its operand depends on.
-        """
+        """Note the stride orders of the results of a call, and guard on those that it needs."""
         in_order = all(map(is_in_order, operands))
         for index, (tensor, value) in enumerate(zip(made, node.outputs)):
             self.note(value, node.uses, order_of(key, tensor, index in node.views, in_order))
@@ -130,7 +123,7 @@ class Layouts:
             self._not_row_major.add(value)
 
     def rely_on_copies(self, graph: Graph) -> None:
-        """Guard on stride orders that decide between a view and a copy, if a later write shows which."""
+        """Rely on stride orders that decide between a view and a copy, where a later write shows which."""
         aliases = Aliases(graph)
         if not aliases.written:
             return
@@ -144,11 +137,6 @@ class Layouts:
                 self._rely_on(node.uses[0], node, is_operand or _is_written_copy(graph, place, aliases))
 
     def _rely_on(self, value: Value, node: Node, in_torch_too: bool = False) -> None:
-        """Guard on what the stride order of ``value``, the operand of ``node``, depends on.
-
-        These are the stride orders of inputs, or all sizes. A graph for torch makes the same calls, so
-        instead of guards on sizes it is barred from other targets, unless ``in_torch_too``.
-        """
         capture = self.capture
         assert capture is not None
         if value in self._follows_inputs:
@@ -159,6 +147,7 @@ class Layouts:
         if in_torch_too or not capture.for_torch:
             capture.fix_all_sizes(node.origin)
         else:
+            # A graph for torch makes the same calls, so it needs no guards on sizes.
             problem = (
                 f"{node.origin}: whether this is a view or a copy, which a write shows, depends on sizes; "
                 "record the function for the other framework from the start"
@@ -168,10 +157,7 @@ class Layouts:
 
 
 def joins_axes(node: Node) -> bool:
-    """Return True if a reshape may merge axes at the recorded sizes, or if a view changes the dtype.
-
-    An axis that is only split, or that gets an axis of size 1 next to it, may have any stride.
-    """
+    """Return True if a reshape may merge axes at the recorded sizes, or if a view changes the dtype."""
     source, result = node.uses[0].spec, node.outputs[0].spec
     if source.dtype != result.dtype:
         return True
@@ -192,24 +178,17 @@ def _is_written_later(graph: Graph, place: int, aliases: Aliases) -> bool:
 
 
 def _is_written_copy(graph: Graph, place: int, aliases: Aliases) -> bool:
-    """Return True if the call made a copy that a later call writes to.
-
-    A graph omits such writes if nothing reads the copy, but at other sizes the result may be a view.
-    """
+    # A graph omits writes to a copy that nothing reads, but at other sizes the result may be a view.
     made = set(graph.nodes[place].outputs)
     return any(aliases.base_of(value) in made for later in graph.nodes[place + 1 :] for value in later.writes)
 
 
 def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:
-    """Return True if a write to the operand or the result of a call is read through the other of the two.
-
-    If the operand's memory comes from outside, any later write to either counts, because the caller may
-    read that memory.
-    """
     node = graph.nodes[place]
     source, made = aliases.base_of(node.uses[0]), set(node.outputs)
     # True if written through the result, False if through another tensor.
     written: set[bool] = set()
+    # The caller may read memory that comes from outside.
     if graph.maker(source) is None:
         return _is_written_later(graph, place, aliases)
     for later in graph.nodes[place + 1 :]:
@@ -245,11 +224,7 @@ REFUSED = frozenset({"resize_", "resize_as_", "set_", "resize_as_sparse_"})
 
 
 def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Record ``x.t_()`` and similar calls as ``x = x.t()``, and return ``x``.
-
-    ``x`` represents the new view from now on. Raise ``TracingError`` if the function has not made the
-    tensor.
-    """
+    """Record ``x.t_()`` and similar calls as ``x = x.t()``, and return ``x``."""
     tensor = args[0]
     if _was_there(capture, capture.value(tensor)):
         raise TracingError(
@@ -266,10 +241,7 @@ def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> A
 
 
 def _was_there(capture: Trace, value: Value) -> bool:
-    """Return True if no call of the function made the tensor of ``value``.
-
-    Calls that returned their operand do not count: ``x.contiguous()`` may be ``x`` itself.
-    """
+    # Calls that return their operand do not count, since ``x.contiguous()`` may be ``x`` itself.
     while (
         (node := capture.recorder.maker(value)) is not None
         and node.record is not None

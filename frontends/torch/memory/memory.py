@@ -40,7 +40,7 @@ class SavedContents:
     """Contents of a tensor, to be restored after calls have written to it.
 
     tensor: the tensor.
-    elements: copy of its elements, with one element along axes of stride 0.
+    elements: copy of its elements, as :func:`without_repeats` cuts them.
     owner: the base of a view, or the tensor itself.
     grad_fn: autograd node of ``owner``.
     version: version of the tensor.
@@ -83,8 +83,7 @@ _UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
     """Return a function that starts to watch tensors for writes, or None if versions may not show all writes.
 
-    The returned function takes tensors and returns another function. That one returns True while the
-    version of each tensor is unchanged, and always False if a tensor has no version counter.
+    It takes tensors, and returns a function that returns True while they count as unwritten.
     """
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun
@@ -100,7 +99,7 @@ def _begun(tensors: Sequence[torch.Tensor]) -> Callable[[], bool]:
 # These methods also run below the active function mode, to which reads of a tensor would look like the
 # user's, so they disable it.
 class StorageTable:
-    """Storages of recorded values, and the tensors from outside that the recording has used."""
+    """Storages of recorded values, and tensors from outside."""
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
@@ -109,11 +108,6 @@ class StorageTable:
         self.has_subclasses = False
 
     def note(self, tensor: torch.Tensor, value: Value) -> None:
-        """Register that ``value`` represents ``tensor``.
-
-        Do nothing if a value with the same dtype, shape, strides and offset is registered for that storage,
-        or if the tensor is not dense on the CPU (:func:`has_memory`).
-        """
         if not has_memory(tensor):
             return
         with no_torch_function():
@@ -125,7 +119,6 @@ class StorageTable:
         known[1].setdefault(geometry, value)
 
     def forget(self, values: set[Value]) -> None:
-        """Drop ``values``, which were made in a region and represent no array outside of it."""
         for key, (weak, known) in self._values.items():
             if not values.isdisjoint(known.values()):
                 self._values[key] = (
@@ -169,10 +162,7 @@ def is_shared(tensor: torch.Tensor) -> bool:
 
 
 def has_memory(tensor: torch.Tensor) -> bool:
-    """Return True if the tensor is dense, on the CPU, and neither quantized, nested nor wrapped.
-
-    Transforms such as ``torch.vmap`` wrap tensors.
-    """
+    """Return True if the tensor is dense, on the CPU, and not quantized, nested or wrapped by a transform."""
     with no_torch_function():
         plain = (
             tensor.layout is torch.strided
@@ -204,11 +194,7 @@ _TENSOR = attrgetter("tensor")
 
 
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """Return the tensors that a call may write to.
-
-    These are the first argument of an in-place call, ``out``, and the :func:`other_written_tensors`. A true
-    ``inplace``, and True as the last positional argument, count as signs of an in-place call.
-    """
+    """Return tensors that a call may write to."""
     targets = (
         [args[0]]
         if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True))
@@ -225,8 +211,6 @@ def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 
 class WrittenTensors:
     """Captured tensors and inputs that calls of the function may write to, with their contents before.
-
-    ``id(tensor) in written`` is True for these, but not for views of them.
 
     caches: the ``functools.lru_cache`` functions that the function can reach.
     """
@@ -283,10 +267,7 @@ Call = tuple[str, tuple[Any, ...], torch.Tensor]
 def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
     """Return the calls that make ``tensor`` from its ``owner``.
 
-    The owner must be contiguous and contain all elements of ``tensor``. The calls are an index, a
-    permutation and a reshape, as a person would write them, or ``as_strided`` if these do not suffice.
-    ``detach`` comes first if the owner requires a gradient, and is the only call if ``tensor`` has the
-    geometry of the owner.
+    The owner must be contiguous and contain all elements of ``tensor``.
 
     >>> table = torch.zeros(4, 6)
     >>> [(name, arguments) for name, arguments, _ in calls_taking(table[1:, 2], table)]
@@ -336,11 +317,7 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         super().ask([array for array in arrays if has_memory(array)])
 
     def is_view(self, array: torch.Tensor, owner: torch.Tensor) -> bool:
-        """Return True if ``owner`` is contiguous, has the dtype of ``array`` and contains all its elements.
-
-        Return False if ``array`` requires a gradient, or if either is conjugated or negated lazily. Both
-        must share a storage.
-        """
+        """Return True if ``array`` can be recorded as a view of ``owner``, whose storage it shares."""
         if array.requires_grad or array.dtype != owner.dtype or not owner.is_contiguous():
             return False
         start = self.geometry_of(array, owner).offset
@@ -364,7 +341,7 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         return super().next_attempt()
 
     def without(self, places: Sequence[StatePlace]) -> list[StatePlace]:
-        """Return ``places`` without those that contain views, whose elements are in their owners' places."""
+        """Return ``places`` without those that hold views of other tensors."""
         return (
             [place for place in places if self.owner_of(place.read()) is None]
             if self._owners
@@ -372,10 +349,7 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         )
 
     def record_view(self, capture: Trace, tensor: torch.Tensor, owner: torch.Tensor) -> Value:
-        """Record the calls that make the view ``tensor`` of its ``owner``, and return its value.
-
-        If the owner requires a gradient, ``detach`` comes first.
-        """
+        """Record the calls that make the view ``tensor`` of its ``owner``, and return its value."""
         value = capture.value(owner)
         self._met.append((tensor, owner, value))
         for name, arguments, made in capture.quietly(calls_taking, tensor, owner):
@@ -385,11 +359,7 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
     def guards(
         self, graph: Graph, weights: ModelWeights, places: Sequence[StatePlace]
     ) -> Iterable[EnvironmentGuard]:
-        """Yield guards that each view that was used still has the same position in its owner.
-
-        Raise ``TracingError`` if the owner is an input of the graph and neither a weight nor read from one
-        of ``places``.
-        """
+        """Yield guards that each view that was used still has the same position in its owner."""
         for view, owner, value in self._met:
             read = _reader(owner, weights, places)
             if read is None and value in graph.inputs:
@@ -417,11 +387,7 @@ def _itself(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _reader(tensor: torch.Tensor, weights: ModelWeights, places: Sequence[StatePlace]) -> Reader | None:
-    """Return a function that reads the weight, or the one of ``places``, that is ``tensor`` now.
-
-    After a replacement, the function returns the new object. Return None if ``tensor`` is neither a weight
-    nor read from one of ``places``.
-    """
+    """Return a function that reads the weight or place that is ``tensor`` now, or None."""
     if name := weights.name_of(tensor):
         held, key = weights.holder_of(name)
         return partial(held.__getitem__, key)
@@ -443,11 +409,7 @@ class MemoryTrace(Trace, Protocol):
 
 # ---------------------------------------------------------------------------------------------------- strides
 def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Return what ``Tensor.stride`` returns, as symbols, and guard on what it depends on.
-
-    Return plain numbers for a weight, for a tensor that does not vary between calls, and, in a graph for
-    another framework, for a non-contiguous tensor that the function computed.
-    """
+    """Return what ``Tensor.stride`` returns, as symbols if it may vary between calls."""
     value, steps = capture.value(args[0]), args[0].stride()
     capture.depends_on("layout", args[0])
     if not capture.recorder.varies(value) or capture.is_weight(value):
@@ -466,11 +428,7 @@ def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def on_owner(
     capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return arguments that apply ``as_strided`` to the recorded tensor that fills the storage.
-
-    Return the arguments unchanged if ``args[0]`` itself fills its storage, or if no recorded tensor does.
-    Guards on layouts are added, and on all sizes if the tensor is another one.
-    """
+    """Return arguments of ``as_strided`` for a recorded tensor that fills the storage, if there is one."""
     tensor, size, step, *rest = (
         args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
     )
@@ -490,10 +448,7 @@ def on_owner(
 
 
 def _owner(capture: MemoryTrace, tensor: torch.Tensor) -> torch.Tensor | None:
-    """Return a tensor whose elements fill the storage of ``tensor`` in row-major order, or None.
-
-    The result is a new alias of a recorded tensor of the same dtype.
-    """
+    """Return a tensor whose elements fill the storage of ``tensor`` in row-major order, or None."""
     if tensor.is_conj() or tensor.is_neg():
         return None
     for (dtype, shape, steps, offset), value in capture.memory.values_in(tensor).items():

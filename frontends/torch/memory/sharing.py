@@ -19,12 +19,7 @@ from .memory import MemoryTrace, has_memory
 
 
 def note_aliases(capture: MemoryTrace) -> None:
-    """Check for tensors from outside that share storage with one that the function writes to.
-
-    If a graph for another framework has any, ask the next attempt to record them as views, and raise
-    ``TracingError``. A graph for torch is then barred from other targets, and lists their values in
-    ``shared_memory``.
-    """
+    """Refuse, or note in the graph, tensors from outside that share storage with one that is written to."""
     graph = capture.recorder.graph
     owners = capture.written.owners()
     shared = (
@@ -53,11 +48,7 @@ def note_aliases(capture: MemoryTrace) -> None:
 
 
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
-    """Assume which inputs are the same object, and that inputs that are written to overlap no other.
-
-    Also add the guards on stride orders that writes depend on. Raise ``TracingError`` if an input that is
-    written to overlaps another one now, or has elements that share memory.
-    """
+    """Assume which inputs are the same object, and that inputs that are written to overlap no other."""
     given = list(map(id, capture.input_tensors))
     same = SameArray(
         tuple(
@@ -85,10 +76,6 @@ def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
 
 
 def _overlap_message(names: list[str], tensors: list[Any], written: list[int]) -> str:
-    """Return the part of the message that says which written array overlaps what, and what to do.
-
-    The first written array with an overlap is named. Raise ``AssertionError`` if there is none.
-    """
     for one in written:
         if overlap([tensors[one]], [0]):
             return (
@@ -106,10 +93,7 @@ def _overlap_message(names: list[str], tensors: list[Any], written: list[int]) -
 
 
 def same_outputs(graph: Graph) -> tuple[int, ...]:
-    """Return for each output the index of the first output that is the same value, or its own index.
-
-    Equal arrays of another framework may be one object, so values are compared.
-    """
+    """Return for each output the index of the first output that is the same value, or its own index."""
     first: dict[Any, int] = {}
     return tuple(
         first.setdefault(item, place) if isinstance(item, Value) else place
@@ -122,11 +106,7 @@ _UNIFORM = frozenset({"fill_", "zero_"})
 
 
 def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
-    """Raise ``TracingError`` if an array of ``out=`` was resized, or overlaps an operand of another geometry.
-
-    An array whose elements share memory is refused as in :func:`refuse_overlap`. Do nothing if ``out`` is
-    None.
-    """
+    """Refuse an array of ``out=`` that was resized, or overlaps an operand of another geometry."""
     if out is None:
         return
     for tensor in (item for item in iterate_structure(out) if isinstance(item, torch.Tensor)):
@@ -152,12 +132,7 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 
 
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
-    """Refuse a write in place to elements of an operand of another geometry, or several times to an element.
-
-    In a graph for another framework, raise ``TracingError``. A graph for torch is only barred from other
-    targets. ``fill_`` and ``zero_`` may write several times to an element, and an index with tensors, arrays,
-    lists or booleans is not compared with the operands.
-    """
+    """Look for in-place writes whose result depends on the order of reads and writes, and refuse them."""
     if not is_in_place(key):
         return
     # torch refuses most such calls itself, but not if the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -=

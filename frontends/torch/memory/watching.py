@@ -42,10 +42,7 @@ _COUNT = 2
 
 
 def words_of(tensor: torch.Tensor) -> Words | None:
-    """Return addresses of words that change whenever torch counts a write or changes the layout.
-
-    Writes through ``.data`` or NumPy change none. Return None for an inference tensor, for one that is not
-    dense on the CPU, and if this torch or Python has another layout of objects in memory.
+    """Return addresses of words in memory that change with writes that torch counts, or None.
 
     >>> weight = torch.zeros(2)
     >>> words = words_of(weight)
@@ -86,7 +83,6 @@ def _read(address: int, place: int) -> int:
 
 # ----------------------------------------------------------------------------------------------- layout check
 def _is_known() -> bool:
-    """Return True if the fields of tensors and storages are at the memory offsets that this module reads."""
     tensor, other = torch.zeros(2, 3, device="cpu"), torch.zeros(2, 3, device="cpu")
     alias, storage = tensor.detach(), tensor.untyped_storage()
     one, same, apart = (each._cdata for each in (tensor, alias, other))
@@ -150,9 +146,6 @@ is_readable = _is_readable()
 class TensorStamp:
     """Layout, version and memory contents (:class:`Pieces`) of a tensor at one moment.
 
-    ``module.double()`` and ``parameter.data = ...`` replace a tensor's storage. Writes through ``.data``,
-    and those of NumPy to shared memory, do not increment the version.
-
     layout: what :func:`layout_of` returned.
     version: number of the version counter.
     pieces: contents of the memory, or None if they cannot be compared.
@@ -175,7 +168,7 @@ class TensorStamp:
 
 
 class TensorWatch:
-    """Check of many tensors for changes, by comparing lists. Faster than a :class:`TensorStamp` of each.
+    """Check of many tensors for changes.
 
     >>> weight = torch.zeros(2)
     >>> watch = TensorWatch([weight])
@@ -199,10 +192,7 @@ class TensorWatch:
         return [(version(tensor), *layout_of(tensor)) for tensor in self._others]
 
     def changed(self) -> bool:
-        """Return True if the storage, layout, version or contents of a tensor have changed since the start.
-
-        Of the contents, only the pieces of :func:`pieces_of` are compared.
-        """
+        """Return True if a change of a tensor since the start is noticed."""
         return (
             self._words.now != self._noted
             or bool(self._others)
@@ -212,20 +202,16 @@ class TensorWatch:
 
 
 def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """Return the address, dtype, shape, strides, and the conjugation and negation bits of a tensor.
-
-    They reveal that another view was assigned to ``.data``, which does not increment the version.
-    """
+    """Return the address, dtype, shape, strides, and the conjugation and negation bits of a tensor."""
     with no_torch_function():
         looks = (tensor.dtype, tensor.shape, tensor.stride(), tensor.is_conj(), tensor.is_neg())
         return tensor.data_ptr(), *looks
 
 
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
-    """Return the contents of a tensor's memory, or None if they cannot be compared cheaply.
+    """Return pieces of a tensor's memory to compare, or None.
 
-    Return None for an empty tensor, for one that is not dense on the CPU, and if its elements have gaps in
-    memory. ``whole`` compares all of the memory instead of pieces.
+    ``whole`` takes all of the memory.
     """
     if not has_memory(tensor) or tensor.numel() == 0:
         return None
@@ -253,11 +239,11 @@ class _SharedTensor:
     start, end: addresses of its first byte and after its last.
     origin: the line that shared it.
     is_read: True if the recording has handed the memory to other code.
-    is_weight: True for a weight, of which only pieces are compared, because all weights loaded from a file
-        may be registered.
-    is_used: True if a call has computed with its contents.
+    is_weight: True for a weight, of which pieces may be compared instead of all elements, because all weights
+        loaded from a file may be registered.
+    is_used: True once changes by other code must be refused.
     number: its version at the last access.
-    same: returns True while the contents are those at the last access.
+    same: returns True while no change of the contents is noticed.
     """
 
     tensor: torch.Tensor
@@ -293,11 +279,7 @@ class ExportedMemory:
     def share(
         self, tensor: torch.Tensor, origin: Origin, is_read: bool = False, is_weight: bool = False
     ) -> None:
-        """Register a tensor whose memory other code may write to from now on.
-
-        ``is_read`` is True if the recording has handed the memory out, so that other code may read it.
-        Tensors for which :func:`has_memory` returns False are ignored.
-        """
+        """Register a tensor whose memory other code may access, if it can be watched."""
         if has_memory(tensor):
             with no_torch_function():
                 start, end = _place(tensor)
@@ -307,11 +289,7 @@ class ExportedMemory:
             self._longest = max(self._longest, end - start)
 
     def look(self, name: str, key: str, operands: Sequence[torch.Tensor]) -> None:
-        """Check the operands of a call that is about to run, and mark them as used.
-
-        Raise ``TracingError`` if other code has written to the memory of an operand since a call used it.
-        The kernel by which torch's constructors return a tensor does not count as a use.
-        """
+        """Check the operands of a call that is about to run for writes by other code."""
         for one in self._in(operands):
             if one.is_used:
                 _refuse_changed(name, one)
@@ -320,11 +298,7 @@ class ExportedMemory:
                 one.is_used = key != _OF_CONSTRUCTORS
 
     def written(self, here: Callable[[], Any], tensors: Sequence[torch.Tensor], varies: bool) -> None:
-        """Note that a call wrote to ``tensors``.
-
-        Raise ``TracingError`` if the recording has handed the memory to other code and the written elements
-        depend on the inputs (``varies``).
-        """
+        """Note that a call wrote to ``tensors``."""
         for one in self._in(tensors):
             if varies and one.is_read:
                 raise TracingError(

@@ -34,12 +34,7 @@ from .reads import POLICY, has_attributes, reads_unseen
 def environment_guards_of(
     weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool
 ) -> list[EnvironmentGuard]:
-    """Return guards on training flags, on captured tensors and weights, and on settings.
-
-    The flags are those of the modules ``asked`` and of modules whose class defines ``training``. The
-    settings are torch's default dtype and autocast and, with ``only_without_grad``, that gradients are
-    disabled.
-    """
+    """Return guards on training flags, on captured tensors and weights, and on settings."""
     guards = [] if weights.are_none and not (asked or graph.constants) else _of_tensors(weights, graph, asked)
     for ask, what in _SETTINGS:
         guards.append(EnvironmentGuard("{}() is {}", (ask, ask()), what, is_thread_mode=True))
@@ -97,10 +92,7 @@ def _mode(module: torch.nn.Module) -> EnvironmentGuard:
 
 
 def _only_asked(weights: TorchWeights, graph: Graph) -> list[EnvironmentGuard]:
-    """Return guards on the weights of which the graph uses only the shape and dtype.
-
-    Weights that the graph computes with or returns are checked when it reads them.
-    """
+    """Return guards on the weights of which the graph uses only the shape and dtype."""
     used = {id(value) for node in graph.nodes for value in node.uses} | {id(item) for item in graph.outputs}
     names = [name for name, value in graph.parameters.items() if id(value) not in used]
     return [
@@ -127,12 +119,7 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
-    """Return guards that the captured ``tensor`` has the same memory and contents.
-
-    They compare its layout, its version counter and, for writes that do not increment it, its bytes or pieces
-    of them. The bytes of a large tensor that has gaps in memory are compared only if torch did not allocate
-    them.
-    """
+    """Return guards that notice changes of the captured ``tensor``."""
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = (
         [EnvironmentGuard("{}({}) == {}", (layout_of, tensor, layout_of(tensor)), what, words=words)]
@@ -159,11 +146,7 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 def reference_guards(
     objects: Iterable[Any], free: FreeParts, weights: TorchWeights, is_input: Callable[[Any], bool]
 ) -> list[EnvironmentGuard]:
-    """Return guards on what ``objects`` refer to: closures, globals, attributes, hooks, child modules.
-
-    Memory whose writes torch does not count is compared, except that of tensors in ``weights`` and of those
-    for which ``is_input`` returns True. The parts in ``free`` have no guards.
-    """
+    """Return guards on what ``objects`` refer to: closures, globals, attributes, hooks, child modules."""
     objects = list(itertools.filterfalse(is_constant, objects))
     if all(map(is_self_contained, objects)):
         return [*ModuleHooks([]).guards(), *map(code_guard, objects)]
@@ -225,10 +208,7 @@ def _of_module(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
 
 
 def _contents(item: Any) -> bytes | None:
-    """Return the bytes of memory whose writes torch does not count, or None for any other object.
-
-    Such memory is that of buffers other than tensors, and of tensors on memory that torch did not allocate.
-    """
+    """Return the bytes of memory whose writes torch does not count, or None for any other object."""
     if isinstance(item, torch.Tensor):
         return elements_of(item) if is_shared(item) else None
     return buffer_bytes(item)
@@ -238,7 +218,7 @@ _COUNTED = dicts_of_attribute(RemovableHandle, "next_id")
 
 
 class ModuleHooks:
-    """Guards on the hooks of the given modules and on the global module hooks.
+    """Guards on hooks of modules, and on global ones.
 
     torch numbers all hooks that are registered anywhere. While the number is unchanged, only the hooks of
     modules that had some need to be compared.

@@ -54,10 +54,7 @@ _OF_MODULES = frozenset({*vars(torch.nn.Module()), "training"})
 def recomputed(
     module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable[Any]
 ) -> dict[str, torch.Tensor]:
-    """Return the buffers among ``keys`` that an initializer or the constructor of ``module`` determines.
-
-    ``ancestors`` are the modules that contain it, innermost first. Their ``_init_weights`` are tried, too.
-    """
+    """Return the buffers among ``keys`` that an initializer or the constructor of ``module`` determines."""
     wanted = tuple(keys)
     found: dict[str, torch.Tensor] = {}
     for way in (*_initialisers(module, ancestors), lambda number: _buffers_of_new_instance(module, wanted)):
@@ -69,11 +66,7 @@ def recomputed(
 def _determined_buffers(
     module: torch.nn.Module, way: Callable[[int], Buffers], keys: Iterable[str]
 ) -> dict[str, torch.Tensor]:
-    """Return those buffers among ``keys`` that have the same bits in two runs of ``way``.
-
-    The runs begin with different contents of the buffers and different random numbers. Return an empty dict
-    if ``way`` raises.
-    """
+    """Return those buffers among ``keys`` that have the same bits in two runs of ``way``."""
     runs = []
     for number in (0, 1):
         with _seeded_on_cpu(number):
@@ -95,10 +88,7 @@ def _determined_buffers(
 
 @contextmanager
 def _seeded_on_cpu(seed: int) -> Iterator[None]:
-    """Create arrays on the CPU, without gradients, and seed random generators inside of the ``with`` block.
-
-    The generators are those of torch on the CPU, Python and NumPy. They are restored after the block.
-    """
+    """Run the block on the CPU without gradients, with seeded random generators."""
     python, numpy = random.getstate(), np.random.get_state()
     try:
         with torch.random.fork_rng(devices=[]), torch.no_grad(), torch.device("cpu"):
@@ -123,10 +113,7 @@ def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:
 
 # ------------------------------------------------------------------------------------- initializers
 def _initialisers(module: torch.nn.Module, ancestors: Iterable[Any]) -> Iterator[Callable[[int], Buffers]]:
-    """Yield functions that run one initializer on a copy of ``module`` and return the buffers of the copy.
-
-    Each takes the number with which the buffers of the copy are filled before.
-    """
+    """Yield functions that run one initializer on a copy of ``module`` and return the buffers of the copy."""
     for above in (module, *ancestors):
         # This method of models from transformers initializes a module that the model contains.
         if callable(getattr(above, "_init_weights", None)):
@@ -143,10 +130,7 @@ def _after(module: torch.nn.Module, initialise: Callable[[Any], Any], number: in
 
 
 def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
-    """Copy a module with parameters on ``meta``, so that initializers of weights do nothing.
-
-    Non-persistent buffers are on the CPU and filled with ``number``; the others are on ``meta``.
-    """
+    """Copy a module with parameters on ``meta``, so that initializers of weights do nothing."""
     copy = object.__new__(type(module))
     vars(copy).update(vars(module))
     fleeting = module._non_persistent_buffers_set
@@ -173,12 +157,7 @@ def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
 
 # ------------------------------------------------------------------------------------- constructors
 def _buffers_of_new_instance(module: torch.nn.Module, keys: Iterable[str]) -> Buffers:
-    """Return the buffers ``keys`` of a new instance of the class of ``module``.
-
-    Return an empty dict if the constructor's arguments are unknown (:func:`_arguments_of`), if the module's
-    parameters have more than ``_LARGEST`` elements, or if the instance differs from it. Buffers that were
-    written to after the constructor are left out.
-    """
+    """Return buffers among ``keys`` of a new instance of the class of ``module``."""
     arguments = _arguments_of(module)
     if arguments is None or sum(parameter.numel() for parameter in module.parameters()) > _LARGEST:
         return {}
@@ -208,11 +187,7 @@ def _version(tensor: Any) -> int:
 
 
 def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
-    """Return the constructor's arguments, read from attributes of the same names or with an underscore.
-
-    ``device`` and ``dtype`` are left out if they default to None. Return None if any other argument cannot be
-    read so, or passed by name.
-    """
+    """Return arguments for the constructor, read from attributes with their names, or None."""
     found = {}
     for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:
         # These only say where and how arrays are made, and the buffers are cast afterwards.
@@ -229,10 +204,6 @@ def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
 
 
 def _is_like(made: torch.nn.Module, module: torch.nn.Module) -> bool:
-    """Return True if ``made`` has the class, the array shapes and the attributes of ``module``.
-
-    Attributes that only ``module`` has are ignored, as are those that every module has.
-    """
     arrays = (
         {name: tensor.shape for name, tensor in (*one.named_parameters(), *one.named_buffers())}
         for one in (made, module)
@@ -274,12 +245,9 @@ def _names_it(space: ModuleNamespace) -> bool:
 class LiveTensors(contracts.Live):
     """Callable that returns the tensors that modules currently hold under given names.
 
-    A call returns the same dict until a tensor is replaced. A call and ``refresh`` raise ``GuardFailed`` if
-    a tensor was removed, or replaced by a tensor of another shape or dtype.
-
     dicts: the dict that holds the tensor, for each name; another object for a scripted module.
     is_counted: True if all of ``dicts`` are dicts.
-    current: the tensors at the last ``refresh``.
+    current: the tensors that were last read.
     """
 
     is_counted = True
@@ -324,7 +292,7 @@ class LiveTensors(contracts.Live):
 
 @dataclass(eq=False)
 class ModulePaths:
-    """Modules that a callable can reach, by their paths from it."""
+    """Modules that a callable can reach, by path."""
 
     _paths: dict[int, tuple[torch.nn.Module, str]] = field(default_factory=dict)
     _inner: set[int] = field(default_factory=set)
@@ -337,7 +305,7 @@ class ModulePaths:
             yield module
 
     def add(self, module: torch.nn.Module, path: str, is_inner: bool) -> None:
-        """Add a module, which another one contains if it ``is_inner``. It keeps its first path."""
+        """Add a module. A module that is there already keeps its path."""
         self._paths.setdefault(id(module), (module, path))
         if is_inner:
             self._inner.add(id(module))
@@ -373,8 +341,7 @@ class WeightPlaces(contracts.Fillable):
     modules: the modules.
     holders: the first place of each weight.
     owners: the module that has this place.
-    ties: for each further place of a tied weight, the name of the weight, its first place, and the further
-        one.
+    ties: name, first place and further place of tied weights.
     """
 
     modules: ModulePaths
@@ -431,11 +398,7 @@ class WeightPlaces(contracts.Fillable):
         return found
 
     def put(self, name: str, tensor: torch.Tensor) -> None:
-        """Replace the weight ``name`` by ``tensor`` in all modules that hold it.
-
-        A ``Parameter`` is replaced by a new ``Parameter`` with the same ``requires_grad``. The new tensor
-        gets the attributes of the old one.
-        """
+        """Replace the weight ``name`` by ``tensor``."""
         old = self.array_of(name)
         if isinstance(old, torch.nn.Parameter):
             tensor = torch.nn.Parameter(tensor, requires_grad=old.requires_grad)
@@ -445,10 +408,7 @@ class WeightPlaces(contracts.Fillable):
             holder[key] = tensor
 
     def fill(self, name: str, array: Any) -> None:
-        """Copy an array of any framework to the weight ``name``. A weight on ``meta`` is replaced instead.
-
-        ``put`` replaces it, in all modules that hold it.
-        """
+        """Copy an array of any framework to the weight ``name``, or replace a weight on ``meta``."""
         old = self.array_of(name)
         given = _stored(array, old.dtype) if hasattr(array, "memory") else to_tensor(array).detach()
         if old.is_meta:
@@ -460,12 +420,6 @@ class WeightPlaces(contracts.Fillable):
 
 class TorchWeights(contracts.Weights):
     """Parameters and buffers reachable from a callable, by name, and the modules by path.
-
-    The names of a module are those in ``state_dict``, and in the same form those of buffers that are not
-    persistent. Tied weights have only the first of their names; ``other_names`` of ``places`` maps the others
-    to it. For another callable, modules are found in what it refers to (bound object, closure, globals it
-    names, defaults, partial arguments) and in ``given``, also inside of functions, containers and objects.
-    The name of the variable, key or attribute that holds a module is the prefix of its names.
 
     function: the callable.
     given: further objects that are searched.
@@ -519,7 +473,7 @@ class TorchWeights(contracts.Weights):
             self._add(self.modules.unused(name), module)
 
     def _add_reached(self) -> None:
-        """Add the modules that the callable and the given objects refer to at any depth."""
+        """Add modules that the callable and the given objects refer to."""
         others = [
             (name, module)
             for name, module in reached_modules((self.function, *self.given))
@@ -643,7 +597,7 @@ def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
 
 
 def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the path and the original of each compiled module that is an attribute in ``root``."""
+    """Yield the path and original of wrapped modules in the ``__dict__`` of ``root`` and its parts."""
     for path, module in root.named_modules():
         for name, item in vars(module).items():
             # Nearly all attributes are plain.
@@ -681,11 +635,7 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the name and object of what a callable is or is bound to, and of what its code refers to.
-
-    Python modules and classes are left out. A plain function or ``functools.partial`` is not yielded
-    itself.
-    """
+    """Yield (name, object) of what a callable is, is bound to, or refers to."""
     bound = getattr(function, "__self__", None)
     own = (
         function

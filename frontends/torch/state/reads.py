@@ -87,12 +87,7 @@ class TrainingModes:
 
     @contextmanager
     def inside(self, mode: bool) -> Iterator[None]:
-        """Put the outermost modules into ``mode`` inside of the ``with`` block; restore all modes afterwards.
-
-        A module already in this mode keeps the modes of its parts, such as a frozen backbone, except for
-        parts that override ``train()``. The modes that ``train()`` sets are cached until the modules
-        change.
-        """
+        """Put the outermost modules into ``mode`` inside of the block, and restore the modes after it."""
         others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
         before, after = self._known.get(mode, (None, None))
         if before is None or not before.holds(others):
@@ -110,10 +105,7 @@ class TrainingModes:
 
 
 class _TrainingState:
-    """Snapshot of modules: their parts, the training modes of these, and the attributes of the modules.
-
-    The result of ``train()`` depends on these.
-    """
+    """Snapshot of modules: their parts, the training modes of these, and the attributes of the modules."""
 
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
@@ -147,11 +139,6 @@ Read = Callable[[torch.Tensor, str], None]
 class AttributeReads:
     """Record of the attributes of argument tensors and captured tensors that the user's code reads.
 
-    An attribute of an argument, read from its ``__dict__`` or missing there, becomes an assumption of the
-    graph. An attribute that a captured tensor lacks becomes one of the ``guards``. A read raises
-    ``TracingError`` if the attribute of an argument holds anything but plain data, such as a number or a
-    string.
-
     guards: guards on the attributes of captured tensors.
     """
 
@@ -179,10 +166,7 @@ class AttributeReads:
 
     @contextmanager
     def attributes_restored(self) -> Iterator[None]:
-        """Restore the attributes of the arguments after the ``with`` block.
-
-        Raise ``TracingError`` if the block has changed them, apart from those of torch's compiler.
-        """
+        """Restore the attributes of the arguments after the block."""
         try:
             yield
             if any(
@@ -291,10 +275,9 @@ POLICY = WalkPolicy(_is_leaf, hidden=_HIDDEN, whole=_WHOLE, called=_CALLED)
 
 
 def reached_modules(objects: Iterable[Any]) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the modules that ``objects`` refer to, at any depth, each with a name.
+    """Yield modules that ``objects`` refer to, each with a name.
 
-    Modules are not searched for further modules. The name is that of the first reference to the module, or
-    else that of its class in lower case.
+    Modules are not searched for further modules.
 
     >>> [name for name, _ in reached_modules([[{"policy": torch.nn.Linear(2, 1)}]])]
     ['policy']
@@ -357,9 +340,6 @@ MODULE_READS = (
 
 def member_facts(session: Session) -> list[EnvironmentGuard]:
     """Return guards on the names of weights and buffers in the modules whose members were listed.
-
-    ``parameters()``, ``named_buffers()`` and similar methods list them. Modules inside of these are
-    guarded, too.
 
     >>> from ....recording.patches import patching
     >>> model = torch.nn.Linear(2, 2)

@@ -72,8 +72,6 @@ GRADIENT = ContainerKind(_pairs, _put, dotted=True)
 def gradients_in(world: ObjectSnapshot, weights: TorchWeights) -> list[TrackedContainer]:
     """Return a container for the gradient of each leaf tensor in ``world`` that may have one.
 
-    Weights are included.
-
     >>> weight = torch.ones(2, requires_grad=True)
     >>> [held] = gradients_in(ObjectSnapshot([("kept", {"weight": weight})]), TorchWeights(abs))
     >>> held.name_of("grad"), held.kind.pairs(weight)
@@ -88,10 +86,7 @@ def gradients_in(world: ObjectSnapshot, weights: TorchWeights) -> list[TrackedCo
 
 
 def _trainable(item: Any) -> Iterator[torch.Tensor]:
-    """Yield ``item``, or the tensors in a tuple, if they are leaves of a dtype that has gradients.
-
-    Tuples are not containers of the snapshot themselves.
-    """
+    """Yield ``item``, or the tensors in a tuple, if they are leaves of a dtype that has gradients."""
     if isinstance(item, tuple):
         for part in item:
             yield from _trainable(part)
@@ -171,7 +166,7 @@ class ReachableState:
     gradients: containers for the gradients of leaf tensors, which are part of ``world``.
     places: the places that become inputs.
     values: contents of the places right after :meth:`enter`; empty before.
-    replaced: the places that hold another object after the run.
+    replaced: places whose object was replaced in the run.
     list_shims: lists that are assumed to be appended to only; None without this assumption.
     """
 
@@ -203,10 +198,7 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ before
     def enter(self, capture: Trace) -> tuple[Any, ...]:
-        """Make the arrays and numbers in the known places inputs, and return the contents of the places.
-
-        Numbers, and arrays of other frameworks, are replaced in the places until ``restore``.
-        """
+        """Make what the known places hold inputs, and return the contents of the places."""
         trees: list[Tree] = []
         values: list[Any] = []
         for place in self.places:
@@ -236,15 +228,7 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ after
     def finish(self, capture: Trace, containers: Containers) -> list[StatePlace]:
-        """Compare the objects with the snapshot, and return changed places that were not known to be state.
-
-        Places of constants that the function writes to are returned, too. If any place is returned, the
-        function must be recorded again with it. Known places with another object are added to ``replaced``. A
-        persistent buffer that was replaced by one of the same shape and dtype becomes an effect of the graph.
-
-        Raise ``TracingError`` for writes to memory that the recording cannot follow, and ``ListRead`` if a
-        list in ``list_shims`` was read.
-        """
+        """Return the places that turned out to be state, and note changes of the known ones."""
         if self.list_shims is not None:
             self.list_shims.take_out()
         known = {place.identity for place in self.places}
@@ -270,12 +254,7 @@ class ReachableState:
         return list(found.values())
 
     def _written(self, capture: Trace) -> Iterator[StatePlace]:
-        """Yield the places of arrays that were recorded as constants and that the function writes to.
-
-        In a graph for torch, arrays that share storage with another constant are left out. Raise
-        ``TracingError`` for an array that is in no place, if the graph is for another framework or torch did
-        not allocate the memory.
-        """
+        """Yield places of arrays that were recorded as constants and that the function writes to."""
         arrays, alone = _constants_written(capture)
         entries = (
             (held, key, part)
@@ -346,10 +325,7 @@ class ReachableState:
         )
 
     def free(self, containers: Containers) -> FreeParts:
-        """Return the parts of containers that need no guard because a graph reads them at each call.
-
-        These are the places and everything inside of them.
-        """
+        """Return the parts of containers that need no guard because a graph reads them at each call."""
         parts = {(id(place.held.owner), None if place.whole else place.key) for place in self.places}
 
         return free_parts(
@@ -389,10 +365,7 @@ def _refuse_iterators(weights: TorchWeights, world: ObjectSnapshot) -> None:
 
 
 def is_given(held: TrackedContainer, containers: Containers) -> bool:
-    """Return True if ``held`` is part of an argument or of the contents of a place.
-
-    ``containers`` notices its changes. Return False for the gradient of a tensor.
-    """
+    """Return True if ``containers`` notices the changes of ``held``."""
     return held.kind is not GRADIENT and containers.holds(held.item)
 
 
@@ -402,10 +375,7 @@ def _tuples_with(item: Any, arrays: frozenset[int]) -> frozenset[int]:
 
 
 def _constants_written(capture: Trace) -> tuple[dict[int, torch.Tensor], set[int]]:
-    """Return the constants that are written to, by id, and the ids of those that may become inputs.
-
-    In a graph for torch, a constant that shares storage with another constant may not become one.
-    """
+    """Return the constants that are written to, by id, and the ids of those that may become inputs."""
     graph = capture.recorder.graph
     written = Aliases(graph).written
     memory = (
@@ -457,10 +427,7 @@ def _same(now: Any, before: Any) -> bool:
 
 
 def foreign_places(request: Request) -> list[StatePlace]:
-    """Return the places in stateful objects that hold arrays of another framework than torch.
-
-    Places that ``request`` has already are left out. Return an empty list if the new graph is for torch.
-    """
+    """Return places in stateful objects that hold arrays of other frameworks."""
     if not request.stateful.objects:
         return []
     known = {place.identity for place in request.places}
@@ -477,11 +444,7 @@ def foreign_places(request: Request) -> list[StatePlace]:
 
 
 def changed_often(request: Request) -> list[StatePlace]:
-    """Return the places whose number or tensor has changed between recordings at least twice.
-
-    Return an empty list at the first recording, or if ``request`` does not look for such places. Otherwise
-    note the present contents for the next recording. Places of ``request`` are left out.
-    """
+    """Return places whose contents have changed often between recordings, and note the present contents."""
     if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []
     weights = TorchWeights(request.function)
@@ -493,10 +456,7 @@ def changed_often(request: Request) -> list[StatePlace]:
 
 
 def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: ReachableState) -> list[StatePlace]:
-    """Compare what the function can reach with its contents at the last recording, and note these anew.
-
-    Return the places that have changed at least twice. Weights and gradients are left out.
-    """
+    """Note the contents of what the function can reach, and return places that have changed often."""
 
     def mark_of(held: TrackedContainer, item: Any) -> Any:
         if (
@@ -514,10 +474,7 @@ def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: Reacha
 
 
 def drop_nested(known: Sequence[StatePlace]) -> tuple[StatePlace, ...]:
-    """Drop the places inside of the contents of another place, which is read with all its contents.
-
-    Of places that contain each other, keep the first.
-    """
+    """Drop places inside of the contents of another one."""
     if len(known) < 2:
         return tuple(known)
     held = _held_by(known)
