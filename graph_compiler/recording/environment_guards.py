@@ -522,7 +522,7 @@ def same_guard(
 def is_same(item: Any, before: Any) -> bool:
     """Return True if ``item`` is the object ``before``, or if ``before`` is an atom that is equal to it.
 
-    Atoms are numbers, strings, bytes and tuples of these, and are compared by ``same_static``.
+    Atoms are objects of the classes in ``ATOMS`` and tuples of these, and are compared by ``same_static``.
 
     >>> is_same(2.0, 1.0 + 1.0), is_same(2, 2.0), is_same([], []), is_same((1, "a"), tuple([1, "a"]))
     (True, False, False, True)

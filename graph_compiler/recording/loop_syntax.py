@@ -87,9 +87,7 @@ def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
 
 
 def while_asking(frame: FrameType) -> tuple[Found, int, Conditions] | None:
-    """Return the ``while`` that the current instruction tests, the condition's index, all conditions, or
-    None.
-    """
+    """Return the ``while`` that ``frame`` tests now, the condition's index, and all conditions; or None."""
     around = _around(frame.f_code, frame.f_lasti)
     place = next((place for place in reversed(range(len(around))) if _is_in_test(around, place)), None)
     if place is None or around[place].orelse:

@@ -342,7 +342,7 @@ def is_subclassed(item: Any) -> bool:
 
 
 def as_builtin(item: Any) -> Any:
-    """Convert an item for which :func:`is_subclassed` is True to the builtin class, and return others."""
+    """Convert an item that :func:`is_subclassed` accepts to the builtin class; return others unchanged."""
     if not is_subclassed(item):
         return item
     return next(convert(item) for cls, convert in _BUILTINS.items() if isinstance(item, cls))

@@ -64,9 +64,9 @@ def search_recording(
 ) -> Recording:
     """Return the recording of the first attempt that neither refutes a hypothesis nor raises.
 
-    After another attempt, try again with other hypotheses. Raise the exception of an attempt if nothing can
-    be given up, or if it is a bug of this package. Raise ``TracingError`` with the text of ``too_many`` after
-    ``most`` attempts that returned a ``Refutation``.
+    After any other attempt, try again. Raise the exception of an attempt if nothing can be given up, or if it
+    is a bug of this package. Raise ``TracingError`` with the text of ``too_many`` after ``most`` attempts
+    that returned a ``Refutation``.
 
     >>> attempt = lambda number: Refutation(number + 1) if number < 3 else f"recorded with {number}"
     >>> search_recording(attempt, 1, [], 5, str)

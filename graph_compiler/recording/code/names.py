@@ -68,7 +68,7 @@ def compares_identities(code: types.CodeType) -> bool:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def imports_of(code: types.CodeType) -> frozenset[str]:
-    """Return the modules that ``code`` and functions inside it import, and their top-level packages.
+    """Return the names of modules in the imports of ``code`` and functions inside it, and their first parts.
 
     >>> def function():
     ...     import os.path

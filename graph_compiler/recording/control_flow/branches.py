@@ -130,9 +130,7 @@ class Trials:
                 )
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, ArrayKind]] = ()) -> None:
-        """Call ``function`` on arrays like those in ``given``, and undo changes of outside objects that are
-        found.
-        """
+        """Call ``function`` on arrays like those in ``given``, and undo changes of outside objects."""
         before, world = (
             self.cells.read(),
             ObjectSnapshot([("", root) for function in self.functions for root in _roots(function)]),

@@ -209,7 +209,7 @@ def always_leaves(body: Sequence[ast.stmt]) -> bool:
 
 
 def _leaving(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
-    """Yield the blocks in the body of a loop that end with the loop's own ``break``."""
+    """Yield blocks in the body of a loop that end with the loop's own ``break``."""
     if body and isinstance(body[-1], ast.Break):
         yield body
     for statement in body:

@@ -478,7 +478,7 @@ def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, 
 
 
 def with_plain_lists(function: Any) -> Any:
-    """Return a function that calls ``function`` with plain lists instead of lists that loops append to.
+    """Return a function that accepts ``GrownList`` objects and calls ``function`` with plain lists.
 
     Return ``function`` itself if it is a method of such a list.
     """

@@ -116,7 +116,7 @@ class Source(Protocol):
     """Iterable of a recorded loop."""
 
     def length(self) -> Any:
-        """Return the number of items: an int, a size expression or an array."""
+        """Return the number of items: an int, a size expression or an array. An array may be negative."""
 
     def arrays(self) -> Sequence[Any]:
         """Return the arrays whose rows make up the items."""

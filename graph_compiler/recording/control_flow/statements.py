@@ -112,7 +112,7 @@ class Statements:
     def branch(
         self, test: Any, then: Any, otherwise: Any, given: Sequence[str], guarded: Sequence[str]
     ) -> None:
-        """Run an ``if``: one block, or record both if ``test`` is an array of the recording.
+        """Run an ``if``. If ``test`` is an array of the recording, record both blocks where that is possible.
 
         ``given`` are the assigned variables that are read after it; those in ``guarded`` are read only if the
         enclosing loop was left.
@@ -148,7 +148,10 @@ class Statements:
         cells.write({**kept, **made})
 
     def choice(self, test: Any, then: Any, otherwise: Any) -> Any:
-        """Run ``then() if test else otherwise()``; record both if ``test`` is an array of the recording."""
+        """Run ``then() if test else otherwise()``.
+
+        If ``test`` is an array of the recording, record both sides where that is possible.
+        """
         found = regions_of(test)
         if found is None:
             return then() if test else otherwise()
@@ -520,12 +523,12 @@ def _user_frame() -> FrameType | None:
 def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | str = False) -> Any:
     """Mark a function whose ``if``, ``while`` and ``for`` on values are recorded as operations of the graph.
 
-    An ``if`` becomes a ``branch`` with both sides recorded, and a loop a ``while_loop`` or ``scan``. ``and``,
-    ``or``, ``not``, ``assert``, conditional expressions, ``break``, ``continue``, early ``return``, ``for ...
-    else`` and your own functions that it calls are recorded, too. One variant can then serve several values
-    and trip counts, also inside ``jax.jit``, ``tf.function`` and ``torch.compile``. Statements whose values
-    are known while recording run as in Python. Called without ``compile``, the function returns what it
-    returned before.
+    An ``if`` can become a ``branch`` with both sides recorded, and a loop a ``while_loop`` or ``scan``.
+    ``and``, ``or``, ``not``, ``assert``, conditional expressions, ``break``, ``continue``, early ``return``,
+    ``for ... else`` and your own functions that it calls are recorded, too. One variant can then serve
+    several values and trip counts, also inside ``jax.jit``, ``tf.function`` and ``torch.compile``. Statements
+    whose values are known while recording run as in Python. Called without ``compile``, the function returns
+    what it returned before.
 
     Args:
         function: Function or method in NumPy, torch, JAX or eager TensorFlow, with its source in a file.

@@ -320,7 +320,7 @@ class VariableLeaf:
         return type(self.item) in NUMBERS or self.kind is None
 
     def is_same(self, other: VariableLeaf) -> bool:
-        """Return True if both are the same object, or equal numbers, strings or bytes of the same type.
+        """Return True if both are the same object, or equal ints, floats, strings or the like of one type.
 
         NaN equals NaN, and 0.0 differs from -0.0.
         """

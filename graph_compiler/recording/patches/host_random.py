@@ -157,7 +157,7 @@ def _name(number: Any) -> NewUUID:
 
 
 def new_identifier(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that returns a :class:`NewUUID` to user code inside :func:`watching_names`."""
+    """Return a shim that returns a :class:`NewUUID` to recorded code inside :func:`watching_names`."""
 
     @forwards
     def named(*args: Any, **kwargs: Any) -> Any:

@@ -276,7 +276,7 @@ def closure_values(function: types.FunctionType) -> list[Any]:
 def named_objects(function: types.FunctionType) -> list[Any]:
     """Return the objects that the code of ``function`` names: globals, members of modules, closure variables.
 
-    Modules of frameworks and the standard library are in the result, but their members are not.
+    Modules of frameworks and the standard library are not searched for members.
 
     >>> function = eval("lambda x: helpers.scale(x)", {"helpers": types.ModuleType("helpers")})
     >>> function.__globals__["helpers"].scale = abs
