@@ -61,10 +61,7 @@ rows.table({
 def to(
     b: TorchBuilder, input: Any, *target: Any, dtype: Any = None, other: Any = None, **_options: Any
 ) -> Any:
-    """Lift ``Tensor.to`` as a cast to a given dtype, or to that of a given tensor.
-
-    Devices and other options are ignored. Without a dtype or tensor, the result is ``input`` itself.
-    """
+    """Lift ``Tensor.to`` as a cast. Devices are ignored."""
     for item in (*target, other):
         if isinstance(item, (torch.dtype, type)):
             dtype = item
@@ -91,10 +88,7 @@ def shape_from(size: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = None) -> Any:
-    """Build an array of ``shape`` filled with ``value``, a number, a size or an array of one element.
-
-    Without ``dtype``, the array has the dtype that torch derives from ``value``.
-    """
+    """Build an array of ``shape`` filled with ``value``, a number, a size or an array of one element."""
     name = dtype_name(dtype) if dtype is not None else result_type(value)
     if isinstance(value, Value) or is_read(value):
         return b.broadcast_to(b.reshape(b.array(value, name), shape=()), shape=shape)
@@ -176,10 +170,6 @@ def arange(
     dtype: Any = None,
     **_options: Any,
 ) -> Any:
-    """Lift ``torch.arange`` of ``(end)``, ``(start, end)`` or ``(start, end, step)``.
-
-    Without ``dtype``, the result is int64, or the default float type if one of the numbers is a float.
-    """
     if len(bounds) == 1 and end is None:
         bounds = (start, *bounds)
     start, end, step = (*bounds, *(start, end, step)[len(bounds) :])
@@ -192,11 +182,7 @@ def arange(
 
 
 def _may_wrap(name: str, *bounds: Any) -> bool:
-    """Return True if a bound may be outside the range of ``name``, a narrow integer dtype.
-
-    NumPy then raises, while torch wraps around. Return False for other dtypes, and True for symbolic
-    bounds.
-    """
+    # NumPy raises for a bound outside of the range of a narrow integer dtype, while torch wraps around.
     if name not in _NARROW:
         return False
     least, most = _NARROW[name]
@@ -207,11 +193,7 @@ _NARROW = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(2**15), 2**15 - 1
 
 
 def _whole_steps(b: TorchBuilder, start: Any, end: Any, step: Any, name: str) -> Any:
-    """Build an integer ``arange`` from float arguments.
-
-    torch truncates the start and the step, but computes the count from the given numbers. For int64 it also
-    truncates the end, and computes the count from the truncated numbers.
-    """
+    # torch truncates the start and the step, but computes the count from the given numbers, except for int64.
     first, by = (apply("trunc", number) for number in (start, step))
     if name == "int64":
         return b.arange(start=first, stop=apply("trunc", end), step=by, dtype=name)
@@ -251,12 +233,8 @@ def linspace(b: TorchBuilder, start: Any, end: Any, steps: Any, *, dtype: Any = 
 def logspace(
     b: TorchBuilder, start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, **_options: Any
 ) -> Any:
-    """Lift ``torch.logspace`` as ``base ** linspace(start, end)``.
-
-    If all arguments are Python numbers, an integer result becomes a constant computed by torch, because it
-    depends on the last digit.
-    """
     name = _inexact(dtype, start, end)
+    # An integer result depends on the last digit, so torch computes it.
     if is_integer(name) and not any(isinstance(item, (Value, Size)) for item in (start, end, steps, base)):
         return _constant(b, torch.logspace(start, end, steps, base, dtype=torch_dtype(name)), name)
     counted = name if not is_integer(name) else "float64"
@@ -333,7 +311,6 @@ def tensor(b: TorchBuilder, data: Any, *, dtype: Any = None, **_options: Any) ->
 
 @rows.row("as_tensor", "asarray")
 def as_tensor(b: TorchBuilder, data: Any, dtype: Any = None, **_options: Any) -> Any:
-    """Lift ``torch.as_tensor`` of a tensor, number, NumPy array, or nested lists of these and of sizes."""
     if isinstance(data, Value):
         return data if dtype is None else b.cast(data, dtype)
     if isinstance(data, (torch.Tensor, np.ndarray, np.generic)):
@@ -379,11 +356,7 @@ def _leaves(data: Any) -> Iterator[Any]:
 
 
 def _element_type(b: TorchBuilder, leaves: list[Any]) -> str:
-    """Return the dtype that torch chose for the call's result while recording.
-
-    If no result is recorded, promote the dtypes of ``leaves``; without leaves, return the default float
-    type.
-    """
+    """Return the dtype of the recorded result, or else one that ``leaves`` promote to."""
     if b.recorded:
         return b.recorded[0].dtype
     kinds = {leaf.dtype if isinstance(leaf, Value) else result_type(leaf) for leaf in leaves} or {
@@ -424,11 +397,7 @@ _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "ci
 
 @rows.row("pad")
 def _pad(b: TorchBuilder, input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    """Lift ``torch.nn.functional.pad``.
-
-    ``pad`` has a pair (before, after) for each axis, beginning with the last; other axes stay as they are.
-    Negative amounts crop.
-    """
+    # The pairs in ``pad`` begin with the last axis.
     amounts = given((pad,))
     pairs = tuple(zip(amounts[::2], amounts[1::2], strict=False))[::-1]
     padding = ((0, 0),) * (input.ndim - len(pairs)) + pairs

@@ -79,7 +79,6 @@ rows.table({
 
 @rows.row("logdet")
 def logdet(b: TorchBuilder, input: Any) -> Any:
-    """Lift ``torch.logdet``, whose result for a real matrix is NaN if the determinant is negative."""
     sign, logarithm = b.slogdet(input)
     if "complex" in input.dtype:
         return b.add(b.log(sign), b.astype(logarithm, dtype=input.dtype))
@@ -88,13 +87,9 @@ def logdet(b: TorchBuilder, input: Any) -> Any:
 
 @rows.row("linalg_inv_ex")
 def linalg_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
-    """Lift ``torch.linalg.inv_ex``. The inverse of a singular matrix, undefined in torch, is NaN.
-
-    With ``check_errors`` torch raises for a singular matrix, so the call is lifted like
-    ``torch.linalg.inv``.
-    """
     if check_errors:
         return aten_inv_ex(b, A)
+    # torch leaves the inverse of a singular matrix undefined. Here it is NaN.
     regular, status, fails = _regular(b, A)
     return b.where(fails, math.nan, b.inv(regular)), status
 
@@ -105,10 +100,9 @@ def aten_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
 
 
 def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
-    """Return ``A`` with identities instead of singular matrices, LAPACK's status, and their mask.
+    """Return ``A`` with identities for some matrices, LAPACK's status, and a mask of the replaced ones.
 
-    Some targets raise for a singular matrix. Matrices whose LU factors are not finite are replaced and
-    masked, too.
+    Some targets raise for a singular matrix.
     """
     factors = b.lu_factor(A)[0]
     status = _lu_status(b, factors)
@@ -132,11 +126,7 @@ def linalg_cond(b: TorchBuilder, A: Any, p: Any = None) -> Any:
 
 # ---------------------------------------------------------------------------------------------- solutions
 def _is_vectors(b: TorchBuilder, A: Any, B: Any) -> bool:
-    """Return True if torch takes ``B`` for one vector for each matrix of ``A``.
-
-    This is the case if ``B`` has one axis, or the shape of ``A`` without the last axis. Guards are added on
-    the sizes that were compared.
-    """
+    """Return True if torch takes ``B`` for vectors instead of matrices, with guards on the sizes."""
     if B.ndim == 1:
         return True
     if B.ndim != A.ndim - 1:
@@ -175,11 +165,6 @@ rows.table({
 
 @rows.row("linalg_solve_ex")
 def linalg_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    """Lift ``torch.linalg.solve_ex``. The solution for a singular matrix, undefined in torch, is NaN.
-
-    With ``check_errors`` torch raises for a singular matrix, so the call is lifted like
-    ``torch.linalg.solve``.
-    """
     if check_errors:
         return _solved(b, A, B, left), _status(b, A)
     regular, status, fails = _regular(b, A)
@@ -198,7 +183,6 @@ def triangular_solve(
     transpose: bool = False,
     unitriangular: bool = False,
 ) -> Any:
-    """Lift ``torch.triangular_solve``, which returns the solution and ``A`` broadcast to its batch axes."""
     solution = b.solve_triangular(
         A, input, upper=bool(upper), transpose=bool(transpose), unit_diagonal=bool(unitriangular)
     )
@@ -268,7 +252,6 @@ rows.table({
 def aten_svd(
     b: TorchBuilder, A: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: Any = None
 ) -> Any:
-    """Lift ``aten._linalg_svd``. Without ``compute_uv``, empty arrays replace the singular vectors."""
     if compute_uv:
         return b.svd(A, full_matrices=bool(full_matrices))
     nothing = b.zeros(shape=(0,), dtype=A.dtype)
@@ -277,10 +260,6 @@ def aten_svd(
 
 @rows.row("svd")
 def svd(b: TorchBuilder, input: Any, some: bool = True, compute_uv: bool = True) -> Any:
-    """Lift ``torch.svd``, which returns V and not its adjoint.
-
-    Without ``compute_uv``, square arrays of zeros replace the singular vectors, whatever ``some`` is.
-    """
     if not compute_uv:
         rows_count, columns = input.shape[-2:]
         empty = [
@@ -288,6 +267,7 @@ def svd(b: TorchBuilder, input: Any, some: bool = True, compute_uv: bool = True)
             for size in (rows_count, columns)
         ]
         return empty[0], b.svdvals(input), empty[1]
+    # ``torch.svd`` returns V, not its adjoint.
     u, s, vh = b.svd(input, full_matrices=not some)
     return u, s, adjoint(b, vh)
 
@@ -367,11 +347,7 @@ rows.table({
 def lu_unpack(
     b: TorchBuilder, LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    """Lift ``torch.lu_unpack``, which returns empty arrays for the parts that the two flags exclude.
-
-    Raise ``NotImplementedError`` if there are not ``min(rows, columns)`` pivots, where torch may read out
-    of bounds.
-    """
+    # For another number of pivots torch may read out of bounds.
     if hint_of(LU_pivots.shape[-1]) != min(hints(LU_data.shape[-2:])):
         raise NotImplementedError("lu_unpack with another number of pivots than steps of the elimination")
     p, lower, upper = b.lu_unpack(LU_data, LU_pivots)

@@ -56,10 +56,7 @@ def _running_statistics(key: str, compute: Statistics) -> Written:
 
 
 def _renormalised(*order: str) -> Written:
-    """Return the row for the weight of an embedding with ``max_norm``.
-
-    ``order`` are the names of the call's arguments in order.
-    """
+    """Return the row for the weight of an embedding with ``max_norm``."""
 
     def written(b: TorchBuilder, args: list[Any], kwargs: dict[str, Any]) -> dict[Any, Any]:
         given = {"norm_type": 2.0, **dict(zip(order, args)), **kwargs}
@@ -105,11 +102,7 @@ _OF_SIZES: dict[Any, str] = {
 
 
 def lift_by_tracing(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Lift a call without a row by tracing it to ATen kernels and lifting these.
-
-    Guard on the sizes that the trace depends on. Raise ``UnsupportedOperation`` if torch cannot trace the
-    call, or if a kernel has no row.
-    """
+    """Lift a call without a row by tracing it to ATen kernels and lifting these."""
     values = [item for item in _leaves((args, kwargs)) if isinstance(item, Value)]
     traced = _trace(resolve(node.op), values, args, kwargs, node)
     missing = sorted(
@@ -126,11 +119,7 @@ def lift_by_tracing(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[s
 
 
 def _keep_sizes(b: TorchBuilder, values: list[Value], given: list[Size], is_general: bool) -> None:
-    """Guard on the sizes in ``values`` and ``given`` that torch's tracer specialized on.
-
-    ``given`` are sizes that were passed as numbers. ``is_general`` is False if the traced code compared
-    sizes; then all of them are fixed.
-    """
+    """Guard on sizes in ``values`` and ``given``, as torch's tracer requires."""
     # The trace contains sizes of 0 and 1 as constants, and sizes that are equal now share a symbol in it.
     sizes = [size for value in values for size in value.shape if isinstance(size, Size)]
     for size in dict.fromkeys((*given, *sizes)):
@@ -356,11 +345,7 @@ def _fresh(node: Node, result: Any) -> list[Any]:
 
 
 def own_keywords(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return ``kwargs`` with the keywords of the row, and without ``inplace`` if the row lacks it.
-
-    The given keywords may have NumPy's spelling (``axis`` for ``dim``), or that of another overload.
-    ``inplace`` is also removed from ``kwargs`` itself.
-    """
+    """Return ``kwargs`` with the keywords of the row. ``inplace`` may be removed from ``kwargs`` itself."""
     # Most calls have none, and a signature takes 30 microseconds.
     if not kwargs:
         return kwargs

@@ -63,11 +63,7 @@ _NONE: frozenset[Any] = frozenset()
 def with_fixed_numbers(
     b: TorchBuilder, key: str, args: list[Any], kwargs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments with symbolic numbers replaced by their recorded values, with guards.
-
-    Numbers stay symbolic in the arguments that ``_ELEMENTS`` and ``_FLOATS`` list for the call ``key``. In
-    an index, numbers that were read from arrays become arrays.
-    """
+    """Return the arguments of the call ``key`` with those symbolic numbers fixed that rows cannot take."""
     if not (b.reads_numbers or b.has_floats):
         return args, kwargs
     if key == "__getitem__":
@@ -93,10 +89,6 @@ def has_floats(graph: Graph) -> bool:
 
 
 def _fix_symbols(b: TorchBuilder, argument: Any, numbers: bool, floats: bool) -> Any:
-    """Return ``argument`` with symbolic numbers replaced by their recorded values, with guards.
-
-    Numbers read from tensors stay if ``numbers``, floats computed from sizes if ``floats``.
-    """
     argument = argument if numbers else fix_numbers(b, argument)
     return (
         argument
@@ -116,7 +108,6 @@ def item(b: TorchBuilder, input: Any) -> Any:
 
 @rows.row("tolist")
 def tolist(b: TorchBuilder, input: Any) -> Any:
-    """Lift ``Tensor.tolist`` to nested lists of 0-d arrays. The sizes are fixed."""
     if not input.ndim:
         return item(b, input)
     rows_of = [b.getitem(input, key=(place,)) for place in range(b.fix(input.shape[0]))]
@@ -129,21 +120,14 @@ HALF = ("float16", "bfloat16")
 def computed(
     b: TorchBuilder, operation: Callable[..., Any], x: Any, y: Any, dtype: str, exactly: bool = False
 ) -> Any:
-    """Apply ``operation`` in ``dtype``, or in float32 with a cast to ``dtype`` after it.
-
-    The latter is for half precision if :func:`needs_float32` returns True for ``y``.
-    """
+    """Apply ``operation`` in ``dtype``, or in float32 with a cast to ``dtype`` after it."""
     if dtype in HALF and needs_float32(y, dtype, exactly):
         return b.cast(operation(b.cast(x, "float32"), b.operand(y, "float32")), dtype)
     return operation(*b.promote(x, y, dtype=dtype))
 
 
 def needs_float32(y: Any, dtype: str, exactly: bool = False) -> bool:
-    """Return True if rounding the number ``y`` to the half-precision ``dtype`` may matter.
-
-    It may for a 0-d array that is neither bool nor of ``dtype``, and for a number read from an array. Another
-    int or float matters if it overflows or underflows, or, with ``exactly``, if it changes at all.
-    """
+    """Return True if rounding ``y`` to the half-precision ``dtype`` may matter."""
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)
     if is_read(y):
@@ -160,10 +144,7 @@ def held(number: float, dtype: str) -> float:
 
 
 def widened(b: TorchBuilder, operation: Callable[..., Any], x: Any, **params: Any) -> Any:
-    """Apply ``operation`` to ``x``, in float32 if ``x`` has half precision.
-
-    torch does so for functions that change at a threshold, which half precision would round.
-    """
+    """Apply ``operation`` to ``x``, in float32 if ``x`` has half precision."""
     return (
         b.cast(operation(b.cast(x, "float32"), **params), x.dtype)
         if x.dtype in HALF
@@ -271,10 +252,6 @@ for _name, _op in _LOGICAL.items():
 
 @rows.row("logaddexp")
 def logaddexp(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """Lift ``torch.logaddexp``.
-
-    For complex numbers, the operand with the larger real part is factored out.
-    """
     x, y = b.promote(input, other)
     if not is_complex(x.dtype):
         return b.logaddexp(x, y)
@@ -312,7 +289,6 @@ def mul(b: TorchBuilder, input: Any, other: Any) -> Any:
 
 @rows.row("div", "divide", "true_divide", "__div__", "__truediv__")
 def div(b: TorchBuilder, input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    """Lift ``torch.div``: true division of integers returns floats, a rounded one integers."""
     if rounding_mode is None:
         return computed(b, b.divide, input, other, _float_type(input, other))
     operation = b.trunc_divide if rounding_mode == "trunc" else b.floor_divide
@@ -328,7 +304,6 @@ def rdiv(b: TorchBuilder, input: Any, other: Any) -> Any:
 
 @rows.row("pow", "__pow__")
 def power(b: TorchBuilder, input: Any, exponent: Any) -> Any:
-    """Lift ``torch.pow``. For two bools, the result is ``input or not exponent``."""
     x, y = b.promote(input, exponent)
     if (x if hasattr(x, "spec") else y).dtype == "bool":
         return b.logical_or(b.array(x, "bool"), b.logical_not(b.array(y, "bool")))
@@ -345,13 +320,9 @@ def sign(b: TorchBuilder, input: Any) -> Any:
 
 @rows.row("round", "special_round")
 def round_(b: TorchBuilder, input: Any, *, decimals: int = 0) -> Any:
-    """Lift ``torch.round``, half to even.
-
-    If ``decimals`` is not 0, numbers are scaled by the same operations as in torch, because others would
-    round differently.
-    """
     if not is_inexact(input.dtype) or decimals == 0:
         return b.round(input) if is_inexact(input.dtype) else input
+    # Numbers are scaled by the same operations as in torch, because others would round differently.
     power = 10.0 ** abs(decimals)
     if decimals > 0:
         return b.divide(b.round(b.multiply(input, power)), power)
@@ -598,7 +569,7 @@ def isclose(
 
 @rows.row("lerp")
 def lerp(b: TorchBuilder, input: Any, end: Any, weight: Any) -> Any:
-    """Lift ``torch.lerp``, computed from the nearer end so that a weight of 1 returns ``end`` exactly."""
+    # Computing from the nearer end makes a weight of 1 return ``end`` exactly.
     difference = b.subtract(end, input)
     weight = b.array(weight, input.dtype) if isinstance(weight, Size) else weight
     if not hasattr(weight, "spec"):
@@ -639,10 +610,6 @@ def per_tensor(
 def per_tensor_with_mask(
     b: TorchBuilder, input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int
 ) -> tuple[Any, Any]:
-    """Lift ``aten::fake_quantize_per_tensor_affine_cachemask``.
-
-    The second result is True where the level was not clipped.
-    """
     kind = _computed_in(input)
     inverse, step = _steps(b, scale, kind)
     zero = _alone(b, zero_point, kind)
@@ -680,11 +647,6 @@ def per_channel(
 def per_channel_with_mask(
     b: TorchBuilder, input: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int
 ) -> tuple[Any, Any]:
-    """Lift ``aten::fake_quantize_per_channel_affine_cachemask``.
-
-    The second result is True where the level was not clipped. Guard that integer zero points are in range, as
-    torch requires.
-    """
     kind = _computed_in(input)
     for part in (scale, zero_point):
         b.guard(apply("eq", part.shape[0], input.shape[axis]))

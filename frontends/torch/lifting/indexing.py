@@ -74,7 +74,6 @@ def is_invalid_index(b: TorchBuilder, x: Value, index: Value) -> bool:
 # ---------------------------------------------------------------------------------------------- reading
 @rows.row("gather")
 def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
-    """Lift ``torch.gather``. ``index`` may be shorter than ``input`` along the axes other than ``dim``."""
     if is_invalid_index(b, input, index):
         return b.zeros(shape=index.shape, dtype=input.dtype)
     x, places = vector(b, input), vector(b, index)
@@ -86,10 +85,6 @@ def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bo
 
 @rows.row("take_along_dim")
 def take_along_dim(b: TorchBuilder, input: Any, indices: Any, dim: int | None = None) -> Any:
-    """Lift ``torch.take_along_dim``, which broadcasts the axes other than ``dim``.
-
-    Without ``dim`` it indexes the flattened array. Along ``dim``, indices wrap around.
-    """
     if dim is None:
         return b.take(ravel(b, input), ravel(b, indices), axis=0)
     place = axis(dim, input.ndim)
@@ -116,11 +111,7 @@ def masked_select(b: TorchBuilder, input: Any, mask: Any) -> Any:
 def scattered(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
-    """Return ``x`` with ``source`` written at ``index`` along ``dim``, or combined by torch's ``reduce``.
-
-    0-d arrays are treated as vectors, and a longer ``source`` is cut to the shape of ``index``. Return
-    ``x`` itself if ``index`` has a dtype or rank that torch accepts only for an empty index.
-    """
+    """Return ``x`` with ``source`` written at ``index`` along ``dim``, or combined by torch's ``reduce``."""
     if is_invalid_index(b, x, index):
         return x
     target, places = vector(b, x), vector(b, index)
@@ -173,11 +164,7 @@ rows.table({
 def indexed(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
-    """Return ``x`` with the slices of ``source`` written to those that ``index`` selects along ``dim``.
-
-    If ``reduce`` is not None, torch's reduction of that name combines the old slices and those of
-    ``source``.
-    """
+    """Return ``x`` with the slices of ``source`` written to those that ``index`` selects along ``dim``."""
     target, values, places, along = (
         vector(b, x),
         b.operand(source, x.dtype),
@@ -240,7 +227,6 @@ def masked_scatter(b: TorchBuilder, input: Any, mask: Any, source: Any) -> Any:
 
 @rows.row("fill_diagonal")
 def fill_diagonal(b: TorchBuilder, input: Any, fill_value: Any, wrap: bool = False) -> Any:
-    """Lift ``Tensor.fill_diagonal_``. With ``wrap``, the diagonal restarts below the end of a tall matrix."""
     step = sum(product(input.shape[i + 1 :]) for i in range(input.ndim))
     # Elements at a regular distance of the flattened matrix continue below the diagonal of a tall matrix.
     tall = input.ndim == 2 and not wrap and not holds_with_guard(b, input.shape[0], input.shape[1])
@@ -252,7 +238,6 @@ def fill_diagonal(b: TorchBuilder, input: Any, fill_value: Any, wrap: bool = Fal
 # ---------------------------------------------------------------------------------------------- searching
 @rows.row("where")
 def where(b: TorchBuilder, condition: Any, input: Any = None, other: Any = None) -> Any:
-    """Lift ``torch.where``; with only a condition it returns the indices where it is True."""
     if input is None:
         return nonzero(b, condition, as_tuple=True)
     x, y = b.promote(input, other)
@@ -359,7 +344,6 @@ def unique(
     return_counts: bool = False,
     dim: Any = None,
 ) -> Any:
-    """Lift ``torch.unique``. The result is sorted even if ``sorted`` is False."""
     x, place = _slices(b, input, dim)
     hint = b.recorded[0].shape[place or 0]
     if not (return_inverse or return_counts):
@@ -439,11 +423,6 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Any = None,
 ) -> Any:
-    """Lift ``torch.segment_reduce`` over consecutive segments along ``axis``.
-
-    The segments are given by ``lengths`` or, without these, ``offsets``. Raise ``NotImplementedError`` for an
-    unknown ``reduce``.
-    """
     if reduce not in _NEUTRAL:
         raise NotImplementedError(f"segment_reduce with {reduce!r}")
     starts, ends = _bounds(b, lengths, offsets, axis)
@@ -489,11 +468,7 @@ def _bounds(b: TorchBuilder, lengths: Any, offsets: Any, place: int) -> tuple[Va
 def _with_initial_value(
     b: TorchBuilder, reduce: str, found: Value, first: float, counts: Value, empty_is_nan: bool
 ) -> Any:
-    """Combine the reduction ``found`` of each segment with the initial value ``first``.
-
-    A mean is divided by ``counts``. The mean of an empty segment is NaN if ``empty_is_nan``, else
-    ``first``.
-    """
+    """Combine the reduction ``found`` of each segment with the initial value ``first``."""
     if reduce in ("max", "min"):
         return b.combined("maximum" if reduce == "max" else "minimum", found, first)
     whole = b.combined("multiply" if reduce == "prod" else "add", found, first)
@@ -507,10 +482,6 @@ def _with_initial_value(
 def histogramdd(
     b: TorchBuilder, input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> Any:
-    """Lift ``torch.histogramdd``, which counts points in bins. The last bin includes its right edge.
-
-    Points outside of all bins are not counted.
-    """
     count = b.fix(input.shape[-1])
     points = b.reshape(input, shape=(product(input.shape[:-1]), count))
     edges = _edges(b, points, count, bins, None if range is None else tuple(range))
@@ -552,10 +523,7 @@ def _edges(b: TorchBuilder, points: Value, count: int, bins: Any, bounds: Any) -
 
 
 def _bin(b: TorchBuilder, column: Value, edges: Value, size: Any) -> tuple[Value, Value]:
-    """Return the bin of each number in ``column``, and a mask of the numbers inside all edges.
-
-    The last bin includes its right edge.
-    """
+    """Return the bin of each number in ``column``, and a mask of the numbers inside all edges."""
     last = b.getitem(edges, key=(-1,))
     inside = b.logical_and(b.greater_equal(column, b.getitem(edges, key=(0,))), b.less_equal(column, last))
     found = b.subtract(b.searchsorted(edges, column, side="right"), 1)
@@ -584,11 +552,7 @@ def sparse_coo_tensor(
     check_invariants: Any = None,
     **_: Any,
 ) -> Any:
-    """Lift ``torch.sparse_coo_tensor`` to a dense array, in which values at the same index are summed.
-
-    Raise ``UnsupportedOperation`` if ``values`` or ``size`` is missing. Guard that the indices are in
-    bounds.
-    """
+    """Lift ``torch.sparse_coo_tensor`` to a dense array, in which values at the same index are summed."""
     if values is None or size is None:
         raise UnsupportedOperation(
             "sparse_coo_tensor without a size, which depends on the greatest indices then, has no row; pass "
@@ -614,7 +578,7 @@ rows.table({
 
 @rows.row("_sparse_sum")
 def sparse_sum(b: TorchBuilder, input: Any, dim: Any = None, *, dtype: Any = None) -> Any:
-    """Lift ``torch.sparse.sum``, whose result for bools is bool unless all axes are reduced."""
+    # torch's result for bools is bool unless all axes are reduced.
     row = rows.get("sum")
     assert row is not None
     found = row(b, input, dim, dtype=dtype)

@@ -55,10 +55,7 @@ def inner(b: TorchBuilder, input: Any, other: Any) -> Any:
 
 @rows.row("cross")
 def cross(b: TorchBuilder, input: Any, other: Any, dim: Any = None) -> Any:
-    """Lift ``torch.cross``.
-
-    Without ``dim``, the axis is the first of size 3, and guards fix the sizes up to it.
-    """
+    # Without ``dim``, the axis is the first of size 3.
     if dim is None:
         dim = next(i for i, size in enumerate(input.shape) if hint_of(size) == 3)
         for size in input.shape[: dim + 1]:
@@ -72,10 +69,7 @@ def _scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:
 
 
 def _added(b: TorchBuilder, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    """Return ``beta * input + alpha * product``. If ``beta`` is the number 0, NaN in ``input`` is ignored.
-
-    For bools, sums are "or" and products are "and".
-    """
+    """Return ``beta * input + alpha * product``, without ``input`` if ``beta`` is the number 0."""
     if product.dtype == "bool":
         one = b.logical_and(product, bool(alpha))
         return b.logical_or(b.broadcast_to(input, shape=product.shape), one) if beta else one
@@ -110,7 +104,6 @@ rows.table({
 # ------------------------------------------------------------------------------------------- products of many
 @rows.row("einsum")
 def einsum(b: TorchBuilder, *args: Any, path: Any = None) -> Any:
-    """Lift ``torch.einsum`` of an equation and operands, or of operands each followed by its list of axes."""
     if isinstance(args[0], str):
         equation, *arrays = args
         arrays = list(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
@@ -141,10 +134,7 @@ def _labels(axes: Any) -> str:
 
 
 def _explicit(equation: str) -> str:
-    """Add the implicit result to an equation without ``->``.
-
-    The result has the ellipsis, if there is one, and the labels that occur once, sorted.
-    """
+    """Add the implicit result to an equation without ``->``."""
     if "->" in equation:
         return equation
     letters = equation.replace("...", "").replace(",", "")
@@ -156,11 +146,6 @@ def _explicit(equation: str) -> str:
 def tensordot(
     build: TorchBuilder, a: Any, b: Any, dims: Any = 2, dims_other: Any = None, out: Any = None
 ) -> Any:
-    """Lift ``torch.tensordot`` over the last ``dims`` axes of ``a`` and the first of ``b``.
-
-    Instead of a number, ``dims`` may be a pair of sequences of axes, or the first of them with
-    ``dims_other`` as the second. An axis of size 1 broadcasts.
-    """
     if isinstance(dims, int):
         left: Any = tuple(range(a.ndim - dims, a.ndim))
         right: Any = tuple(range(dims))
@@ -173,10 +158,7 @@ def tensordot(
 def _without_broadcasting(
     b: TorchBuilder, x: Any, y: Any, left: tuple[int, ...], right: tuple[int, ...]
 ) -> tuple[Any, Any]:
-    """Return ``x`` and ``y`` with their contracted axes of equal size, where one may have size 1.
-
-    The longer axis is summed, which equals the product with the broadcast one.
-    """
+    # The longer axis is summed, which equals the product with the broadcast one.
     pairs = [(i, j) for i, j in zip(left, right, strict=True) if hint_of(x.shape[i]) != hint_of(y.shape[j])]
     long_left = tuple(i for i, j in pairs if b.fix(y.shape[j]) == 1)
     long_right = tuple(j for i, j in pairs if i not in long_left and b.fix(x.shape[i]) == 1)
@@ -215,12 +197,7 @@ _WITH_SINGULAR_VALUES = ("gelsd", "gelss")
 
 @rows.row("linalg_lstsq")
 def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driver: Any = None) -> Any:
-    """Lift ``torch.linalg.lstsq``, which returns the solution, residuals, rank and singular values.
-
-    The driver decides which results are empty: ``gelsy``, the default, returns no residuals, ``gels`` no
-    rank, and only ``gelsd`` and ``gelss`` return singular values. Raise ``NotImplementedError`` for another
-    driver.
-    """
+    # The driver decides which results are empty.
     if driver not in _DRIVERS:
         raise NotImplementedError(f"linalg.lstsq with driver={driver!r}")
     vectors = b.ndim == A.ndim - 1
@@ -239,11 +216,7 @@ def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driv
 
 
 def _residuals(b: TorchBuilder, A: Any, right: Any, solution: Any, rank: Any) -> Any:
-    """Return the sum of squared residuals of each column, or None if torch returned an empty array.
-
-    torch does so unless there are more rows than columns, and also if ``rank``, unless None, is below the
-    number of columns. Guard on these conditions.
-    """
+    """Return the sum of squared residuals of each column, or None if torch returned an empty array."""
     rows_count, columns = A.shape[-2:]
     tall = hint_of(rows_count) > hint_of(columns)
     b.guard(apply("gt" if tall else "le", rows_count, columns))
@@ -294,10 +267,6 @@ def norm(
     out: Any = None,
     dtype: Any = None,
 ) -> Any:
-    """Lift ``torch.norm``, where "fro" is the 2-norm over any axes and "nuc" the nuclear norm of matrices.
-
-    A number ``p`` is the order of a vector norm.
-    """
     x = _given(b, input, dtype)
     if p == "nuc":
         return _matrix_norm(b, x, p, dim, keepdim)
@@ -308,11 +277,6 @@ def norm(
 def linalg_norm(
     b: TorchBuilder, A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    """Lift ``torch.linalg.norm``.
-
-    Without ``ord``, or over one axis, it is a vector norm, and otherwise a matrix norm over the two axes
-    ``dim``.
-    """
     x = _given(b, A, dtype)
     count = len(axes(dim, x.ndim) or ()) if dim is not None else x.ndim
     if ord is None or count == 1:
@@ -336,10 +300,6 @@ rows.table({
 
 @rows.row("renorm")
 def renorm(b: TorchBuilder, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
-    """Lift ``torch.renorm``, which scales slices along ``dim`` with a larger norm down to ``maxnorm``.
-
-    For half precision the factor is computed in float32.
-    """
     place = axis(dim, input.ndim)
     others = tuple(i for i in range(input.ndim) if i != place)
     wide = b.cast(input, "float32") if input.dtype in ("float16", "bfloat16") else input
@@ -387,7 +347,7 @@ def pairwise_distance(
 def cov(
     b: TorchBuilder, input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None
 ) -> Any:
-    """Lift ``torch.cov``. Weights of a wider dtype widen the result."""
+    # Weights of a wider dtype widen the result.
     return b.cov(
         b.cast(b.floating(_variables(b, input)), b.recorded[0].dtype),
         fweights,
@@ -401,10 +361,7 @@ rows.table({"corrcoef": lambda b, input: b.corrcoef(b.floating(_variables(b, inp
 
 
 def _variables(b: TorchBuilder, input: Any) -> Any:
-    """Return ``input``, but a matrix of a single row as a vector, because torch has a 0-d result for both.
-
-    Guard on the number of rows of a matrix.
-    """
+    # torch has a 0-d result for a matrix of a single row, as for a vector.
     if input.ndim == 2 and hint_of(input.shape[0]) == 1 and b.fix(input.shape[0]) == 1:
         return b.reshape(input, shape=(input.shape[1],))
     if input.ndim == 2:
@@ -459,7 +416,7 @@ def _integral(name: str) -> Callable[..., Any]:
 
 
 def _integral_of_integers(b: TorchBuilder, name: str, y: Any, x: Any, dx: Any, place: int) -> Any:
-    """Integrate by the operations that torch integrates by, because those on integers may wrap around."""
+    # These are torch's own operations, because those on integers may wrap around.
     is_total = name == "trapezoid"
     if x is None and is_total:
         ends = b.add(pick(b, y, place, 0), pick(b, y, place, -1))
@@ -488,11 +445,7 @@ def _norm(norm: Any) -> str:
 
 
 def _nonempty(b: TorchBuilder, x: Any, place: int, name: str) -> Any:
-    """Return ``x``, with an empty axis ``place`` replaced by one zero if ``name`` transforms to real numbers.
-
-    torch pads the axis with zeros, and NumPy's inverse transform would read out of bounds. For such a
-    transform, guard on whether the axis is empty.
-    """
+    # torch pads an empty axis with zeros, and NumPy's inverse transform would read out of bounds.
     if name.rstrip("n") not in ("irfft", "hfft"):
         return x
     size = x.shape[place]
@@ -520,11 +473,7 @@ for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
 
 # ---------------------------------------------------------------------------------------------- several axes
 def _sizes_and_axes(b: TorchBuilder, x: Any, s: Any, dim: Any) -> dict[str, Any]:
-    """Convert torch's ``s`` and ``dim`` to the parameters ``s`` and ``axes``.
-
-    Without ``dim``, ``axes`` are the last axes, as many as ``s`` has sizes, or all axes without ``s``. -1
-    in ``s`` is the size of the axis.
-    """
+    """Convert torch's ``s`` and ``dim`` to the parameters ``s`` and ``axes``."""
     if isinstance(s, int):
         s = (s,)
     if dim is None:

@@ -18,7 +18,7 @@ from .table import TorchBuilder, assume, axis, rows
 
 
 def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
-    """Return sizes or axes as a tuple, if passed one by one, as one sequence, or by keyword (``named``)."""
+    """Return the sizes or axes in ``items``, or in ``named`` if it is not None, as a tuple."""
     if named is not None:
         items = (named,)
     if len(items) == 1 and isinstance(items[0], (tuple, list)):
@@ -27,10 +27,7 @@ def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
 
 
 def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
-    """Replace -1 in ``shape`` by the size that the number of elements ``total`` implies.
-
-    The size is 0 if the others have a product of 0.
-    """
+    """Replace -1 in ``shape`` by the size that the number of elements ``total`` implies."""
     if not any(isinstance(dim, int) and dim == -1 for dim in shape):
         return shape
     place = shape.index(-1)
@@ -102,7 +99,6 @@ def unsqueeze(b: TorchBuilder, input: Any, dim: int) -> Any:
 
 @rows.row("squeeze", "squeeze_copy")
 def squeeze(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
-    """Lift ``torch.squeeze``, with guards on symbolic sizes, because axes of size 1 decide the rank."""
     dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     chosen = {axis(d, input.ndim) for d in dims}
     return b.reshape(
@@ -112,7 +108,7 @@ def squeeze(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
 
 
 def is_one(b: TorchBuilder, size: Any) -> bool:
-    """Return True if ``size`` was 1 while recording, and guard that the answer stays the same."""
+    """Return True if ``size`` was 1 while recording, with a guard if that may change."""
     if hint_of(size) == 1:
         return b.fix(size) == 1
     if isinstance(size, Size) and not nonnegative(size - 2):
@@ -128,10 +124,7 @@ def _each_at_least(b: TorchBuilder, tensors: tuple[Any, ...], rank: int) -> Any:
 
 
 def at_least(b: TorchBuilder, x: Any, rank: int) -> Any:
-    """Reshape ``x`` to at least ``rank`` axes, as ``torch.atleast_1d`` to ``atleast_3d`` do.
-
-    Axes are inserted in front up to rank 2. The third axis is appended.
-    """
+    """Reshape ``x`` to at least ``rank`` axes, as ``torch.atleast_1d`` to ``atleast_3d`` do."""
     shape: tuple[Any, ...] = x.shape
     if len(shape) < min(rank, 2):
         shape = (1,) * (min(rank, 2) - len(shape)) + shape
@@ -278,11 +271,6 @@ def tile(b: TorchBuilder, input: Any, *sizes: Any, dims: Any = None) -> Any:
 def repeat_interleave(
     b: TorchBuilder, input: Any, repeats: Any = None, dim: int | None = None, *, output_size: Any = None
 ) -> Any:
-    """Lift ``torch.repeat_interleave``.
-
-    Without ``repeats``, ``input`` is the number of repeats of each of its indices. Without ``dim``,
-    ``input`` is flattened.
-    """
     if repeats is None:
         repeats, input = input, b.arange(start=0, stop=input.shape[0], step=1, dtype=input.dtype)
     if dim is None or input.ndim == 0:
@@ -337,11 +325,7 @@ def unfold(b: TorchBuilder, input: Any, dimension: int, size: Any, step: Any) ->
 
 @rows.row("as_strided", "as_strided_copy")
 def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
-    """Lift ``torch.as_strided``.
-
-    The capture passes an ``input`` that fills its storage in row-major order. Guard that the view stays
-    inside it.
-    """
+    # The capture passes an ``input`` that fills its storage where it can.
     sizes, steps, offset = given((size,)), given((stride,)), storage_offset or 0
     if 0 not in map(hint_of, sizes):
         b.guard(
@@ -357,10 +341,7 @@ def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offs
 # ---------------------------------------------------------------------------------------------- joining
 @rows.row("cat", "concat", "concatenate")
 def cat(b: TorchBuilder, tensors: Any, dim: int = 0) -> Any:
-    """Lift ``torch.cat``, which skips empty vectors if another array has more axes.
-
-    A guard then fixes the size of each vector.
-    """
+    # torch skips empty vectors if another array has more axes.
     arrays = list(b.promote(*tensors))
     rank = max(array.ndim for array in arrays)
     kept = [array for array in arrays if array.ndim == rank or b.fix(array.shape[0]) != 0]
@@ -415,7 +396,6 @@ def cartesian_prod(b: TorchBuilder, *tensors: Any) -> Any:
 
 @rows.row("combinations")
 def combinations(b: TorchBuilder, input: Any, r: int = 2, with_replacement: bool = False) -> Any:
-    """Lift ``torch.combinations``. The number of elements is fixed."""
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     chosen = tuple(choose(range(b.fix(input.shape[0])), r))
     if not chosen or r == 0:
@@ -429,10 +409,7 @@ def parted(b: TorchBuilder, x: Any, sizes: list[Any], place: int) -> tuple[Any, 
 
 
 def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
-    """Return the sizes of ``count`` parts of ``part`` elements, the last of which may be shorter.
-
-    Guard that ``size`` makes this number of parts.
-    """
+    """Return the sizes of ``count`` parts of ``part`` elements, the last of which may be shorter."""
     last = size - part * (count - 1)
     if isinstance(last, Size) and isinstance(size % part, Size):
         if hint_of(last) == hint_of(part):
@@ -477,7 +454,6 @@ def split(
 
 @rows.row("chunk", "unsafe_chunk")
 def chunk(b: TorchBuilder, input: Any, chunks: int, dim: int = 0) -> Any:
-    """Lift ``torch.chunk`` into at most ``chunks`` parts of equal size, where the last may be shorter."""
     place = axis(dim, input.ndim)
     size = input.shape[place]
     if hint_of(size) == 0:
@@ -509,10 +485,7 @@ def tensor_split(
 
 
 def evenly(b: TorchBuilder, x: Any, where: Any, place: int) -> tuple[Any, ...]:
-    """Split ``x`` into ``where`` parts of one size, or at the indices ``where``.
-
-    Guard that a number of parts divides the size of the axis.
-    """
+    """Split ``x`` into ``where`` parts of one size, or at the indices ``where``."""
     if isinstance(where, (tuple, list, Value)):
         return tensor_split(b, x, where, place)
     b.guard(apply("eq", x.shape[place] % where, 0))
@@ -629,11 +602,7 @@ def as_strided_scatter(
 
 
 def _cosines(b: TorchBuilder, length: Any, periodic: bool, dtype: Any, *weights: float) -> Any:
-    """Return the window ``weights[0] + sum(weights[k] * cos(2 pi k n / period))``.
-
-    The period is ``length``, or ``length - 1`` unless ``periodic``. For a ``length`` below 2, return ones,
-    and guard on that.
-    """
+    """Return a window that is a sum of cosines with ``weights``, or ones for a ``length`` below 2."""
     name = dtype_name(dtype)
     if _is_short(b, length):
         return b.ones(shape=(length,), dtype=name)
@@ -674,7 +643,6 @@ rows.table({
 def bartlett_window(
     b: TorchBuilder, window_length: Any, periodic: bool = True, *, dtype: Any = None, **_options: Any
 ) -> Any:
-    """Lift ``torch.bartlett_window``: ``1 - abs(2 n / period - 1)``, or ones for a length below 2."""
     if _is_short(b, window_length):
         return b.ones(shape=(window_length,), dtype=dtype_name(dtype))
     counted = b.arange(stop=window_length, dtype=dtype_name(dtype))
@@ -691,10 +659,6 @@ def kaiser_window(
     dtype: Any = None,
     **_options: Any,
 ) -> Any:
-    """Lift ``torch.kaiser_window``: ``i0(beta * sqrt(1 - (2 n / period - 1) ** 2)) / i0(beta)``.
-
-    The result is ones for a length below 2.
-    """
     name = dtype_name(dtype)
     if _is_short(b, window_length):
         return b.ones(shape=(window_length,), dtype=name)

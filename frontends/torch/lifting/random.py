@@ -230,7 +230,6 @@ def cauchy(
 
 @rows.row("geometric")
 def geometric(b: TorchBuilder, input: Any, p: float, *, generator: Any = None) -> Any:
-    """Lift ``Tensor.geometric_``: the number of trials up to and including the first success."""
     if p >= 1:
         return b.ones(shape=input.shape, dtype=input.dtype)
     # An exponential sample divided by ``-log(1 - p)`` and rounded up has this distribution.
@@ -272,10 +271,6 @@ def initial_kaiming_uniform(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Any:
-    """Lift ``torch.nn.init.kaiming_uniform_``, whose bound derives from the fan-in or fan-out.
-
-    A guard fixes the fan.
-    """
     fan = product((tensor.shape[1 if mode == "fan_in" else 0], *tensor.shape[2:]))
     bound = torch.nn.init.calculate_gain(nonlinearity, a) * math.sqrt(3.0) / math.sqrt(b.fix(fan))
     return uniform(b, tensor, -bound, bound)

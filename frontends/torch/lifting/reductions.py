@@ -16,10 +16,7 @@ from .table import TorchBuilder, axes, axis, rows
 
 
 def over(dim: Any, x: Any) -> Any:
-    """Convert torch's ``dim`` to ``axis``: None for all axes, an int for one axis, or a tuple.
-
-    Without ``dim``, and for an empty one or a 0-d array, return None.
-    """
+    """Convert torch's ``dim`` to ``axis``: None, an int or a tuple."""
     found = axes(dim, x.ndim)
     if found is None or x.ndim == 0:
         return None
@@ -105,12 +102,6 @@ for _name in ("var", "std"):
 
 # ---------------------------------------------------------------------------------------------- extremes
 def _extreme(name: str) -> Callable[..., Any]:
-    """Return the row of ``max`` or ``min``.
-
-    Without ``dim`` the row reduces all axes. With ``dim`` it reduces one axis, and returns the indices as a
-    second result. If ``dim`` or ``other`` is an array, it takes the larger or smaller of two elements.
-    """
-
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         other = dim if hasattr(dim, "spec") else other
         if other is not None:
@@ -150,8 +141,6 @@ def aminmax(b: TorchBuilder, input: Any, *, dim: Any = None, keepdim: bool = Fal
 
 # ---------------------------------------------------------------------------------------------- truth
 def _truth(name: str) -> Callable[..., Any]:
-    """Return the row of ``all`` or ``any``, whose result is bool, or uint8 for a uint8 input."""
-
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         # Unlike in ``sum``, an empty tuple means no axes.
         if isinstance(dim, (tuple, list)) and not dim:
@@ -279,7 +268,7 @@ for _name in ("cummax", "cummin"):
 def diff(
     b: TorchBuilder, input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None
 ) -> Any:
-    """Lift ``torch.diff``. If ``n`` is 0, return ``input`` and ignore ``prepend`` and ``append``."""
+    # torch ignores ``prepend`` and ``append`` then.
     if n == 0:
         return input
     place = axis(dim, input.ndim)
@@ -296,10 +285,6 @@ Bounds = tuple[int | None, int | None]
 def gradient(
     b: TorchBuilder, input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
 ) -> tuple[Value, ...]:
-    """Lift ``torch.gradient`` by central differences, with one-sided ones of ``edge_order`` at the edges.
-
-    ``spacing`` is one step, a step for each axis, or the coordinates along each axis.
-    """
     dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     spacing = 1 if spacing is None else spacing
     spacings = spacing if isinstance(spacing, (tuple, list)) else (spacing,) * len(dims)
@@ -310,7 +295,6 @@ def gradient(
 
 
 def _along(b: TorchBuilder, x: Value, place: int, step: Any, edge_order: int) -> Value:
-    """Return the derivative along one axis: central differences inside, one-sided ones at the edges."""
     if isinstance(step, Value) and step.ndim == 1:
         inside = _at_coordinates(b, x, place, step)
         edges = [_at_uneven_edge(b, x, place, side, step, edge_order) for side in (0, -1)]
@@ -356,10 +340,7 @@ def _at_coordinates(b: TorchBuilder, x: Value, place: int, coordinates: Value) -
 def _at_uneven_edge(
     b: TorchBuilder, x: Value, place: int, side: int, coordinates: Value, edge_order: int
 ) -> Value:
-    """Return the derivative at the first (``side`` 0) or last (-1) element, at uneven coordinates.
-
-    For ``edge_order`` 1 it is the slope to the neighbour, else that of the parabola through three elements.
-    """
+    """Return the derivative at the first (``side`` 0) or last (-1) element, at uneven coordinates."""
     if edge_order == 1:
         steps = _difference(b, coordinates, 0, 1)
         return _ratio(b, _edge(b, x, place, side), spread_along(b, _outermost(b, steps, side), x, place))
@@ -415,7 +396,6 @@ def _weighted(b: TorchBuilder, x: Value, place: int, weights: Weights, cuts: tup
 
 
 def _at_even_edge(b: TorchBuilder, x: Value, place: int, side: int, step: Any, edge_order: int) -> Value:
-    """Return the slope to the neighbour; for order 2, extrapolated by half a step from the next slope."""
     near = _ratio(b, _edge(b, x, place, side), step)
     if edge_order == 1:
         return near

@@ -33,7 +33,7 @@ class TorchBuilder(RaisingBuilder):
     """Builder of canonical operations with torch's dtype promotion, which rows write with.
 
     has_floats: True if calls take floats that are computed from sizes.
-    states: the random stream that each result of ``get_rng_state`` represents.
+    states: what the results of ``get_rng_state`` and ``get_state`` represent.
     """
 
     masks = ("bool", "uint8")
@@ -51,10 +51,7 @@ class TorchBuilder(RaisingBuilder):
         return super().cast(x, dtype_name(dtype)) if isinstance(x, Value) else x
 
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
-        """Cast the operands to the dtype that torch promotes them to, or to ``dtype``.
-
-        Python numbers next to an array stay numbers. If all operands are numbers, they become 0-d arrays.
-        """
+        """Promote the operands as torch does, or to ``dtype``."""
         name = dtype_name(dtype) if dtype is not None else result_type(*operands)
         if not any(isinstance(item, Value) or is_read(item) for item in operands):
             return tuple(self.array(item, name) for item in operands)
@@ -147,11 +144,7 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
 def assume_agreement(
     b: TorchBuilder, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
 ) -> None:
-    """Guard on the sizes that torch requires to be equal in the call ``key``, by :data:`AGREEMENTS`.
-
-    The first alternative that fits the ranks of the arguments applies; if none fits, there is no guard.
-    Sizes that differ now were broadcast, and are fixed.
-    """
+    """Guard on the sizes that torch requires to be equal in the call ``key``, by :data:`AGREEMENTS`."""
     alternatives = AGREEMENTS.get(key)
     if alternatives is None:
         return
@@ -174,10 +167,7 @@ def _parameters(row: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _named(alternative: str, given: dict[str, Value]) -> dict[Any, list[Any]] | None:
-    """Map each letter of an alternative to the sizes of the axes that have this letter.
-
-    Return None if the ranks do not fit.
-    """
+    """Map the axes of an alternative to their sizes, or return None if the ranks do not fit."""
     found: dict[Any, list[Any]] = {}
     extent: int | None = None
     for name, letters in (part.split("=") for part in alternative.split()):
@@ -288,11 +278,6 @@ def _of_sliding_window(node: Node) -> Demands:
 
 
 def _of_padding(node: Node) -> Demands:
-    """Yield the least size of each padded axis.
-
-    Reflection needs one element more than it adds on a side, and wrapping as many as it adds. Cropping must
-    not remove more elements than there are.
-    """
     mode = node.params["mode"]
     for size, pair in zip(node.inputs[0].shape, node.params["padding"]):
         if all(isinstance(amount, int) for amount in pair):
@@ -304,10 +289,6 @@ def _of_padding(node: Node) -> Demands:
 
 # ---------------------------------------------------------------------------------------------- signals
 def _of_transform(node: Node) -> Demands:
-    """Yield the least size of each transformed axis, or of the length ``n`` or ``s`` given for it.
-
-    The least size is 2 for the halved axis of a spectrum that is inverted to the default length, else 1.
-    """
     params, x = node.params, node.inputs[0]
     several = "axes" in params
     axes = params["axes"] if several else (params["axis"],)
@@ -393,7 +374,6 @@ def _of_samples(node: Node) -> Demands:
 
 
 def _of_resampling(node: Node) -> Demands:
-    """Yield that no axis but the batch is empty, before or after resampling."""
     space = node.params["size"]
     for size in (*node.inputs[0].shape[1:], *space):
         yield "ge", size, 1
@@ -450,11 +430,7 @@ def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
 
 
 def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
-    """Add the guard ``relation(size, number)`` if the recorded sizes satisfy it.
-
-    ``("ge", size, number)`` is left out for a number below 1, and for 1 unless ``size`` is linear in one
-    symbol, such as ``n - 1``.
-    """
+    """Guard on ``relation(size, number)`` if it may matter and the recorded sizes satisfy it."""
     # For other sizes, the guard would only exclude an empty array.
     if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):
         return

@@ -69,7 +69,6 @@ def elu(
     input_scale: Any = 1,
     inplace: bool = False,
 ) -> Any:
-    """Lift ``aten::elu``: ``scale * x`` above 0, ``scale * alpha * expm1(input_scale * x)`` elsewhere."""
     if scale == 1 and input_scale == 1:
         return b.elu(input, alpha=alpha)
     below = b.multiply(b.expm1(b.multiply(input, input_scale)), alpha * scale)
@@ -100,10 +99,7 @@ def threshold(b: TorchBuilder, input: Any, threshold: float, value: float, inpla
 
 # ---------------------------------------------------------------------------------------------- over an axis
 def over_axis(b: TorchBuilder, name: str, input: Any, dim: Any, dtype: Any) -> Any:
-    """Apply softmax or log_softmax along ``dim`` after a cast to ``dtype``.
-
-    A 0-d array is treated as a vector. Without ``dim``, the axis is that of torch's deprecated default.
-    """
+    """Apply softmax or log_softmax along ``dim`` after a cast to ``dtype``."""
     x = input if dtype is None else b.cast(input, dtype)
     if x.ndim == 0:
         return b.reshape(getattr(b, name)(b.reshape(x, shape=(1,)), axis=0), shape=())
@@ -141,7 +137,7 @@ _native("log_softmax")
 
 @rows.row("_safe_softmax")
 def safe_softmax(b: TorchBuilder, input: Any, dim: int, dtype: Any = None) -> Any:
-    """Lift ``aten::_safe_softmax``, which is 0 along an axis where all scores are -inf."""
+    # The result is 0 along an axis where all scores are -inf.
     hidden = b.all(b.equal(input, float("-inf")), axis=axis(dim, input.ndim), keepdims=True)
     # The scores are replaced before the softmax, because a NaN would reach the gradient.
     weights = over_axis(b, "softmax", b.where(hidden, 0.0, input), dim, dtype)
@@ -161,11 +157,7 @@ def drop(
 
 
 def drop_alpha(b: TorchBuilder, x: Any, p: float, training: bool, shared_axes: tuple[int, ...] = ()) -> Any:
-    """Set dropped elements to the saturation value of selu, and rescale all to preserve mean and variance.
-
-    All elements along ``shared_axes`` are dropped together. Return ``x`` itself unless ``training``, and
-    for ``p`` 0. Return zeros for ``p`` 1.
-    """
+    """Apply alpha dropout, which drops all elements along ``shared_axes`` together."""
     if not training or p == 0:
         return x
     if p == 1:
@@ -208,7 +200,6 @@ rows.table({
 
 @rows.row("native_dropout")
 def native_dropout(b: TorchBuilder, input: Any, p: float, train: bool | None = True) -> Any:
-    """Lift ``aten::native_dropout``, which returns the result and a mask of the elements not dropped."""
     # Like ATen, take None for training.
     if train is False or p == 0:
         return input, b.ones(shape=input.shape, dtype="bool")
@@ -225,7 +216,6 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Any:
-    """Lift ``torch.nn.functional.rrelu``: random slopes below 0 in training, else the mean slope."""
     if not training:
         return b.leaky_relu(input, negative_slope=(lower + upper) / 2)
     slope = b.random_uniform(b.next_key(), shape=input.shape, low=lower, high=upper, dtype=input.dtype)
@@ -245,10 +235,6 @@ rows.table(
 def gumbel_softmax(
     b: TorchBuilder, logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:
-    """Lift ``torch.nn.functional.gumbel_softmax``.
-
-    With ``hard``, the result is one-hot at the maximum, but has the gradient of the soft one.
-    """
     axis = dim % logits.ndim
     noisy = b.divide(
         b.add(logits, b.random_gumbel(b.next_key(), shape=logits.shape, dtype=logits.dtype)), float(tau)
@@ -292,10 +278,6 @@ rows.table(
 def grouped_mm(
     b: TorchBuilder, mat_a: Any, mat_b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None
 ) -> Any:
-    """Lift ``torch.nn.functional.grouped_mm``: batched products, or products of groups that end at ``offs``.
-
-    Raise ``NotImplementedError`` for two matrices, whose groups are along the summed axis.
-    """
     if mat_a.ndim == 3 and mat_b.ndim == 3:
         product = b.matmul(mat_a, mat_b)
     elif mat_b.ndim == 3:

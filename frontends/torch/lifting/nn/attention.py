@@ -29,10 +29,7 @@ def functional_embedding(
 
 
 def _padding_row(b: TorchBuilder, weight: Any, place: int | None) -> int | None:
-    """Return the index of the padding row, counted from the first, or None if ``place`` is None.
-
-    Guard that the table has the row.
-    """
+    """Return the index of the padding row, counted from the first, or None if ``place`` is None."""
     if place is None:
         return None
     assume(b, "ge", weight.shape[0], place + 1 if place >= 0 else -place)
@@ -53,7 +50,7 @@ def embedding(
 
 
 def _divided_by_frequency(b: TorchBuilder, weight: Any, indices: Any) -> Any:
-    """Return ``weight``, with the gradient of each row divided by its count in ``indices``."""
+    # The gradient of each row is divided by its count in ``indices``.
     named = b.reshape(indices, shape=(product(indices.shape),))
     counts = b.scatter_nd(
         b.zeros(shape=(weight.shape[0],), dtype="float32"),
@@ -74,10 +71,6 @@ def _divided_by_frequency(b: TorchBuilder, weight: Any, indices: Any) -> Any:
 def embedding_renorm(
     b: TorchBuilder, weight: Any, indices: Any, max_norm: float | None, norm_type: float = 2.0
 ) -> Any:
-    """Lift ``aten::embedding_renorm``, which scales the rows at ``indices`` down to the norm ``max_norm``.
-
-    Gradients pass as if the rows were not scaled. Return ``weight`` itself if ``max_norm`` is None.
-    """
     if max_norm is None:
         return weight
     named = b.reshape(indices, shape=(product(indices.shape),))
@@ -98,10 +91,7 @@ def embedding_renorm(
 
 @rows.row("one_hot")
 def one_hot(b: TorchBuilder, input: Any, num_classes: Any = -1) -> Any:
-    """Lift ``torch.nn.functional.one_hot``.
-
-    If ``num_classes`` is -1, guard that the largest index is that of the recorded call.
-    """
+    # Without a number of classes, the largest index must stay that of the recorded call.
     if isinstance(num_classes, int) and num_classes == -1:
         num_classes = b.recorded[0].shape[-1]
         b.graph.guards.append(Guard(b.equal(b.max(input), int(num_classes) - 1), True, b.origin))
@@ -187,11 +177,7 @@ def scaled_dot_product_attention(
 
 
 def _scale(b: TorchBuilder, width: Any, scale: float | None) -> float | None:
-    """Return ``scale``, or None for the default, ``1 / sqrt(width)``.
-
-    The default is undefined for a width of 0. All scores are then 0, so any factor works, and 1.0 is
-    returned.
-    """
+    # The default is undefined for a width of 0, where all scores are 0, so any factor works.
     if scale is not None or hint_of(width) > 0:
         return scale
     b.fix(width)
@@ -219,10 +205,6 @@ def flash_attention_for_cpu(
     attn_mask: Any = None,
     scale: float | None = None,
 ) -> Any:
-    """Lift ``aten::_scaled_dot_product_flash_attention_for_cpu``.
-
-    The second result is the logsumexp of each query's scores.
-    """
     output = scaled_dot_product_attention(b, query, key, value, attn_mask, dropout_p, is_causal, scale)
     axes = (*range(key.ndim - 2), key.ndim - 1, key.ndim - 2)
     factor = _scale(b, query.shape[-1], scale)
@@ -272,11 +254,6 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> Any:
-    """Lift ``torch.nn.functional.multi_head_attention_forward``.
-
-    ``query``, ``key`` and ``value`` are [tokens, batch, features] or [tokens, features]. The second result,
-    the attention weights, is None unless ``need_weights``.
-    """
     batched = query.ndim == 3
     weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight
     arrays = (query, key, value) if batched else _with_batch(b, query, key, value)
@@ -320,10 +297,7 @@ def _without_batch(b: TorchBuilder, output: Any, weights: Any) -> tuple[Any, Any
 
 
 def _projected(b: TorchBuilder, arrays: tuple[Any, ...], weights: Any, bias: Any) -> tuple[Any, ...]:
-    """Return query, key and value after their linear layers.
-
-    One product computes all three if they are one array and ``weights`` is one matrix.
-    """
+    """Return query, key and value after their linear layers."""
     width = bias.shape[0] // 3 if bias is not None else None
     if not isinstance(weights, tuple):
         width = weights.shape[0] // 3
@@ -357,19 +331,13 @@ def _heads(b: TorchBuilder, x: Any, heads: int, static: Any = None, batch: Any =
 
 
 def _merged(b: TorchBuilder, attended: Any, q: Any) -> Any:
-    """Reshape attended values, which have the shape of ``q``, to [tokens, batch, features].
-
-    ``q`` is [batch, heads, tokens, features of a head].
-    """
+    """Reshape attended values to [tokens, batch, features]."""
     batch, heads, tokens, width = q.shape
     return b.reshape(b.permute_dims(attended, axes=(2, 0, 1, 3)), shape=(tokens, batch, heads * width))
 
 
 def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> Any:
-    """Combine both masks to one that broadcasts to the scores, or return None without masks.
-
-    True hides a score; a float mask is added. ``columns`` more visible columns are appended.
-    """
+    """Combine both masks to one that broadcasts to the scores, or return None without masks."""
     batch, heads = q.shape[:2]
     masks = []
     if mask is not None:
@@ -398,7 +366,6 @@ def _kept(b: TorchBuilder, hidden: Any) -> Any:
 
 
 def _with_weights(b: TorchBuilder, q: Any, k: Any, v: Any, hidden: Any, rate: float) -> tuple[Any, Any]:
-    """Return attended values and attention weights, both NaN where all scores are hidden, as in torch."""
     scores = b.matmul(b.multiply(q, q.shape[3] ** -0.5), b.permute_dims(k, axes=(0, 1, 3, 2)))
     if hidden is not None:
         scores = b.where(hidden, float("-inf"), scores) if hidden.dtype == "bool" else b.add(scores, hidden)

@@ -11,9 +11,7 @@ from .activations import optional
 
 
 def spread(value: Any, rank: int) -> tuple[Any, ...]:
-    """Return ``value``, a number or a sequence, as a tuple with an item for each of ``rank`` axes.
-
-    A number or a sequence of one item is repeated; other sequences keep their length.
+    """Return ``value`` as a tuple, and repeat a number or a single item for each of ``rank`` axes.
 
     >>> spread(2, 3), spread([1], 2), spread((1, 2), 2)
     ((2, 2, 2), (1, 1), (1, 2))
@@ -43,7 +41,7 @@ def _batched(b: TorchBuilder, x: Any, rank: int, compute: Callable[[Any], Any]) 
 
 
 def _padding(padding: Any, kernel: tuple[Any, ...], dilation: tuple[int, ...]) -> tuple[tuple[Any, Any], ...]:
-    """Return padding as pairs. For ``"same"``, an odd total adds one element more at the end, as in torch."""
+    """Return padding as pairs of amounts before and after."""
     if padding == "valid":
         return both_sides(0, len(kernel))
     if padding != "same":
@@ -241,11 +239,6 @@ def convolution_backward(
     groups: int,
     output_mask: Any,
 ) -> Any:
-    """Lift ``aten::convolution_backward``: gradients of input, weight and bias.
-
-    A gradient is None if ``output_mask`` excludes it. Raise ``NotImplementedError`` for a transposed
-    convolution.
-    """
     if transposed:
         raise NotImplementedError("the gradient of a transposed convolution")
     rank = weight.ndim - 2
@@ -261,10 +254,7 @@ def convolution_backward(
 def _of_input(
     b: TorchBuilder, gradient: Any, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    """Return the gradient of the input by a transposed convolution, padded where no window reached.
-
-    Guards fix the spatial sizes of the input and of the gradient.
-    """
+    """Return the gradient of the input, by a transposed convolution."""
     sizes = zip(x.shape[2:], gradient.shape[2:], weight.shape[2:], stride, padding, dilation)
     reached = [
         (size, (count - 1) * step - 2 * pad + apart * (kernel - 1) + 1)
@@ -284,10 +274,7 @@ def _of_input(
 def _of_weight(
     b: TorchBuilder, gradient: Any, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    """Return the gradient of the weight, by a convolution of the input with the gradient.
-
-    Batch and channels are exchanged, and so are strides and dilation.
-    """
+    """Return the gradient of the weight, by a convolution of the input with the gradient."""
     rank = weight.ndim - 2
     rest = tuple(range(2, rank + 2))
     batch, channels = x.shape[0], b.fix(x.shape[1]) // groups

@@ -21,9 +21,7 @@ _OF_KERNELS = {0: "none", 1: "mean", 2: "sum"}
 def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
     """Return a decorator that adds the rows of ``torch.nn.functional.<name>`` and of ATen's ``kernels``.
 
-    Without ``kernels``, the kernel has the same name, if ATen has it. The decorated formula has the
-    signature of the kernel, with ``reduction`` as one of none, mean, sum and batchmean. The decorator
-    returns it unchanged.
+    The decorator returns the formula unchanged.
     """
     signature = inspect.signature(getattr(torch.nn.functional, name))
     builder = inspect.Parameter("b", inspect.Parameter.POSITIONAL_ONLY)
@@ -56,11 +54,7 @@ def _with_signature(row: Any, signature: inspect.Signature) -> Any:
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str | int) -> str:
-    """Return none, mean, sum or batchmean, from torch's older and newer arguments.
-
-    If ``size_average`` or ``reduce`` is not None, ``reduction`` is ignored. ``reduction`` may be the number
-    that ATen's kernels take.
-    """
+    """Return none, mean, sum or batchmean, from torch's older and newer arguments."""
     if size_average is None and reduce is None:
         return reduction if isinstance(reduction, str) else _OF_KERNELS[reduction]
     if reduce is False:
@@ -147,10 +141,6 @@ def huber_loss(
 def kl_div(
     b: TorchBuilder, input: Any, target: Any, reduction: str = "mean", *, log_target: bool = False
 ) -> Any:
-    """Lift ``torch.nn.functional.kl_div``: ``target * (log(target) - input)``.
-
-    With ``log_target``, ``target`` is the logarithm already.
-    """
     if log_target:
         losses = b.combined("multiply", b.exp(b.floating(target)), b.combined("subtract", target, input))
     else:
@@ -172,10 +162,6 @@ def poisson_nll_loss(
     eps: float = 1e-8,
     reduction: str = "mean",
 ) -> Any:
-    """Lift ``torch.nn.functional.poisson_nll_loss``.
-
-    ``full`` adds Stirling's approximation of ``log(target!)`` for targets above 1.
-    """
     input, target = map(b.floating, b.promote(input, target))
     if log_input:
         losses = b.subtract(b.exp(input), b.multiply(target, input))
@@ -203,10 +189,6 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Any:
-    """Lift ``torch.nn.functional.gaussian_nll_loss``, where ``var`` may be a number or lack the last axis.
-
-    Guard that no element of ``var`` is negative, as torch requires.
-    """
     if hasattr(var, "ndim"):
         b.expect(b.all(b.greater_equal(var, 0)), True)
     else:
@@ -238,11 +220,6 @@ def binary_cross_entropy_with_logits(
     pos_weight: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """Lift ``torch.nn.functional.binary_cross_entropy_with_logits``.
-
-    The loss is ``(1 - target) * x - (1 + (pos_weight - 1) * target) * log_sigmoid(x)``, times ``weight``.
-    ``pos_weight`` is 1 if it is None.
-    """
     input, target = b.promote(input, target)
     positive = b.log_sigmoid(input)
     for given in (weight, pos_weight):
@@ -278,10 +255,6 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Any:
-    """Lift ``torch.nn.functional.cross_entropy`` against class indices or probabilities.
-
-    Probabilities are floats of the same rank as ``input``.
-    """
     # torch ignores negative smoothing, and raises above 1.
     smoothing = max(float(label_smoothing), 0.0)
     if "float" in target.dtype and target.ndim == input.ndim:
@@ -318,10 +291,7 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> Any:
-    """Lift ``torch.nn.functional.linear_cross_entropy``.
-
-    Weights [classes, d1, ..., features] produce logits [rows, classes, d1, ...].
-    """
+    # Weights [classes, d1, ..., features] produce logits [rows, classes, d1, ...].
     *outer, features = linear_weight.shape
     if len(outer) > 1:
         linear_weight = b.reshape(linear_weight, shape=(math.prod(outer), features))
@@ -345,11 +315,6 @@ def _strictly_above(b: TorchBuilder, x: Any) -> Any:
 def hinge_embedding_loss(
     b: TorchBuilder, input: Any, target: Any, margin: float = 1.0, reduction: str = "mean"
 ) -> Any:
-    """Lift ``torch.nn.functional.hinge_embedding_loss``.
-
-    The loss is ``x`` where the target is 1, ``max(0, margin - x)`` where it is -1, and their sum
-    elsewhere.
-    """
     other, same = (b.not_equal(target, b.operand(sign, target.dtype)) for sign in (1, -1))
     apart = b.where(
         other, _above(b, b.subtract(b.operand(margin, input.dtype), input)), b.operand(0, input.dtype)
@@ -377,11 +342,6 @@ def multi_margin_loss(
     weight: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """Lift ``torch.nn.functional.multi_margin_loss``.
-
-    The loss is ``sum(max(0, margin - x[target] + x[other]) ** p) / classes``, with ``weight[target]`` as a
-    factor. ``p`` is 1 or 2, and a guard fixes it.
-    """
     single = input.ndim < 2
     classes = input.shape[-1] if input.ndim else 1
     rows_, labels = (
@@ -403,10 +363,7 @@ def multi_margin_loss(
 
 @loss("multilabel_margin_loss")
 def multilabel_margin_loss(b: TorchBuilder, input: Any, target: Any, reduction: str = "mean") -> Any:
-    """Lift ``torch.nn.functional.multilabel_margin_loss``.
-
-    The loss is ``sum(max(0, 1 - x[label] + x[other])) / classes``. Labels end at the first -1.
-    """
+    # Labels end at the first negative number.
     classes = input.shape[-1] if input.ndim else 1
     count = input.shape[0] if input.ndim == 2 else 1
     x, labels = (b.reshape(item, shape=(count, classes)) for item in (input, target))
@@ -447,10 +404,6 @@ def multilabel_soft_margin_loss(
 def cosine_embedding_loss(
     b: TorchBuilder, input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
 ) -> Any:
-    """Lift ``torch.nn.functional.cosine_embedding_loss``.
-
-    The loss is ``1 - cos`` where the target is 1, and ``max(0, cos - margin)`` where it is -1.
-    """
     axis = target.ndim
     product = b.sum(b.combined("multiply", input1, input2), axis=axis)
     # torch adds this constant, so that the cosine with a vector of zeros is 0.
@@ -475,12 +428,6 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """Lift ``torch.nn.functional.triplet_margin_loss``.
-
-    The loss is ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, with the p-norm as the
-    distance ``d``. With ``swap``, ``d(positive, negative)`` replaces ``d(anchor, negative)`` where it is
-    less.
-    """
     near, far = pairwise_distance(b, anchor, positive, p, eps), pairwise_distance(b, anchor, negative, p, eps)
     if swap:
         far = b.minimum(far, pairwise_distance(b, positive, negative, p, eps))
@@ -499,10 +446,6 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """Lift ``torch.nn.functional.triplet_margin_with_distance_loss`` for a p-norm as the distance.
-
-    Raise ``NotImplementedError`` for any other ``distance_function``.
-    """
     if distance_function in (None, torch.pairwise_distance, torch.nn.functional.pairwise_distance):
         norm, eps = 2.0, 1e-6
     elif isinstance(distance_function, torch.nn.PairwiseDistance) and not distance_function.keepdim:
@@ -528,7 +471,6 @@ def ctc_loss(
     reduction: str | int = "mean",
     zero_infinity: bool = False,
 ) -> Any:
-    """Lift ``torch.nn.functional.ctc_loss``. Targets are [batch, length], or concatenated to a vector."""
     single = log_probs.ndim == 2
     if single:
         log_probs = b.reshape(log_probs, shape=(log_probs.shape[0], 1, log_probs.shape[1]))
@@ -566,11 +508,7 @@ def _lengths(b: TorchBuilder, lengths: Any, batch: Any) -> Any:
 
 
 def _rows_of(b: TorchBuilder, targets: Any, lengths: Any, batch: Any, longest: Any) -> Any:
-    """Split concatenated targets into rows.
-
-    The width of a row is ``longest``, or the length of all targets if that is None. Elements after the end
-    of a target are arbitrary.
-    """
+    """Split concatenated targets into rows. Elements after the end of a target are arbitrary."""
     width = targets.shape[0] if longest is None else longest
     starts = b.subtract(b.cumulative_sum(lengths, axis=0, dtype=lengths.dtype), lengths)
     place = b.add(

@@ -82,7 +82,7 @@ def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
 def batch_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
-    """Return the running mean and variance after a training step. The new variance is unbiased."""
+    """Return the running mean and variance after a training step."""
     mean, variance = _statistics(b, input)
     count = product((input.shape[0], *input.shape[2:]))
     unbiased = b.multiply(variance, count / (count - 1))
@@ -90,10 +90,7 @@ def batch_norm_statistics(
 
 
 def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
-    """Cast the values to the recorded dtypes. None becomes an empty array if torch returned one.
-
-    Values beyond the recorded results are dropped.
-    """
+    """Cast ``values`` to the dtypes of the recorded results. None may become an empty array."""
     results = []
     for value, spec in zip(values, b.recorded):
         empty = spec.shape == (0,) and value is None
@@ -104,11 +101,7 @@ def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
 def _native_batch_norm(
     b: TorchBuilder, x: Any, weight: Any, bias: Any, stats: tuple[Any, Any], training: bool, eps: float
 ) -> Any:
-    """Return the output, the mean, and ``1 / sqrt(variance + eps)``.
-
-    Mean and variance are those of the batch if ``training``. Otherwise the running statistics ``stats`` are
-    used, and the last two results are empty.
-    """
+    """Return the results of ``aten::native_batch_norm``."""
     mean, variance = _statistics(b, x) if training else stats
     output = b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
     if not training:
@@ -227,10 +220,7 @@ def instance_norm(
 def instance_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
-    """Return the running mean and variance after a training step.
-
-    The new statistics are means over the batch of each sample's mean and unbiased variance.
-    """
+    """Return the running mean and variance after a training step."""
     x, over = upcast_half(b, input), tuple(range(2, input.ndim))
     mean, variance = b.mean(x, axis=over), b.var(x, axis=over, correction=1.0)
     return _moved(b, running_mean, b.mean(mean, axis=0), momentum), _moved(
@@ -240,10 +230,7 @@ def instance_norm_statistics(
 
 # -------------------------------------------------------------------------------------------- layer and group
 def _last(b: TorchBuilder, x: Any, normalized_shape: Any, *affine: Any) -> tuple[int, ...]:
-    """Return the normalized axes, which are the last ones.
-
-    Guard that ``x``, and those of ``affine`` that are not None, have the sizes ``normalized_shape`` there.
-    """
+    """Return the normalized axes, with guards on their sizes."""
     shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
     for array in (x, *affine):
         for size, wanted in zip(array.shape[array.ndim - len(shape) :] if array is not None else (), shape):
@@ -270,7 +257,6 @@ def layer_norm(
 def native_layer_norm(
     b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float
 ) -> Any:
-    """Lift ``torch.native_layer_norm``: output, mean and 1 / sqrt(variance + eps)."""
     over, x = _last(b, input, normalized_shape, weight, bias), upcast_half(b, input)
     output = b.layer_norm(*optional(input, weight, bias), axis=over, epsilon=eps)
     return _with_statistics(
@@ -295,7 +281,6 @@ def rms_norm(
 
 @rows.row("_fused_rms_norm")
 def fused_rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, eps: float | None) -> Any:
-    """Lift ``aten::_fused_rms_norm``: output and 1 / sqrt(mean of squares + eps)."""
     over, x = _last(b, input, normalized_shape), upcast_half(b, input)
     epsilon = _epsilon(eps, input.dtype)
     square = b.mean(b.multiply(x, x), axis=over, keepdims=True)
@@ -328,10 +313,6 @@ def group_norm(
 def native_group_norm(
     b: TorchBuilder, input: Any, weight: Any, bias: Any, N: Any, C: Any, HxW: Any, group: int, eps: float
 ) -> Any:
-    """Lift ``torch.native_group_norm``: output, and mean and ``1 / sqrt(variance + eps)`` of each group.
-
-    Raise ``NotImplementedError`` if ``N``, ``C`` and ``HxW`` are not the sizes of ``input``.
-    """
     for size, number in zip((*input.shape[:2], product(input.shape[2:])), (N, C, HxW), strict=True):
         if hint_of(size) != hint_of(number):
             raise NotImplementedError(
@@ -371,10 +352,6 @@ def normalize(b: TorchBuilder, input: Any, p: float = 2.0, dim: Any = 1, eps: fl
 
 @rows.row("norm_except_dim")
 def norm_except_dim(b: TorchBuilder, v: Any, pow: int = 2, dim: int = 0) -> Any:
-    """Lift ``torch.norm_except_dim``: the norm over all axes but ``dim``, which remain with size 1.
-
-    If ``dim`` is -1, it is the norm over all axes.
-    """
     if dim == -1:
         return b.vector_norm(v, ord=pow)
     kept = axis(dim, v.ndim)
@@ -383,7 +360,6 @@ def norm_except_dim(b: TorchBuilder, v: Any, pow: int = 2, dim: int = 0) -> Any:
 
 @rows.row("_weight_norm_interface")
 def weight_norm_interface(b: TorchBuilder, v: Any, g: Any, dim: int = 0) -> Any:
-    """Lift ``aten::_weight_norm_interface``, whose norms of half-precision weights are float32."""
     norm_dtype = b.recorded[1].dtype
     norm = norm_except_dim(b, b.cast(v, norm_dtype), 2, dim)
     return b.cast(b.multiply(b.cast(v, norm_dtype), b.divide(b.cast(g, norm_dtype), norm)), v.dtype), norm

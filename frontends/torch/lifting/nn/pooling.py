@@ -108,10 +108,7 @@ def _known(dim: Any, number: int) -> bool:
 
 
 def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Return the kernel of the ordinary pooling that equals an adaptive one at every size of ``x``.
-
-    Return None if none is known.
-    """
+    """Return the kernel of an ordinary pooling that equals the adaptive one, or None if none is known."""
     space = x.shape[-len(size) :]
     if all(_known(out, 1) for out in size):
         return tuple(space)
@@ -120,10 +117,7 @@ def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
-    """Emit adaptive average pooling to ``size``.
-
-    A mean, an ordinary pooling or ``x`` itself replaces it if that agrees at every size of ``x``.
-    """
+    """Emit adaptive average pooling to ``size``."""
     rank = len(size)
     if all(_known(out, 1) for out in size):
         return b.mean(x, axis=tuple(range(x.ndim - rank, x.ndim)), keepdims=True)
@@ -136,7 +130,6 @@ def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
 
 
 def _adaptive_max(b: TorchBuilder, x: Any, size: tuple[Any, ...], return_indices: bool) -> Any:
-    """Emit adaptive max pooling, or an ordinary pooling if the two agree at every size of ``x``."""
     # The operation ``max`` would not do, because equal elements share its gradient, while that of a pooling
     # goes to one element.
     kernel = _even_kernel(x, size)
@@ -300,7 +293,6 @@ _METHODS = {
 
 
 def _scaled(dim: Any, factor: Any) -> Any:
-    """Return ``floor(dim * factor)``. For a symbolic size and a simple fraction, the product is exact."""
     if isinstance(factor, Size) or not isinstance(dim, Size):
         product = dim * factor
         return apply("trunc", product) if isinstance(product, Size) else int(product)
@@ -320,11 +312,7 @@ def _interpolate(
     antialias: bool = False,
     recompute_scale_factor: bool = False,
 ) -> Any:
-    """Resample ``x`` to ``size``, or by ``factors`` if ``size`` is None.
-
-    ``factors`` also scale the positions that are sampled, unless ``recompute_scale_factor`` or
-    ``align_corners`` is true.
-    """
+    """Resample ``x`` to ``size``, or by ``factors`` if ``size`` is None."""
     space = x.shape[2:]
     if size is None:
         size = tuple(map(_scaled, space, spread(factors, len(space))))
@@ -370,10 +358,7 @@ def interpolate(
 
 # ---------------------------------------------------------------------------------------------- aten
 def _factors(scales: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Return the factors of ``upsample_*(..., scales_h, scales_w)`` or ``upsample_*.vec``.
-
-    Return None if all of them are None.
-    """
+    """Return the factors of ``upsample_*(..., scales_h, scales_w)`` or ``upsample_*.vec``, or None."""
     given = (*scales, *named.values())
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         return tuple(given[0])

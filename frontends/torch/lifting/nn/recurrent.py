@@ -47,10 +47,6 @@ def _holds_for(b: TorchBuilder, value: Any, number: int) -> None:
 def pack_padded_sequence(
     b: TorchBuilder, input: Any, lengths: Any, batch_first: bool = False
 ) -> tuple[Any, Any]:
-    """Lift ``torch._pack_padded_sequence``, which returns the packed rows and the batch sizes.
-
-    Guards fix the number of rows and the greatest length.
-    """
     (count, *_), (steps,) = b.recorded[0].shape, b.recorded[1].shape
     _holds_for(b, b.sum(lengths), count)
     _holds_for(b, b.max(lengths), steps)
@@ -65,10 +61,6 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     b: TorchBuilder, data: Any, batch_sizes: Any, batch_first: bool, padding_value: Any, total_length: Any
 ) -> tuple[Any, Any]:
-    """Lift ``torch._pad_packed_sequence``, which returns the padded array and the lengths.
-
-    A guard fixes the largest batch size.
-    """
     batch = b.recorded[1].shape[0]
     _holds_for(b, b.max(batch_sizes), batch)
     x, length = unpack(b, data, batch_sizes, batch)
@@ -166,10 +158,7 @@ def _layers(
     bidirectional: bool,
     length: Any,
 ) -> tuple[Any, list[Any]]:
-    """Return the outputs of the last layer, and the stacked last states of all layers and directions.
-
-    ``length`` is the length of each sequence, or None if no sequence is padded.
-    """
+    """Return the outputs of the last layer, and the stacked last states of all layers and directions."""
     directions = 2 if bidirectional else 1
     count = num_layers * directions
     states = hx if isinstance(hx, (tuple, list)) else (hx,)
@@ -192,10 +181,7 @@ def _layers(
 
 
 def _grouped(params: list[Any], count: int, has_biases: bool, op: str) -> list[list[Any]]:
-    """Return the weights of each layer and direction: two matrices, and two biases or None for each.
-
-    For an lstm, a projection or None follows.
-    """
+    """Return the weights of each layer and direction, with None for missing ones."""
     size = len(params) // count
     groups = [params[i * size : (i + 1) * size] for i in range(count)]
     filled = [group if has_biases else [*group[:2], None, None, *group[2:]] for group in groups]
