@@ -341,7 +341,6 @@ def _is_one(atom: Any) -> bool:
 
 
 def _known_number(reader: ProgramReader, item: Any) -> Any:
-    """Return the int or size that ``item`` is known to be, or None."""
     if not isinstance(item, Value):
         return int(item)
     node = reader.maker(item)
@@ -499,7 +498,6 @@ class CallWriter:
         return self._node([self._function(), body], rule, kind="jvp")
 
     def reverse_mode(self, rule: TracedRule) -> list[Any]:
-        """Write a ``custom_derivative`` node whose rule maps cotangents."""
         assert rule.forward is not None and rule.backward is not None
         function, (forward, needed) = self._function(), self._forward(rule.forward)
         residuals = dict(
@@ -623,7 +621,6 @@ class CallWriter:
 
 
 def _contributing(nodes: Sequence[Node], outputs: Iterable[Any]) -> list[Node]:
-    """Return the nodes that the outputs depend on."""
     # Nodes of a traced program have no side effects.
     needed = set(values_in(list(outputs)))
     kept = []

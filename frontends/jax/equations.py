@@ -233,7 +233,7 @@ class Reader:
         return self._primitive(equation, operands)
 
     def _substitute(self, equation: Any) -> ClosedJaxpr | None:
-        """Return a program for an equation that other frameworks cannot compute by one operation, or None."""
+        """Return a program that computes ``equation`` for other frameworks, or None."""
         name = _name_of(equation)
         if name in COMBINED and (straight := COMBINED[name](equation.params)) is not None:
             return _program_of(straight, equation)
@@ -502,7 +502,7 @@ def _applies_function(equation: Any) -> bool:
 
 
 def _apply_program(equation: Any, origin: Origin) -> ClosedJaxpr:
-    """Return a jaxpr for ``x.at[index].apply``: the function of all elements, selected by the index.
+    """Return a jaxpr for ``x.at[index].apply``.
 
     Raise :class:`UnsupportedOperation` unless the call has ``unique_indices=True``.
     """

@@ -35,7 +35,9 @@ def spell(item: Any) -> str | None:
 
 
 def read(text: str) -> Any:
-    """Return the object that ``text`` names, or raise :class:`InvalidFile`.
+    """Return the object that ``text`` names.
+
+    Raise :class:`InvalidFile` for text of an unknown form.
 
     >>> read('jnp.dtype("float32")')
     dtype('float32')

@@ -245,7 +245,7 @@ _WRAPPERS = ("__wrapped__", "__self__")
 
 
 class TreeModel(ImmutableModel):
-    """Model of an immutable pytree that is no builtin container, such as an ``equinox`` module."""
+    """Model of an immutable pytree, such as an ``equinox`` module."""
 
     def __init__(self, item: Any) -> None:
         super().__init__(item)
@@ -533,7 +533,7 @@ def is_model(item: Any) -> bool:
 
 
 def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
-    """Yield part and attribute name for each attribute of a model that may determine what it computes."""
+    """Yield part and attribute name for attributes of a model that may determine what it computes."""
     parts = nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
     # Keras stores in private attributes what has been called.
     for part in parts:

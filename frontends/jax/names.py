@@ -148,7 +148,6 @@ class ValueNumbers:
             )
 
     def _call(self, node: Node) -> Any:
-        """Return a hashable description of a call, or None if the call cannot be compared with others."""
         inner = jax_record(node).primitive if is_primitive(node.op) else None
         if inner is not None and not isinstance(inner, Primitive):
             return None

@@ -141,7 +141,6 @@ class JaxWeights(contracts.Weights):
 
     @contextmanager
     def in_mode(self, mode: bool) -> Iterator[None]:
-        """Switch all nnx modules to training (``mode`` is True) or evaluation inside of the block."""
         parts = [part for module in self._modules() for part in nodes_of(module)]
         before = [(part, name, vars(part)[name]) for part in parts for name in _MODES if name in vars(part)]
         try:

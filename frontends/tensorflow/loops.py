@@ -62,7 +62,7 @@ class LoopRoles:
     carried: elements that are part of the carry.
     rows: lists of which iteration n reads row n.
     popped: lists from which each iteration pops the last row.
-    stacked: lists that the iterations fill in order.
+    stacked: lists of which each iteration writes another row, with the order.
     last: lists of which each iteration overwrites the same row, with the index of that row.
     """
 

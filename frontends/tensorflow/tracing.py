@@ -267,7 +267,6 @@ class TensorFlowTrace:
         return elements
 
     def shape(self, tensor: Any) -> Any:
-        """Return the shape of ``tensor`` for the code that reads it."""
         traced = _SHAPE(tensor)
         if traced.rank is None or traced.is_fully_defined():
             return traced

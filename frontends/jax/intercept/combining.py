@@ -167,7 +167,7 @@ _MOST_STEPS = 31
 
 @dataclass(frozen=True, eq=False)
 class CombineFunction:
-    """The user's function that combines pairs.
+    """User's function that combines pairs.
 
     function: takes the lists of closed-over arrays, of left elements and of right elements; returns the
         list of combined elements.
@@ -300,7 +300,6 @@ def _combine(
 def _traced(
     flat: Callable[..., list[Any]], leaves: Sequence[Any], axis: int
 ) -> tuple[tuple[Value, ...], ClosedJaxpr]:
-    """Trace ``flat`` for any number of pairs; return the values of the pairs and the jaxpr."""
     specs = [ArraySpec(tuple(map(expression_of, leaf.shape)), dtype_name(leaf.dtype)) for leaf in leaves]
     pairs = pairs_of([("", spec) for spec in specs], axis, max(2, int(hint_of(specs[0].shape[axis]))))
     types = [_type(leaf, tuple(map(symbolic, value.shape))) for leaf, value in zip((*leaves, *leaves), pairs)]

@@ -262,7 +262,6 @@ _OTHERS = ("get", "apply", "divide", "power")
 
 @functools.cache
 def update_patches() -> PatchSet:
-    """Return patches of the methods of ``x.at[index]``."""
     # The first call initializes JAX's backend.
     reference = type(jax.numpy.zeros(1).at[0])
     probes = [

@@ -435,7 +435,6 @@ def _scattered(
 def _scatter_inside(
     b: JaxBuilder, x: Value, values: Value, arrays: list[Value], places: SliceIndices, reduce: str | None
 ) -> Any:
-    """Scatter without the slices that are out of bounds."""
     inside = places.inside[0]
     for more in places.inside[1:]:
         inside = b.logical_and(inside, more)

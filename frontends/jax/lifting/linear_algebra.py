@@ -234,7 +234,6 @@ def conv_general_dilated(
 
 
 def _with_batch_groups(b: JaxBuilder, x: Any, groups: int) -> Any:
-    """Move ``groups`` along the batch axis, each with its own kernels, to groups of channels."""
     if groups == 1:
         return x
     count, channels, *space = x.shape

@@ -81,8 +81,8 @@ def _hashes(b: JaxBuilder, keys: Value, shape: tuple[Any, ...]) -> Value:
 
 
 def _halves(b: JaxBuilder, number: Value) -> Value:
-    """Return integers as two 32-bit words, the upper one first."""
     lower = b.astype(number, dtype="uint32")
+    # The upper half of a 32-bit integer is 0, even if the integer is negative.
     upper = b.zeros(shape=number.shape, dtype="uint32")
     if "64" in number.dtype:
         wide = b.array(32, number.dtype)

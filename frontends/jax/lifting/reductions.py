@@ -231,7 +231,6 @@ def _index(name: str) -> Callable[..., Any]:
 
 
 def _complex_running(b: JaxBuilder, x: Value, name: str, axis: int) -> Any:
-    """Compute a cumulative operation on complex numbers: ``logcumsumexp``, a maximum or a minimum."""
     if name == "logcumsumexp":
         return b.logcumsumexp(x, axis=axis)
     # A maximum or minimum is found by the ranks of the numbers in sorted order.

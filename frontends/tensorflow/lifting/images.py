@@ -541,7 +541,6 @@ def non_max_suppression_with_overlaps(
 
 
 def _pad_invalid(b: TensorFlowBuilder, items: list[Value], valid: Value, pad: bool) -> tuple[Value, ...]:
-    """Return the valid elements of each item, possibly padded with zeros, followed by their number."""
     if pad:
         found = [b.where(valid, item, b.array(0, item.dtype)) for item in items]
     else:

@@ -162,8 +162,6 @@ def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingW
 
 
 def _register_argmax_rows(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
-    """Register the rows of an operation on maxima of windows, and of its ``V2`` with windows as operands."""
-
     @rows.row(*names)
     def row(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, **attributes: Any) -> Any:
         return formula(b, orig_input, grad, _PoolingWindows(attributes))

@@ -576,7 +576,6 @@ def stateless_multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, s
 def _to_truncated_normal(
     b: TensorFlowBuilder, drawn: Value, mean: Value, deviation: Value, low: Value, high: Value
 ) -> Any:
-    """Transform uniform samples to a normal distribution between ``low`` and ``high``."""
     first, last = (b.divide(b.subtract(bound, mean), deviation) for bound in (low, high))
     # If both bounds are above the mean, they are mirrored, because the function is more precise below it.
     above = b.greater(first, 0.0)

@@ -75,7 +75,7 @@ rows = TensorFlowRows("tensorflow")
 
 
 class TensorFlowBuilder(RaisingBuilder):
-    """Builder with TensorFlow's dtype rule: all array operands of an operation have one dtype.
+    """Builder for the rows of TensorFlow.
 
     recorded: the recorded specs of the results of the operation that is being lifted.
     """
