@@ -244,8 +244,8 @@ class GraphState:
     places: attributes, closures and globals that a call reads or changes; None if there are none.
     updates: changes to containers; None if a call changes no container and no place. If it is a tuple,
         even an empty one, the output of the graph is `(result, new objects)`.
-    same_outputs: for leaves of the output, the index of the first leaf that is the same object.
-    scalar_outputs: indices of leaves that are NumPy scalars.
+    same_outputs: for outputs, the index of the first output that is the same object or value.
+    scalar_outputs: indices of outputs that are NumPy scalars.
     returns_written: True if arrays in places that are written to are already among the new objects.
     """
 
@@ -362,7 +362,7 @@ class Graph:
     inputs: leaves of the arguments (arrays and numbers), in the order of `input_tree`, then inputs that
         are not arguments.
     input_tree: structure of `(args, kwargs)`.
-    parameters: arrays of the user's model, by name.
+    parameters: weights and other captured arrays that may change between calls, by name.
     constants: other captured values with their arrays, by name.
     nodes: operations in program order.
     outputs: leaves of the result (values, sizes or numbers), in the order of `output_tree`.

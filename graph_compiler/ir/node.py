@@ -27,7 +27,7 @@ class Extra(Protocol):
 class CallRecord:
     """Properties of a recorded call that its name and arguments do not show.
 
-    key: name of the call without its module.
+    key: short name of the call; may be empty.
     result: structure that the call returned, with values instead of arrays; None if it returned no array.
     writes: values whose memory the call writes to.
     views: operand that an output aliases, by the index of the output.

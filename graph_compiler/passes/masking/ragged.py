@@ -536,7 +536,7 @@ def _contracted(rewrite: PaddedRewrite, labels: Sequence[Sequence[Any]], result:
 
 
 def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
-    """Return ``operand`` without spans, and so without masks, along the axes that the result keeps."""
+    """Return ``operand`` without spans along the axes that the result keeps, or unchanged."""
     # Padding along these axes only affects padding of the result. The caller takes gradients of the fully
     # masked operands instead, because a cotangent of 0 would be multiplied by the padding, which may be
     # infinite.
