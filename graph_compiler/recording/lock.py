@@ -116,13 +116,11 @@ class _Active:
                 self.anywhere = len(self._tokens)
 
     def knows(self, item: Any) -> bool:
-        """Return True if the container ``item`` is in this thread's innermost snapshot."""
         worlds: list[ObjectSnapshot] = getattr(self._here, "worlds", [])
         return bool(worlds) and worlds[-1].knows(item)
 
     @contextmanager
     def looking_after(self, world: ObjectSnapshot) -> Iterator[None]:
-        """Make ``world`` the snapshot that :meth:`knows` reads in this thread inside the block."""
         self._here.worlds = worlds = [*getattr(self._here, "worlds", ()), world]
         try:
             yield

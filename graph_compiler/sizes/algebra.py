@@ -100,7 +100,6 @@ def factor_into_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
 
 
 def _quotient(dividend: Sum, divisor: Sum) -> Sum | None:
-    """Return the sum whose product with ``divisor`` is ``dividend``, or None if no such sum is found."""
     left = {_key(monomial): (monomial, count) for monomial, count in dividend}
     found: Sum = []
     while left:

@@ -248,7 +248,6 @@ def _range_of_function(atom: Apply, ends: Callable[[Symbol], Range]) -> Range:
 
 
 def _step(compared: Compared) -> Solved | None:
-    """Return ``compared`` solved one step further, its constant result, or None if no rule applies."""
     terms = list(compared.size.terms())
     atoms, factor = terms[0]
     if len(terms) > 1 or factor != 1:

@@ -184,10 +184,9 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)
 
 
 def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
-    """Return the names of the variables that store the value made at offset ``instruction``.
+    """Return names of variables that are found to store the value made at offset ``instruction``.
 
-    An unpacked tuple is stored in several. Return an empty tuple if the value is not stored in variables
-    right away, for example because it is used in a larger expression, or if the instruction unpacks it.
+    An unpacked tuple is stored in several.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)
@@ -248,7 +247,6 @@ def _effect(name: str, arg: int) -> int:
 
 
 def _unpacked(code: CodeType, steps: Iterator[tuple[str, int]], count: int) -> tuple[str, ...]:
-    """Return the names of the variables in which the next ``steps`` store ``count`` items, or nothing."""
     found: list[str] = []
     while len(found) < count and (stored := _stored(code, *next(steps, ("", 0)))):
         found += stored

@@ -130,7 +130,7 @@ class Trials:
                 )
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, ArrayKind]] = ()) -> None:
-        """Call ``function`` on arrays like those in ``given``, and undo changes of outside objects."""
+        """Call ``function`` on arrays like those in ``given``, then restore objects from a snapshot."""
         before, world = (
             self.cells.read(),
             ObjectSnapshot([("", root) for function in self.functions for root in _roots(function)]),

@@ -326,7 +326,6 @@ def writes(nodes: Iterable[ast.AST]) -> Names:
 
 
 def _walk_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield ``node`` and all nodes in it whose ``:=`` assigns in the scope of ``node``."""
     yield node
     for part in _parts_in_scope(node):
         yield from _walk_scope(part)
@@ -412,7 +411,6 @@ class Liveness:
         return self._noted(loop, after, head)
 
     def _any_order(self, statement: ast.stmt, after: Names, besides: Names) -> Names:
-        """Return the variables live before a ``try`` or ``match``, as if its blocks ran in any order."""
         # Any block may follow any other, so what one reads is live in all of them after a second pass.
         for _ in range(2):
             found = [

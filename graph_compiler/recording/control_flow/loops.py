@@ -493,10 +493,6 @@ class LoopRecorder:
 
     @contextmanager
     def _put_back(self) -> Iterator[None]:
-        """Restore the variables after an exception.
-
-        Unless it is an error of this package, note it in ``regions.escaped``.
-        """
         try:
             yield
         except BaseException as problem:
@@ -597,7 +593,6 @@ class LoopRecorder:
         return found
 
     def _learn(self, found: dict[str, tuple[VariableContents, Sequence[Any]]]) -> bool:
-        """Update the carry with the result of a trial iteration, and return True if the carry changed."""
         more = False
         for name, (after, given) in found.items():
             if self._begins(name, after):

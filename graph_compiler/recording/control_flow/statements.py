@@ -258,7 +258,6 @@ class Statements:
         return type(answer) is SizeCondition or regions_of(answer) is not None
 
     def _probed(self, test: Any) -> Any:
-        """Return the value of a ``while`` condition, with comparisons of sizes left undecided."""
         before, self._is_probing = self._is_probing, True
         try:
             return test()

@@ -65,7 +65,6 @@ def passed_as_value(file: str, name: str) -> frozenset[int]:
 
 @functools.lru_cache(maxsize=256)
 def _uses(file: str) -> tuple[_Use, ...]:
-    """Return the uses of names of builtins in ``file``, or an empty tuple if its source cannot be read."""
     try:
         return tuple(_uses_in(ast.parse("".join(linecache.getlines(file)))))
     except (SyntaxError, ValueError):
@@ -271,7 +270,6 @@ def _converting(cls: Any, symbols: Symbols) -> ClassShim:
 
 
 def _recorded_as(cls: Any, item: Any, symbols: Symbols) -> Any:
-    """Convert ``item``, a number that is recorded as an array, to ``cls``, which is int or float."""
     if item.__class__ is cls:
         return item
     found: Any = NotImplemented

@@ -410,10 +410,6 @@ def _called(obj: Any) -> Iterable[types.FunctionType]:
 
 
 def _packages_referenced(obj: Any, arrays: bool) -> Iterator[str]:
-    """Yield the packages of the objects that the code of ``obj``, or of functions it calls, refers to.
-
-    Unless ``arrays``, objects that have a ``shape`` and a ``dtype`` are skipped.
-    """
     for item in (item for function in _called(obj) for item in named_objects(function)):
         item = item.func if isinstance(item, functools.partial) else item
         if not arrays and responds_to(item, "shape", "dtype"):

@@ -435,7 +435,6 @@ def _described(items: Any) -> str:
 
 
 def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
-    """Return an expression that compares a container with its current state, and objects for its braces."""
     if not items:
         return "not {}", (items,)
     if isinstance(items, set):

@@ -179,7 +179,6 @@ class ObjectSnapshot:
                 waiting[place].append((name, item))
 
     def _asked(self, called: Any) -> Iterator[tuple[str, Any]]:
-        """Yield objects that the functions of a callable refer to, with names."""
         if isinstance(owner := getattr(called, "__self__", None), type):
             yield owner.__name__, owner
         for function in functions_of(called):

@@ -248,7 +248,6 @@ class ExternalState:
         ]
 
     def named(self, arguments: Any, new: Sequence[Any]) -> dict[str, Any]:
-        """Return the objects at the replaced places after the call, by name of the place."""
         return {self.places[one.number].name: item_of(arguments, one.item, new) for one in self.replaced}
 
 
@@ -362,7 +361,7 @@ def _distinct(slots: Iterable[_Slot]) -> list[Any]:
 
 
 def _take(locks: list[Any]) -> None:
-    """Acquire all ``locks``. While waiting for one of them, hold none of the others."""
+    # While waiting for a lock, a thread holds none of the others.
     waiting = list(locks)
     while waiting:
         taken: list[Any] = []
