@@ -120,9 +120,9 @@ def _indexed_weights(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -
 
 
 def common_number(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
-    """Return the text before and after the only number that differs between names, and the number in each.
+    """Return the texts around the only number in which names differ, and the number in each, or None.
 
-    Return None if there is no such number. ``names`` must contain at least two different names.
+    ``names`` must contain at least two different names.
     """
     another = next(name for name in names if name != names[0])
     pairs = [difference(names[0] if name != names[0] else another, name) for name in names]

@@ -147,7 +147,6 @@ def _for_f_string(text: str) -> str:
 
 
 def _targets(node: Node, names: list[str], text: Mapping[Value, str]) -> str:
-    """Return the assignment targets for the outputs of a node."""
     if not names or node.result is None:
         return ", ".join(names)
     made = set(node.outputs)
@@ -294,7 +293,6 @@ class BlockWriter:
         self._delete(node, gone)
 
     def _structured(self, node: Node) -> None:
-        """Write a node with regions through the target's writer, which names the outputs."""
         self.context = ""
         texts = self.lines.texts
         before = len(texts)

@@ -179,7 +179,6 @@ class _Writer:
             self.scope.text[value] = f"{holder}[{quoted(name)}]"
 
     def _lines_of_sizes(self) -> list[str]:
-        """Return the lines that read the sizes of inputs, without those that no line uses any more."""
         lines, scope = [], self.scope
         used = set(_identifiers("\n".join(scope.lines.texts)))
         for value in self.graph.inputs:

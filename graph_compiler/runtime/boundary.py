@@ -157,7 +157,7 @@ def _user_location(frames: list[FrameType], problem: Exception) -> str:
 
 
 def line_of_user(problem: Exception) -> str | None:
-    """Return the innermost line of the user's code in a traceback, as ``file:line``, or None."""
+    """Return the innermost line of the user's files in a traceback, as ``file:line``, or None."""
     for frame, line in reversed(list(traceback.walk_tb(problem.__traceback__))):
         if _is_line_of_user(frame):
             return f"{frame.f_code.co_filename}:{line}"

@@ -42,7 +42,7 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def widen(array: Any, wide: str | None, target: Target) -> Any:
-    """Return ``array`` as a NumPy array of dtype ``wide`` if the target has narrowed it, else unchanged."""
+    """Return a narrowed ``array`` that has values as a NumPy array of dtype ``wide``; others unchanged."""
     is_narrowed = (
         wide is not None and isinstance(array, target.array_types) and dtype_name(array) == NARROWED[wide]
     )

@@ -421,8 +421,7 @@ class Graph(RecordingMethods, DisplayMethods):
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
         """Call the graph as a pure function of its parameters and arguments.
 
-        Nothing is recorded, and the arguments, the parameters and the original are not changed. Use it with
-        ``jax.grad``, ``jax.jit``, ``torch.func`` and optimizers.
+        Nothing is recorded. Use it with ``jax.grad``, ``jax.jit``, ``torch.func`` and optimizers.
 
         Args:
             parameters: Arrays by name, as in :attr:`parameters`.

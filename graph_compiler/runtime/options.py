@@ -26,7 +26,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def validated(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator of functions that then raise ``InvalidOption`` for unknown or invalid keywords.
+    """Return a decorator with which a function raises ``InvalidOption`` for unknown or invalid keywords.
 
     The keyword-only parameters of the function and of the functions ``also`` are known.
 

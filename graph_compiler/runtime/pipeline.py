@@ -151,7 +151,6 @@ def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRu
 
 
 def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
-    """Return the plan to try after ``problem`` ended a run, or None."""
     plan = run.plan
     # After the user's code has run, other exceptions are bugs of this package.
     if run.is_recorded and not isinstance(problem, (GraphCompilerError, Signal)):
@@ -560,10 +559,7 @@ class Pipeline:
         return graph
 
     def source_text(self, graph: IRGraph, header: str) -> Program:
-        """Return ``graph`` as a program in the source framework.
-
-        If the frontend records canonical graphs, write it for the target instead.
-        """
+        """Return a recorded ``graph`` as a program, in the source framework if that has a dialect."""
         if self.frontend.dialect is None:
             return write(graph, self.target.dialect, header)
         own = self.target if self.same_framework else self.backend_of(self.frontend.name)

@@ -45,7 +45,7 @@ class RecordedGraph:
 
     @property
     def program(self) -> IRGraph:
-        """Program of the first variant. Printed, it shows each operation with dtypes, shapes and your line.
+        """Program of the first variant. Printed, it shows operations with dtypes, shapes and your lines.
 
         Traverse its ``nodes`` and their ``regions``, count them by ``count_operations()``, export them by
         ``to_networkx()``, run the program with :class:`graph_compiler.passes.Interpreter`, or rewrite it by
@@ -60,7 +60,7 @@ class RecordedGraph:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Weights and buffers of the variants by name, as arrays of the graph's framework.
+        """Weights and buffers by name, as arrays of the graph's framework.
 
         Raises ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
         """
@@ -83,7 +83,7 @@ class RecordedGraph:
 
     @property
     def trained(self) -> frozenset[str]:
-        """Names of the parameters that the original trains, without frozen parameters and buffers."""
+        """Names of the parameters to train, without frozen parameters and buffers."""
         return self._differentiable - self.frozen
 
     @property

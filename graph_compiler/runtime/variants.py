@@ -249,7 +249,6 @@ class RecordingMethods(RecordedGraph):
             return self._record_or_run(args, kwargs) if isinstance(result, CallMiss) else result
 
     def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
-        """Yield variants recorded in another form or key order, each with the call rebound to it."""
         yield from self._alternative_calls.others(self._variants, args, kwargs)
         if self._variants and not self._pipeline.same_framework:
             yield from calls_in_recorded_order(self._variants, args, kwargs)

@@ -387,7 +387,7 @@ _UNITS = ((1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (1_0
 class Summary:
     """Table of the modules of one variant, down to ``depth`` levels (None: all).
 
-    ``rows`` has all modules; the first row is the whole graph.
+    ``rows`` has all levels; the first row is the whole graph.
 
     >>> import torch, graph_compiler
     >>> model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))

@@ -286,10 +286,6 @@ def _native(data: Any, backend: Backend, target: Backend) -> Target:
 
 
 def _arrays(data: Any, opened: _Opener, digests: Any, native: Target) -> dict[str, Any]:
-    """Return the native arrays by name in the file.
-
-    Raise ``InvalidFile`` if the file does not match its digest.
-    """
     dtypes, arrays = dtypes_of(data), {}
     with opened(FILES[1]) as file:
         hashed = HashedFile(file)

@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 
 
 def save(graph: RecordedGraph, path: str | os.PathLike[str]) -> None:
-    """Write ``graph`` to the zip file or folder ``path``.
-
-    Raise ``InvalidFile`` if it could not be loaded again.
-    """
+    """Write ``graph`` to the zip file or folder ``path``. Raise ``InvalidFile`` if a file cannot hold it."""
     write(path_of("path", path), _files_of(graph))
 
 
