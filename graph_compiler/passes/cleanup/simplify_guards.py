@@ -21,8 +21,8 @@ Row = tuple[Guard, Union[Compared, None]]
 def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with simplified guards on sizes, which hold for the same calls.
 
-    A guard that compares integers is solved if it can be: ``(n - 1) // 2 + 1 >= 3`` becomes ``n >= 5``.
-    Guards that are found to hold always, or if the others hold, are dropped.
+    A guard on sizes of inputs may be solved: ``(n - 1) // 2 + 1 >= 3`` becomes ``n >= 5``. Guards that are
+    found to hold always, or if the others hold, are dropped.
     """
     entry = {id(guard) for guard in graph.entry_guards()}
     rows = _replace_fixed(

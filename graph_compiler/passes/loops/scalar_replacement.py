@@ -127,7 +127,7 @@ forward_writes = Pass("forward_writes", _forward_block, "deep", ("setitem",))
 
 
 def forward_and_drop(block: Block) -> Block:
-    """Return ``block`` with writes forwarded to later reads, and without writes that nothing reads any more.
+    """Forward writes in ``block`` to later reads if possible, and drop writes that nothing reads.
 
     Return the block itself if no node reads or writes elements of an array that was written to before.
     """
