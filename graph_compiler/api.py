@@ -232,7 +232,6 @@ def _graph_with_parameters(asked: _GraphRequest, which: Any, obj: Any) -> Graph:
 
 
 def _static_of(obj: Any, asked: _GraphRequest, is_part: bool) -> tuple[Any, Any]:
-    """Return the positions and the names of the static arguments of an object."""
     if is_part:
         return own_static_arguments(obj, *asked.static)
     if paths := asked.options.stateful.paths:
@@ -277,7 +276,6 @@ def _compile_each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
 
 
 def _with_first_variant(graph: Graph, given: tuple[tuple[Any, ...], dict[str, Any]] | None) -> Graph:
-    """Record a first variant if there are arguments for it, and return the graph."""
     pipeline: Any = graph._pipeline
     if given is not None:
         graph.add_variant(*given, "args= given")
@@ -392,10 +390,6 @@ def _compile_object(one: Callable[[Any], Any], is_lazy: bool, obj: Any) -> Any:
 
 
 def _compile_members(obj: Any, one: Any, is_lazy: bool) -> Any:
-    """Compile the functions of a class or Python module, each at its first call.
-
-    Raise ``NotCompilable`` unless ``is_lazy``, because each function has its own arguments.
-    """
     if not is_lazy:
         kind = "module" if isinstance(obj, ModuleType) else "class"
         instead = "" if kind == "module" else f", or compile an object of it: {obj.__name__}(...)"
@@ -522,7 +516,6 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
 
 
 def _reject_mixed(obj: Any, found: FrontendEntry) -> None:
-    """Raise ``SourceNotFound`` if the code names only NumPy and ``found`` gives its arrays other rules."""
     everywhere = (
         framework_of(obj, ((), {})) if found.refuses_everywhere and framework_of(obj) is None else None
     )

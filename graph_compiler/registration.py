@@ -197,7 +197,6 @@ class Registry(Generic[E]):
         return self.known()
 
     def _read(self, point: Any) -> None:
-        """Load an entry point and add its entry; store an error in ``problems``."""
         where = f"the entry point {point.name} = {point.value} of {self._group}"
         # An error is not raised, because it concerns only those who request the name.
         try:

@@ -185,10 +185,6 @@ def _environment() -> dict[str, str]:
 
 
 def _conversions(working_packages: list[str]) -> dict[str, str]:
-    """Return, for each working source in ``_PROBES`` and each working target, ``"works"`` or why it failed.
-
-    A key is ``"torch to jax"``.
-    """
     found = {}
     for source in filter(working_packages.__contains__, _PROBES):
         targets = [name for name in backends.own if name in working_packages]

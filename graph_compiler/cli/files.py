@@ -164,7 +164,6 @@ def _array_of(file: Path) -> Any:
 
 
 def _loaded(file: Path) -> Any:
-    """Return the array in a file, or a dict of its arrays. Raise ``WrongInput`` if it cannot be read."""
     try:
         # Unpickling runs code that the file contains, and files may come from anywhere.
         held = np.load(file, allow_pickle=False)
@@ -232,7 +231,6 @@ def _parts(result: Any) -> list[tuple[Any, Any]] | None:
 
 
 def as_json(leaves: Mapping[str, Any]) -> dict[str, Any]:
-    """Return results as data for JSON."""
     return {name: _plain(leaf) for name, leaf in leaves.items()}
 
 

@@ -132,7 +132,6 @@ def _module_spec(name: str) -> Any:
 
 
 def _callable(found: Any, source: str) -> Any:
-    """Return the callable for ``found``: for a class a new instance, for a graph its original function."""
     if isinstance(found, Graph):
         found = found._pipeline.function
     if isinstance(found, type):

@@ -66,7 +66,6 @@ def _binds_more(inner: str, before: str, after: str) -> bool:
 
 
 def _lowest_precedence(expression: str) -> int:
-    """Return the lowest precedence of operators outside of brackets, or 0."""
     depth, found = 0, []
     for word in _STRING.sub("_", expression).split(" "):
         if depth == 0 and word in _WORDS:
@@ -143,7 +142,6 @@ def break_line(line: str, indent: int = 0, end: str = "") -> list[str]:
 
 
 def _inside(masked: str) -> tuple[int, int] | None:
-    """Return the start and end of the part of a line that can be broken, or None."""
     started = _START.match(masked)
     start = started.end() if started else 0
     commas, operators, brackets, has_slice = _outside_of_brackets(masked, start, len(masked))
@@ -161,7 +159,6 @@ def _inside(masked: str) -> tuple[int, int] | None:
 
 
 def _parts(line: str, masked: str, left: int, right: int) -> tuple[list[str], str]:
-    """Return the parts of ``line[left:right]`` between commas or operators, and the separator after each."""
     commas, operators, *_ = _outside_of_brackets(masked, left, right)
     edges = [left, *(commas or operators), right]
     parts = [line[a:b].lstrip(",").strip() for a, b in itertools.pairwise(edges)]

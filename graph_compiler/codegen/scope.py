@@ -415,7 +415,6 @@ class BlockWriter:
         return RegionText(scope, outputs)
 
     def results(self, outputs: Sequence[Any]) -> list[str]:
-        """Return the texts of the outputs, in which preceding expressions may be inlined."""
         return self.folding.into_results([repr(self.literal(item)) for item in outputs], outputs)
 
     def write_separately(self, region: Region, inputs: Sequence[str]) -> RegionText:

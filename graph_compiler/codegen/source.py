@@ -196,7 +196,6 @@ class _Writer:
 
     # ------------------------------------------------------------------------------ guards and the result
     def _guards_on(self, made: Iterable[Value]) -> None:
-        """Write the guards on sizes of ``made`` whose other values have been computed, too."""
         pending = [pair for value in made for pair in self.inner_guards.get(value, ())]
         for guard, condition in {id(pair[0]): pair for pair in pending}.values():
             if all(symbol.source in self.scope.text for symbol in condition.symbols()):
@@ -313,7 +312,6 @@ def _names_of(prelude: Any) -> frozenset[str]:
 
 @functools.cache
 def _source_of(helper: FunctionType) -> str:
-    """Return the source of a helper, with the words in its attribute ``spelled`` (a dict) replaced."""
     spelled: dict[str, str] = vars(helper).get("spelled", {})
     return (
         re.sub(r"\b\w+\b", lambda word: spelled.get(word[0], word[0]), inspect.getsource(helper))

@@ -195,7 +195,6 @@ class Effects:
         )
 
     def state_now(self) -> dict[str, Any]:
-        """Return the current state by name."""
         write_back = self._objects.write_back
         to_native = write_back.to_native if write_back is not None else lambda held: held
         return {place.name: to_native(place.read()) for place in self._state.kept()} if self._state else {}

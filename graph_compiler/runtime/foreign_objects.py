@@ -153,7 +153,6 @@ class _ConvertedCall:
         return own
 
     def leaving(self, array: Any, path: Path) -> Any:
-        """Return the array to put in place of ``array`` after the call."""
         if id(array) in self._entered:
             own, given, stamp = self._entered[id(array)]
             if stamp.fits(own):

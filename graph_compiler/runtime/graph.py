@@ -504,11 +504,9 @@ class Graph(RecordingMethods, DisplayMethods):
     def _call_as_module_traced(
         self, held: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
     ) -> tuple[Any, dict[str, Any]] | None:
-        """Return ``(result, state)`` of a module call that a compiler traces, or None after a graph break."""
         return run_any_traced(self, held, args, kwargs, training)
 
     def _hide_calls(self) -> None:
-        """Exclude calls of graphs that run uncompiled from tracing by the target's compiler."""
         if (tracer := tracer_of(self)) is not None:
             tracer.skip([type(self).__call__, Graph.__call__, Graph._call_as_module])
 
@@ -529,7 +527,6 @@ class Graph(RecordingMethods, DisplayMethods):
         self._pipeline.target.target.seed(int(number))
 
     def __reduce__(self) -> Any:
-        """Pickle as the bytes of a saved graph, without code. The restored graph has no original."""
         from .saving.save import to_bytes
 
         with self._locked():
@@ -542,7 +539,6 @@ class Graph(RecordingMethods, DisplayMethods):
         return made
 
     def _empty_copy(self, pipeline: Any) -> Graph:
-        """Return a graph for ``pipeline`` with the same options and no variants."""
         made = type(self)(pipeline, self.name, self._on_miss, *self._limit.options)
         # Attributes that were set after construction, such as the static arguments, are copied.
         made.__dict__.update({name: item for name, item in vars(self).items() if name not in vars(made)})

@@ -63,7 +63,6 @@ def _fillables(graph: RecordedGraph) -> list[Any]:
 
 
 def _recompute(expected: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arrays for the missing non-persistent buffers on ``meta`` that their modules can compute."""
     missing = [
         name
         for name, owner in expected.items()

@@ -98,7 +98,6 @@ class RecordingPlan:
     folds: bool = True
 
     def given_up_for(self, other: RecordingPlan) -> str:
-        """Describe, for a message, what this plan does and ``other`` does not."""
         if self.folds and not other.folds:
             return "making loops of recorded iterations"
         if self.numbers and not other.numbers:

@@ -27,7 +27,6 @@ _drawing_lock = threading.Lock()
 
 
 def is_watched() -> bool:
-    """Return True if progress may be displayed on stderr."""
     if os.environ.get("GRAPH_COMPILER_PROGRESS") == "0" or sys.stderr is None:
         return False
     try:

@@ -500,7 +500,6 @@ class Verification:
 
     # ----------------------------------------------------------------------------- first difference
     def _blame(self, leaves: list[Any], seed: int) -> str:
-        """Return a sentence on where the difference begins, if that can be found."""
         try:
             pairs = self._pairs(leaves, seed)
             for value, actual, expected, written in pairs:
@@ -527,7 +526,6 @@ class Verification:
             yield from self._observed_pairs(leaves, seed)
 
     def _intermediate_values(self, leaves: list[Any], seed: int) -> dict[Value, Any]:
-        """Run the recording, and return its intermediate arrays as NumPy arrays."""
         graph, values = self.reference.with_intermediates(self.recording.graph)
         program = self.pipeline.source_text(graph, "Intermediate results.")
         live = self.recording.weights.live(list(graph.parameters))()

@@ -162,7 +162,6 @@ def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Gr
 
 
 def _merge_only_child(group: Group) -> Group | int:
-    """Return the only operation of ``group`` instead of the group, or merge it with its only subgroup."""
     if len(group.children) > 1:
         return group
     inner = group.children[0]
@@ -172,7 +171,6 @@ def _merge_only_child(group: Group) -> Group | int:
 
 
 def _split(group: Group, most: int) -> Group:
-    """Return ``group`` with groups of at most ``most`` children; those with more are divided into parts."""
     children = [_split(child, most) if isinstance(child, Group) else child for child in group.children]
     while len(children) > most:
         # Half of the limit gives few parts that are still readable.
@@ -370,7 +368,6 @@ class Description:
         return list(dict.fromkeys(self.maker[value] for value in values if value in self.maker))
 
     def _spec(self, spec: ArraySpec) -> int:
-        """Return the number of the entry for the recorded and the symbolic shape of a spec."""
         seen, symbols = f"{spec.dtype}{list(spec.hints)}", repr(spec)
         return self.specs.number((seen, "" if symbols == seen or len(symbols) > _LONGEST else symbols))
 
@@ -398,7 +395,6 @@ class Description:
 
 
 def _uses(arguments: Any) -> tuple[dict[Value, None], dict[Value, None]]:
-    """Return the values whose arrays are read, and those of which sizes or numbers are read."""
     data: dict[Value, None] = {}
     sized: dict[Value, None] = {}
     for item in iterate_structure(arguments):
@@ -514,7 +510,6 @@ def _in_notebook() -> bool:
 
 
 def _somebody_looks() -> bool:
-    """Return True in a notebook, or in a terminal of a machine with a display outside of CI."""
     if _in_notebook():
         return True
     has_screen = sys.platform in ("win32", "darwin") or bool(

@@ -295,7 +295,6 @@ def _sum_submodules(counts: Mapping[str, int]) -> Counter[str]:
 
 
 def _operations(graph: IRGraph, modules: Sequence[str]) -> Counter[str]:
-    """Return the number of operations per module."""
     counts: Counter[str] = Counter()
     for node, path in zip(graph.nodes, modules):
         counts[path] += count_all([node])
@@ -323,7 +322,6 @@ def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] |
 
 
 def _outputs(graph: IRGraph, modules: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return, per module, texts of the specs of values that are used outside of it."""
     found: dict[str, dict[Value, None]] = {"": dict.fromkeys(values_in(graph.outputs))}
     of = dict(zip(graph.nodes, modules))
     made_in = {value: path for node, path in of.items() for value in node.outputs}
@@ -356,7 +354,6 @@ def _is_trained(weights: Weights, name: str) -> bool:
 
 
 def _kind_of(function: Any, path: str) -> str:
-    """Return the class name of the module at ``path`` of the original, or an empty string."""
     found = getattr(function, "__self__", function)
     for part in path.split(".") if path else ():
         found = (

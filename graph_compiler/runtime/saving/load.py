@@ -224,7 +224,6 @@ def _graph_in(
 
 
 def _frontend(name: str, data: Any, frontend_of: Callable[[str], Frontend]) -> Any:
-    """Return the frontend ``name`` or, for canonical graphs without its framework, a ``MissingFrontend``."""
     try:
         return frontend_of(name)
     except FrameworkNotInstalled as problem:
