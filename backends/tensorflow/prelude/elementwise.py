@@ -137,6 +137,10 @@ def integer_power(x1: Any, x2: Any) -> tf.Tensor:
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     wide = tf.uint64 if dtype == tf.uint64 else tf.int64
     base, exponent = (tf.cast(x, tf.int64) if tf.is_tensor(x) else tf.constant(x, tf.int64) for x in (x1, x2))
+    if dtype == tf.uint64:
+        # Exponents of at least 2**63 are negative as int64. Powers of odd numbers repeat every 2**62
+        # exponents, and those of even numbers are 0 from exponent 64 on.
+        exponent = tf.where(exponent < 0, exponent & (2**62 - 1) | 2**62, exponent)
     inverse = tf.where(
         base == 1, tf.ones_like(base), tf.where(base == -1, 1 - 2 * (exponent & 1), tf.zeros_like(base))
     )

@@ -54,6 +54,7 @@ FUNCTIONS: dict[str, Function] = {
     "square": lambda x, y: np.square(x),
     "power": lambda x, y: x**3,
     "power of an array": lambda x, y: np.power(x, y % 4),
+    "power by large numbers": lambda x, y: (y ** np.maximum(x, 0), 3 ** np.maximum(x, 0)),
     "floor_divide": lambda x, y: x // y,
     "remainder": lambda x, y: x % y,
     "remainder of a number": lambda x, y: x % 3,
@@ -102,7 +103,7 @@ NUMBERS = {
 # Functions of uint64 that torch has no kernels for: they raise an error, as `docs/limits.md` says. Strict.
 NO_KERNELS_IN_TORCH = frozenset({
     "max", "min", "ptp", "lexsort", "searchsorted", "digitize", "cummax", "clip", "power", "power of an array",
-    "absolute", "sign", "bitwise_count",
+    "power by large numbers", "absolute", "sign", "bitwise_count",
 })  # fmt: skip
 
 
