@@ -19,7 +19,7 @@ C = TypeVar("C")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fixed:
-    """Wrapper of a static argument, which is never treated as a container or array."""
+    """Wrapper of a static value, which is never treated as a container or array."""
 
     value: Any
 

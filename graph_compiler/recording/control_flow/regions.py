@@ -26,7 +26,7 @@ class ArrayKind:
 
     dtype: dtype of the array, or of the array that a Python number becomes.
     shape: the current sizes.
-    number: True for a Python number in the user's code.
+    number: True for a Python number, or an array that is promoted like one.
     name: the variable that holds it.
     is_shared: True for a carry whose array something else may refer to before the loop.
     """

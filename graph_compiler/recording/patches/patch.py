@@ -117,7 +117,7 @@ class Patch(NamedTuple):
     owner: the module, class or object that has the function or attribute.
     name: name of the function or attribute in ``owner``.
     kind: function that makes the shim, such as :func:`assume_result`.
-    on_read: callback of the shim; ``kind`` determines its arguments.
+    on_read: callback of the shim, if ``kind`` uses one.
     """
 
     owner: Any
@@ -170,9 +170,9 @@ class Session:
         self._asked[key] = name, ask
 
     def guards(self) -> list[EnvironmentGuard]:
-        """Return a guard for each call that a shim of :func:`assume_result` noted.
+        """Return guards for the calls that shims of :func:`assume_result` noted.
 
-        The guard requires the result that the function returns now, when it is called again.
+        A guard requires the result that the function returns now, when it is called again.
         """
         return [
             EnvironmentGuard("{}() == {}", (ask, ask()), f"what {name} gives")

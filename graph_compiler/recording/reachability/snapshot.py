@@ -41,12 +41,12 @@ def _no_name(item: Any) -> str | None:
 
 
 class TrackedContainer:
-    """A container in a snapshot.
+    """A container whose changes are tracked.
 
     name: the expression for the container in messages.
     item: the container.
     kind: how the container is read and changed.
-    before: parts of the container when the snapshot was taken, by key.
+    before: parts of the container when tracking began, by key.
     name_of_object: returns the name of an object that is a key of a dict, or None.
     """
 
@@ -68,7 +68,7 @@ class TrackedContainer:
         return self.item.space if isinstance(self.item, NamespacePart) else self.item
 
     def is_untouched(self) -> bool:
-        """Return True if the container certainly has the same objects, keys and order as in the snapshot."""
+        """Return True if the container certainly has the same objects, keys and order as before."""
         item, before = self.item, self.before
         # Most containers are unchanged, and this check copies nothing.
         if self.kind.is_surely(item, before):

@@ -112,7 +112,7 @@ class StatePlace:
         return self.held.kind.pairs(self.held.item).get(self.key, MISSING)
 
     def write(self, value: Any) -> None:
-        """Store ``value`` at the place, or delete the part if it is ``MISSING``.
+        """Store ``value`` at the place. ``MISSING`` deletes the part, if its container can.
 
         A whole container is refilled from ``value``, unless that is the container itself.
         """
@@ -187,10 +187,12 @@ def outermost_places(places: Iterable[StatePlace], is_array: Callable[[Any], boo
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Random numbers that are drawn before each call. A draw is read like a place, and never written.
+    """Value that is drawn anew before each call, such as a random number.
+
+    It is read like a place, and never written.
 
     name: name for messages.
-    read(): draws the numbers.
+    read(): draws the value.
     """
 
     name: str
