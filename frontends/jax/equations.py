@@ -634,7 +634,7 @@ _PYTHONS = ("contextlib.py", "functools.py")
 
 
 def origin_of(equation: Any, call: str) -> Origin:
-    """Return the innermost line of user code that led to an equation, or an origin without a file."""
+    """Return the origin of the innermost line of user code that led to an equation, or one without a file."""
     traceback: Any = getattr(equation.source_info, "traceback", None)
     for place, frame in enumerate(getattr(traceback, "frames", ())):
         if is_users(frame.file_name):

@@ -127,7 +127,7 @@ def _array_class() -> type:
 class HiddenTracers:
     """Tracers of one recording, and the errors about their elements.
 
-    trace: the trace of the recording's tracers; None before the tracing begins.
+    trace: the trace of the recording's tracers, or None.
     reads: answers reads of elements; None to raise JAX's errors.
     errors: errors about elements that were raised.
     """

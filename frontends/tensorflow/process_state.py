@@ -125,7 +125,7 @@ def preserve_state() -> Iterator[None]:
     try:
         yield
     except BaseException:
-        # The names of layers that a successful call has created stay taken.
+        # After a call that succeeds, its layers may live on, so their names stay taken.
         put_back_names()
         raise
     finally:

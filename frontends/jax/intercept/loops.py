@@ -114,7 +114,7 @@ mark_p.def_abstract_eval(lambda *arrays, note: [])
 class OwnTracers(Protocol):
     """Tracers of one recording.
 
-    trace: the trace that they belong to; None before the tracing begins.
+    trace: the trace that they belong to, or None.
     """
 
     trace: Any

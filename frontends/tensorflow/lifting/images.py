@@ -244,7 +244,7 @@ def _beyond(b: TensorFlowBuilder, at: Value, size: Any) -> Any:
 
 
 def _in_box(b: TensorFlowBuilder, size: Any, count: Any, start: Value, end: Value) -> Any:
-    """Return the positions along an axis at which a box is sampled, ``[box, count]``."""
+    """Return the positions along an axis at which each box is sampled, ``[box, count]``."""
     last = b.array(size - 1, "float32")
     if _is_one(b, count):
         middle = b.multiply(b.multiply(b.add(start, end), 0.5), last)
