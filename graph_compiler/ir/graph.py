@@ -491,7 +491,7 @@ class Graph:
             yield effect.value
 
     def entry_guards(self) -> list[Guard]:
-        """Return the guards that depend only on sizes and numbers of inputs, parameters and constants."""
+        """Return the guards on sizes that depend only on inputs, parameters and constants."""
         # Most graphs have no guards, and need no search.
         if not self.guards:
             return []
@@ -524,7 +524,7 @@ class Graph:
     def numbers_of_sizes(self) -> set[Value]:
         """Return the values whose numbers occur in sizes among the parameters of nodes.
 
-        Compilers must take those that are inputs as static arguments.
+        Fill values do not count as sizes. Compilers must take inputs among these values as static arguments.
         """
         return {
             symbol.source

@@ -37,7 +37,7 @@ class Layout:
     back: Callable[[int], Order]
 
     def is_other(self, node: Node) -> bool:
-        """Return True if ``node`` takes arrays in the other layout."""
+        """Return True if the parameter ``layout`` of ``node`` is the other layout."""
         return bool(node.params.get("layout", self.name) != self.name)
 
 
