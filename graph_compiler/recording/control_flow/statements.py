@@ -142,7 +142,6 @@ class Statements:
             made = branch.run(truth, side(then), side(otherwise))
         except Raised:
             # An exception of the user's makes the condition an assumption of the recording.
-            # The block that would not raise for these values runs alone.
             (then if found.decide(truth) else otherwise)()
             return
         cells.write({**kept, **made})

@@ -170,7 +170,7 @@ def alias_of(name: str) -> str:
     >>> alias_of("int")
     'int(...)'
     """
-    # User code cannot use this name, because it is no valid identifier.
+    # Code cannot assign this name by accident, because it is no valid identifier.
     return f"{name}(...)"
 
 

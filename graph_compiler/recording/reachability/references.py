@@ -329,7 +329,7 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
 def _members(cls: type) -> list[Any]:
     # Iterate over a copy, because other threads may add members.
     members = [part for part in list(vars(cls).values()) if callable(part) or isinstance(part, _MEMBERS)]
-    # Functions that the module of a framework's class defines are left out.
+    # Functions without attributes that the module of a framework's class defines are left out.
     home = getattr(sys.modules.get(module_of(cls)), "__dict__", None) if is_internal(cls) else None
     return [
         part
