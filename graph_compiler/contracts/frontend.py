@@ -59,7 +59,7 @@ _MakesStamp = Callable[[Any], Stamp]
 class Live(Protocol):
     """Function that returns the current arrays of the names that it was created for.
 
-    If it returns the same mapping again, no array was replaced.
+    Several calls may return the same mapping.
     """
 
     def __call__(self) -> Mapping[str, Any]:

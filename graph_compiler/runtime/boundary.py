@@ -77,7 +77,7 @@ def as_internal_error(problem: Exception, doing: str) -> Exception:
 
 def _is_nested(frame: FrameType) -> bool:
     above = frame.f_back
-    # Code in ``PASSING`` calls the user's functions, so what is above it does not count as this package.
+    # Code in ``PASSING`` is called like the user's own methods, so it does not count as this package.
     while above is not None and (not _is_own_frame(above) or above.f_code in PASSING):
         above = above.f_back
     return above is not None
