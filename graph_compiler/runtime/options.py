@@ -26,9 +26,10 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def validated(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator with which a function raises ``InvalidOption`` for unknown or invalid keywords.
+    """Return a decorator with which a function raises ``InvalidOption`` for unknown keywords.
 
-    The keyword-only parameters of the function and of the functions ``also`` are known.
+    The keyword-only parameters of the function and of the functions ``also`` are known. Their values are
+    checked by :func:`check_options`.
 
     >>> validated()(lambda *, seed=0: seed)(sead=1)
     Traceback (most recent call last):
@@ -67,9 +68,9 @@ def _with_options(function: Callable[..., Any], also: tuple[Callable[..., Any], 
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raise ``InvalidOption`` if a value in ``options``, or their combination, is invalid.
+    """Raise ``InvalidOption`` for an invalid value of an option that has a validator.
 
-    Unknown names are ignored.
+    Raise it also for ``compile_options`` without ``return_backend_compiled_fn=True``.
 
     >>> check_options({"on_miss": "retrace", "max_variants": 3, "args": None})
     >>> check_options({"on_miss": "retry"})
