@@ -81,7 +81,7 @@ class HostDrawRecorder:
                     restore_host_state(states)
 
     def _check_state(self, before: Any) -> bool:
-        """Return True if the generators need not be restored."""
+        """Return True if the generators need not be restored, or raise ``UnseenDraw``."""
         if self.bakes:
             return False
         with self._lock:
@@ -131,7 +131,6 @@ class HostDrawRecorder:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Run and record a draw of the function."""
         args, kwargs = (tuple(map(_plain, args)), {key: _plain(item) for key, item in kwargs.items()})
         if name == "shuffle":
             self._refuse(whole, "changes its argument")
@@ -322,8 +321,8 @@ def is_generator(item: Any) -> bool:
 class _FollowedGenerator:
     """Random generator and states that it has been in.
 
-    before: its state at the beginning.
-    mark: number that replaces its seed.
+    before: its state when it was first met.
+    mark: number to replace its seed by.
     points: pairs of a state and a position among the recorded nodes.
     """
 

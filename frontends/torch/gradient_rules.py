@@ -108,7 +108,7 @@ class RecordedRule:
     def of(
         cls, capture: Trace, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any]
     ) -> RecordedRule:
-        """Run ``rule`` on cotangents of ones, and return what it recorded."""
+        """Run ``rule`` on cotangents of ones, record it and check it."""
         graph = capture.recorder.graph
         guards, values = len(graph.guards), [capture.value(item) for item in results]
         ones = [torch.ones_like(item) for item in results]
@@ -198,7 +198,6 @@ class RecordedRule:
 
 
 def _reduce_gradient(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
-    """Sum ``gradient`` to the shape of ``arg``, cast it to its dtype, and return its value."""
     found, wanted = capture.value(gradient).spec, capture.value(arg).spec
     if found.hints != wanted.hints:
         more = len(found.hints) - len(wanted.hints)
@@ -265,7 +264,6 @@ class GradientRules:
 
     @contextmanager
     def patches_undone(self) -> Iterator[None]:
-        """Undo patches of classes, and remove hooks from tensors of the outside, after the block."""
         try:
             yield
         finally:
@@ -295,8 +293,6 @@ class GradientRules:
         self.follow_hook(tensor, function, "a hook of a tensor")
 
     def follow_hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], what: str) -> None:
-        """Record a hook of ``tensor``, named ``what`` in messages."""
-
         def rule(gradient: Any) -> Any:
             changed = function(gradient)
             return gradient if changed is None else changed
@@ -391,7 +387,6 @@ class GradientRules:
             setattr(cls, name, own)
 
     def _apply(self, cls: Any, ctx: Any, args: tuple[Any, ...], result: Any, forward: Sequence[Node]) -> None:
-        """Record the rule of ``cls``, whose ``forward`` returned ``result`` for ``args``."""
         known = _RuleContext(ctx, args)
         results = list(result) if isinstance(result, tuple) else [result]
         tensors = [item for item in results if isinstance(item, torch.Tensor)]
@@ -561,7 +556,6 @@ def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:
 
 
 def _is_torchs(cls: type) -> bool:
-    """Return True if the ``autograd.Function`` ``cls`` is defined by torch and wraps no class of the user."""
     # Under `vmap`, torch wraps the class of the user in a class of its own, whose `backward` closes over it.
     cells = getattr(cls.backward, "__closure__", None) or ()  # type: ignore[attr-defined]
     held = [

@@ -90,7 +90,6 @@ class AutogradHistory:
             self.add(*node.outputs)
 
     def _is_aside(self, value: Value, enabled: bool, has_differentiable: bool) -> bool:
-        """Return True if a write to ``value`` counts as hidden from autograd."""
         base = self.capture.recorder.base_of(value)
         if enabled and value in self._detached:
             counts = has_differentiable or base in self._differentiable
@@ -199,7 +198,6 @@ class Gradients:
                 self._before[id(tensor)] = _GradientBefore.of(tensor)
 
     def guard_property(self, tensor: torch.Tensor, key: str) -> None:
-        """Add a guard on the property ``key`` of a captured tensor."""
         path = self._weights.name_of(tensor)
         held = None if path is None else self._weights.holder_of(path)
         with no_torch_function():
@@ -263,7 +261,6 @@ READS: dict[str, tuple[str, ...]] = {
 
 
 def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Return the value of the autograd property that ``function`` reads from ``args[0]``."""
     tensor, key = args[0], row_key(name_of(function))
     seen = capture.run(function, args, kwargs)
     if key in ("grad", "_grad") and capture.gradients.is_input(tensor):

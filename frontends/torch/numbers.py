@@ -151,7 +151,7 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 
 # ---------------------------------------------------------------------------------------------------- numbers
 def type_leaves(tree: Tree, leaves: Iterator[object]) -> Tree:
-    """Return ``tree`` with typed leaves for numbers and ``torch.Generator`` objects.
+    """Return ``tree`` with typed leaves for ints, floats and ``torch.Generator`` objects.
 
     ``leaves`` are the objects at its leaves, in order.
     """
@@ -216,7 +216,6 @@ def _attributes(owners: list[Any]) -> Iterator[list[Any]]:
 
 
 def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
-    """Yield objects that a function can reach through its defaults, closure and globals."""
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     for cell in function.__closure__ or ():
@@ -278,7 +277,10 @@ def decide_sizes(capture: Trace, value: Value, where: Origin | None = None) -> N
 
 
 def decide(capture: Trace, size: Size, where: Origin | None = None) -> Any:
-    """Return the number that ``size`` has while recording, with the guards that it needs."""
+    """Return the number that ``size`` has while recording, with the guards that it needs.
+
+    Raise ``TracingError`` for random elements that Python must not use.
+    """
     for symbol in size.symbols():
         if symbol.kind == "number":
             refuse_random(capture, symbol.source)

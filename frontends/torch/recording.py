@@ -429,7 +429,6 @@ def _run(
 
 
 def _describe(graph: Graph, tensors: list[Any]) -> None:
-    """Note settings of torch, and the numbers given for inputs, in ``graph``."""
     graph.demand(
         matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()],
         casts_are_written=is_any_autocast_enabled(),
@@ -544,7 +543,6 @@ def record(request: Request) -> Recording:
 
 
 def _recorded(request: Request, weights: TorchWeights | None = None) -> Recording:
-    """Record with repeated attempts, giving up hypotheses after errors."""
     search = _Search(replace(request, places=(*request.places, *foreign_places(request))))
     search.hypotheses.weights = weights
     give_up = (

@@ -76,7 +76,6 @@ def is_listening(mode: Any) -> bool:
 
 @contextmanager
 def without_modes(*classes: type) -> Iterator[None]:
-    """Deactivate modes of the given classes inside of the block."""
     if not (count_function_modes() or count_dispatch_modes()):
         with pop_new_modes():
             yield
@@ -105,7 +104,7 @@ Cast = Callable[[Any], Any]
 
 
 def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
-    """Return the device type for which the call is under autocast, or an empty string."""
+    """Return the device type for which the call is under autocast, or an empty string, with guards."""
     if not is_any_autocast_enabled():
         return ""
     if operands:
@@ -191,8 +190,6 @@ def _bits(result: Any) -> list[Any]:
 
 
 def _context_property(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim for a flag that is a property of a module, such as ``torch.backends.cudnn.benchmark``."""
-
     def read(prop: Any, module: Any, owner: Any) -> Any:
         if (sessions := patches.here()) and user_of(sys._getframe(1)) is not None:
             name = f"{getattr(module, '__name__', '')}.{prop.getter.__name__}"

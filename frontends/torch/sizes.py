@@ -67,7 +67,7 @@ class SizeNode:
         return False
 
     def as_key(self) -> Any:
-        """Return what to hash instead of this symbolic number."""
+        """Return what to hash instead of this symbolic number, or raise ``UnhashableSize``."""
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)
             if isinstance(key, Size):
@@ -167,7 +167,6 @@ class SizeNode:
 
 
 def _computes(function: str) -> Callable[..., SizeNode]:
-    """Return a method that applies ``function`` to the expressions of nodes."""
     compute, compares = rule(function), function in COMPARISONS
 
     def method(self: SizeNode, *others: SizeNode) -> SizeNode:

@@ -102,7 +102,7 @@ def _agrees(other: tuple[int, Any] | None, entry: tuple[int, Any]) -> bool:
 
 @contextmanager
 def tensors_pass_from_numpy() -> Iterator[None]:
-    """Patch ``torch.from_numpy`` in the block to return tensors unchanged."""
+    # No mode intercepts this function.
     original = torch.from_numpy
 
     def from_numpy(array: Any) -> torch.Tensor:
@@ -203,7 +203,6 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[tuple[str, Any]]:
-    """Return (name, object) pairs of static arguments and container classes that may hold state."""
     if is_plain_nest(tree):
         return []
     positional = signatures.positional_names(_called(function), len(args))

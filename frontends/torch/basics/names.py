@@ -166,7 +166,6 @@ def resolve(name: str) -> Any:
 
 
 def name_by_module(graph: Graph, leaf_paths: set[str]) -> None:
-    """Rename results after the modules at ``leaf_paths``, such as ``query`` or ``LayerNorm``."""
     for node, following in zip(graph.nodes, [*graph.nodes[1:], None]):
         path = node.origin.module
         last = path.rpartition(".")[2]

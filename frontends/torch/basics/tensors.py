@@ -346,7 +346,6 @@ def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def restore_elements(tensor: torch.Tensor, before: torch.Tensor) -> None:
-    """Write ``before``, a copy of ``without_repeats(tensor)``, back to ``tensor``, in place."""
     # As ``out=`` the tensor was resized to the result.
     if without_repeats(tensor).shape != before.shape:
         tensor.resize_(before.shape)

@@ -339,7 +339,6 @@ def _new(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def guard_untracked_result(
     capture: RunningTrace, result: Any, operands: list[torch.Tensor], arguments: Any
 ) -> None:
-    """Guard on the sizes in the arguments of a call that needs no node."""
     for item in iterate_structure(arguments):
         size = expression_of(item)
         if isinstance(size, Size):
@@ -413,7 +412,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Replace tensors that a call takes as sizes, bounds of slices or other ints by numbers."""
+    """Replace integer tensors that a call takes as sizes, bounds of slices or other ints by numbers."""
 
     def number(item: Any) -> Any:
         if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.dtype == torch.bool:

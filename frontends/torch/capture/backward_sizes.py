@@ -40,7 +40,6 @@ class BackwardSizes:
                 self._values[node._sequence_nr(), tensor.output_nr] = value
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a call that computes gradients, with numbers instead of symbolic sizes."""
         self.capture.quietly(self._look)
         made_by = set(map(self.capture.recorder.maker, self._values.values()))
         # The derivative of a broadcast sums over axes of length 1.
@@ -100,7 +99,7 @@ class BackwardSizes:
         )
 
     def _call(self, node: Any) -> tuple[Node | None, bool]:
-        """Return the recorded call of an autograd node, or None, and whether the call has no other node."""
+        """Return the recorded call of an autograd node, or None, and whether it has no other known node."""
         made = self._values.get((node._sequence_nr(), 0))
         call = None if made is None else self.capture.recorder.maker(made)
         if call is None:

@@ -26,7 +26,6 @@ _FACT = "requires_grad"
 
 
 def backward_pass(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a backward pass, whose kernels are recorded one by one, and return its result."""
     capture.gradients.last = capture.here()
     if capture.for_torch:
         capture.note_fact(_FACT, capture.count_call_inputs)
@@ -52,7 +51,6 @@ def guard_failed_call(
 
 
 def guard_requires_grad(capture: RunningTrace, written: list[Value]) -> None:
-    """Guard on ``requires_grad`` of the arguments if a write to one depends on it."""
     # torch refuses in-place writes to leaves that require gradients, unless gradients are disabled. Other
     # frameworks have no leaves.
     given = capture.recorder.graph.inputs[: capture.count_call_inputs]
@@ -68,7 +66,6 @@ def guard_requires_grad(capture: RunningTrace, written: list[Value]) -> None:
 def add_node(
     capture: RunningTrace, call: CompletedCall, made: list[torch.Tensor], written: list[Value], drew: bool
 ) -> Node:
-    """Add a node for a call that made tensors, wrote to values, or drew random numbers, and return it."""
     key, operands = call.key, call.operands
     origin = capture.locator.locate(call.name, 5)
     strided = key.startswith("as_strided") and not fills_memory(operands[0])
@@ -107,7 +104,6 @@ def add_node(
 def register_results(
     capture: RunningTrace, made: list[torch.Tensor], outputs: Sequence[Value], written: Sequence[torch.Tensor]
 ) -> None:
-    """Register tensors that a call made or wrote to."""
     for tensor, value in zip(made, outputs):
         capture.memory.note(tensor, value)
     if is_grad_enabled():
@@ -117,7 +113,6 @@ def register_results(
 def tensors_made(
     capture: RunningTrace, key: str, result: Any, operands: list[torch.Tensor]
 ) -> list[torch.Tensor]:
-    """Return the tensors in ``result`` that count as made by the call."""
     if not isinstance(result, (torch.Tensor, tuple, list, dict)):
         return []
     found = [result] if isinstance(result, torch.Tensor) else list(iterate_structure(result))
@@ -167,7 +162,6 @@ def _is_closed(outcome: Outcome) -> bool:
 
 
 def record_known_call(capture: RunningTrace, call: CompletedCall, outcome: Outcome) -> None:
-    """Add the node for a call with a known ``outcome``. A call that returns an operand needs no node."""
     if not isinstance(outcome, TensorOutcome):
         return
     origin = capture.locator.locate(call.name, 4)

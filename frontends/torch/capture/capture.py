@@ -142,7 +142,6 @@ class Capture(TorchFunctionMode):
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
     def isolated(self) -> Iterator[None]:
-        """Record inside of the block, and restore torch's state and written tensors after it."""
         try:
             with (
                 torch.jit.optimized_execution(False),
@@ -169,7 +168,6 @@ class Capture(TorchFunctionMode):
             self.written.restore()
 
     def finish(self, result: Any, input_tree: Tree, containers: Containers, state: ReachableState) -> Graph:
-        """Complete and return the graph, with the function's result and its changes to state."""
         graph = self.recorder.graph
         updates = containers.updates(self.rewritten_state())
         changes = bool(updates or state.replaced)
@@ -224,7 +222,6 @@ class Capture(TorchFunctionMode):
         )
 
     def forget_arrays(self) -> None:
-        """Drop references to arrays, so that they are freed without the garbage collector."""
         self.recorder.forget_arrays()
         self.input_tensors.clear()
         self.written.forget()
@@ -240,7 +237,6 @@ class Capture(TorchFunctionMode):
         return self.recorder.add_number(name, DTYPES[type(number)])
 
     def add_input(self, name: str, tensor: Any) -> None:
-        """Add an array or a generator as an input."""
         if is_generator(tensor):
             self.recorder.add_input(name, tensor, GENERATOR)
             self.input_tensors.append(None)
@@ -359,7 +355,6 @@ class Capture(TorchFunctionMode):
         operands: list[torch.Tensor],
         generators: Any,
     ) -> tuple[CompletedCall, Node | None]:
-        """Run a call, and add its node if it makes a tensor, writes to one or draws random numbers."""
         inputs, params = self.arguments_of(args, kwargs)
         self.exported.look(self.recorder.graph.name, key, operands)
         self.written.save(key, args, kwargs)
@@ -476,7 +471,6 @@ class Capture(TorchFunctionMode):
         return value.spec.shape[axis] if size in self.fixed else size
 
     def _is_fixed(self, value: Value, maker: Node | None) -> bool:
-        """Return True if the spec of ``value``, which ``maker`` made, states its sizes for all calls."""
         return (
             not self.recorder.varies(value)
             or value in self.recorder.arguments

@@ -52,7 +52,6 @@ _LENGTHS = (
 
 
 def scan_replacement(capture: RunningTrace, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement for torch's ``generic_associative_scan``, with the same parameters."""
     # An enclosing recording has already replaced the function.
     original = getattr(original, "__wrapped__", original)
 
@@ -143,7 +142,6 @@ def _recorded(
 def _pairs(
     capture: RunningTrace, leaves: Sequence[Any], values: Sequence[Any], axis: int
 ) -> list[BlockArgument]:
-    """Return example arguments for the operator: arrays of pairs along ``axis``."""
     taken = {hint_of(size) for value in (*values, *capture.recorder.graph.inputs) for size in value.shape}
     count = next(length for length in _LENGTHS if length not in taken)
     sequences = [("", ArraySpec(shape_of(capture, value), value.dtype)) for value in values]
@@ -206,7 +204,6 @@ _SCANS = "torch._higher_order_ops.associative_scan"
 
 @contextmanager
 def without_compilation(capture: RunningTrace) -> Iterator[None]:
-    """Run functions of ``torch.compile`` eagerly in the block, so that ``capture`` sees their calls."""
     places: list[Replacement] = [
         (cls, "__call__", HigherOrderOperator.__call__) for place in _CHECKING if (cls := found(*place))
     ]
@@ -305,7 +302,6 @@ def _rows(
 
 
 def _users(function: Any) -> Any:
-    """Return the user's functions in a wrapper of torch, as nested tuples, or ``function`` itself."""
     if isinstance(function, functools.partial):
         return tuple(map(_users, filter(callable, (*function.args, *function.keywords.values()))))
     if package_of(getattr(function, "__module__", "")) == "torch" and getattr(function, "__closure__", None):

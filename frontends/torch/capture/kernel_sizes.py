@@ -129,7 +129,7 @@ def logical_sizes(capture: RunningTrace, tensor: torch.Tensor) -> tuple[Any, ...
 class Kernel:
     """A kernel under ``torch.vmap``, with the public call that it belongs to.
 
-    call: bare name of the public call, or None if the kernel is vmap's own.
+    call: bare name of the public call, or None if none runs.
     given: numbers among the arguments of the public call and the defaults of its function.
     batch: batch sizes of the active levels, the innermost first.
     """

@@ -83,7 +83,7 @@ class TensorOutcome:
     strides: its strides.
     needs_grad: its ``requires_grad``.
     is_view: True if the tensor shares the storage of the only operand.
-    order: stride order of the tensor at other sizes.
+    order: its stride order.
     """
 
     name: str
@@ -131,10 +131,7 @@ class CallOutcomes:
         kwargs: dict[str, Any],
         operands: list[torch.Tensor],
     ) -> Any:
-        """Return a key of what determines the outcome of a call, or None.
-
-        Append tensors of its arguments to ``operands``.
-        """
+        """Return a key of what determines the outcome of a call, filling ``operands``, or None."""
         # In-place calls have an effect, and autocast depends on more than the arguments.
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
             return None
@@ -172,10 +169,6 @@ def _is_public(function: Any, name: str) -> bool:
 
 
 def _outcome_key(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
-    """Return a key of what the outcome of a call may depend on in the argument ``item``.
-
-    Append the tensors in it to ``operands``.
-    """
     cls = type(item)
     if cls in TENSORS:
         operands.append(item)
@@ -192,7 +185,6 @@ def _outcome_key(item: Any, operands: list[torch.Tensor], is_masked: bool) -> An
 
 
 def _tensor_key(tensor: torch.Tensor, is_masked: bool) -> Any:
-    """Return the properties of a tensor that decide outcomes, or raise ``_UnknownDependency``."""
     # Integers may be sizes, or too large for other frameworks.
     is_plain = tensor.is_floating_point() or is_masked and tensor.dtype is torch.bool
     if not is_plain or tensor.layout is not torch.strided or not tensor.is_cpu:
@@ -291,7 +283,6 @@ class FirstRunResults:
         result: Any,
         outcome: Outcome | None = None,
     ) -> None:
-        """Store the result of one call of the first run, or only that there was a call."""
         kept: _StoredCall | None = None
         if (isinstance(outcome, TensorOutcome) or function in _LARGE) and self._has_room(result):
             tensors = [*operands, result]
@@ -305,10 +296,7 @@ class FirstRunResults:
     def take_result(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> torch.Tensor | None:
-        """Return the stored result of the matching call of the first run, or None.
-
-        The n-th call of a function matches its n-th call in the first run.
-        """
+        """Return the stored result of the matching call of the first run, or None."""
         calls = self._made.get(function)
         if not calls:
             return None
@@ -334,7 +322,6 @@ class ResultReuse(TorchFunctionMode):
 
 
 def _is_same(found: Any, known: Any) -> bool:
-    """Return True if the argument ``found`` equals the earlier ``known``, float tensors up to rounding."""
     if found is known:
         return True
     if not isinstance(found, torch.Tensor) or not isinstance(known, torch.Tensor):

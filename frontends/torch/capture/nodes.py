@@ -163,7 +163,7 @@ def _part(item: Any, place: int) -> Any:
 
 
 def record_data_assignment(capture: RunningTrace, tensor: torch.Tensor, data: torch.Tensor) -> None:
-    """Record the assignment ``tensor.data = data``, and make ``data`` a view of ``tensor``."""
+    """Record ``tensor.data = data``, which makes ``data`` a view of ``tensor``, or raise ``TracingError``."""
     recorder = capture.recorder
     made = recorder.maker(recorder.base_of(capture.value(data)))
     is_given = recorder.base_of(capture.value(tensor)) in recorder.graph.inputs
@@ -195,7 +195,6 @@ def _looks(tensor: torch.Tensor) -> tuple[object, ...] | None:
 
 
 def _is_held(tensor: torch.Tensor) -> bool:
-    """Return True if something else may share the storage of ``tensor``."""
     with no_torch_function():
         return (
             _looks(tensor) is None

@@ -62,7 +62,6 @@ class OuterWrites:
             self._restore(block.written.values())
 
     def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Save the contents of the outer tensors that the coming call may write to, if a block is open."""
         for tensor in may_be_written(key, args, kwargs) if self._open or self.tied.are_any else ():
             self.tied.refuse(self.capture.recorder.base_of(self.capture.value(tensor)), self.capture.here())
             if self._open:

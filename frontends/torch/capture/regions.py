@@ -89,7 +89,6 @@ class BlockRecorder:
 
     # ------------------------------------------------------------------------------ operands
     def operand(self, item: Any, copied: bool = False) -> tuple[Value, BlockArgument]:
-        """Return the value of an array or number that a loop carries, and its example."""
         capture = self.capture
         is_number = not isinstance(item, torch.Tensor)
         name = "number" if is_number else capture.value(item).name

@@ -32,10 +32,7 @@ from .unrolled import UNROLLED, flex_attention
 
 
 class UnrecordedMode(TorchFunctionMode):
-    """Function mode of runs that are not recorded: it replaces symbolic sizes in arguments by their numbers.
-
-    Higher-order operators run as the calls that they make.
-    """
+    """Function mode of unrecorded runs, which replaces symbolic sizes in arguments by their numbers."""
 
     def __init__(self, capture: RunningTrace) -> None:
         super().__init__()
@@ -70,7 +67,7 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
 def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
-    """Return the value of a tensor that the recording has not met before."""
+    """Return the value of a tensor that the recording has not met before, or raise ``TracingError``."""
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.record_view(capture, tensor, owner)
     name = capture.weights.name_of(tensor)
@@ -195,7 +192,6 @@ class KernelwiseSizes:
         self._given: frozenset[Any] = frozenset()
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the call with numbers instead of symbolic sizes, and record its kernels."""
         decide_all(self.capture, (args, kwargs))
         values = [
             self.capture.value(item)

@@ -61,7 +61,6 @@ rows.table({
 def to(
     b: TorchBuilder, input: Any, *target: Any, dtype: Any = None, other: Any = None, **_options: Any
 ) -> Any:
-    """Lift ``Tensor.to`` as a cast. Devices are ignored."""
     for item in (*target, other):
         if isinstance(item, (torch.dtype, type)):
             dtype = item

@@ -56,8 +56,6 @@ def _running_statistics(key: str, compute: Statistics) -> Written:
 
 
 def _renormalised(*order: str) -> Written:
-    """Return the row for the weight of an embedding with ``max_norm``."""
-
     def written(b: TorchBuilder, args: list[Any], kwargs: dict[str, Any]) -> dict[Any, Any]:
         given = {"norm_type": 2.0, **dict(zip(order, args)), **kwargs}
         new = embedding_renorm(b, given["weight"], given["input"], given["max_norm"], given["norm_type"])
@@ -102,7 +100,7 @@ _OF_SIZES: dict[Any, str] = {
 
 
 def lift_by_tracing(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Lift a call without a row by tracing it to ATen kernels and lifting these."""
+    """Lift a call without a row by tracing it to ATen kernels and lifting these, if they have rows."""
     values = [item for item in _leaves((args, kwargs)) if isinstance(item, Value)]
     traced = _trace(resolve(node.op), values, args, kwargs, node)
     missing = sorted(
@@ -119,7 +117,6 @@ def lift_by_tracing(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[s
 
 
 def _keep_sizes(b: TorchBuilder, values: list[Value], given: list[Size], is_general: bool) -> None:
-    """Guard on sizes in ``values`` and ``given``, as torch's tracer requires."""
     # The trace contains sizes of 0 and 1 as constants, and sizes that are equal now share a symbol in it.
     sizes = [size for value in values for size in value.shape if isinstance(size, Size)]
     for size in dict.fromkeys((*given, *sizes)):

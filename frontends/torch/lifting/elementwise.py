@@ -144,7 +144,6 @@ def held(number: float, dtype: str) -> float:
 
 
 def widened(b: TorchBuilder, operation: Callable[..., Any], x: Any, **params: Any) -> Any:
-    """Apply ``operation`` to ``x``, in float32 if ``x`` has half precision."""
     return (
         b.cast(operation(b.cast(x, "float32"), **params), x.dtype)
         if x.dtype in HALF

@@ -552,7 +552,7 @@ def sparse_coo_tensor(
     check_invariants: Any = None,
     **_: Any,
 ) -> Any:
-    """Lift ``torch.sparse_coo_tensor`` to a dense array, in which values at the same index are summed."""
+    # The result is a dense array, in which values at the same index are summed.
     if values is None or size is None:
         raise UnsupportedOperation(
             "sparse_coo_tensor without a size, which depends on the greatest indices then, has no row; pass "

@@ -69,7 +69,6 @@ def _scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:
 
 
 def _added(b: TorchBuilder, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    """Return ``beta * input + alpha * product``, without ``input`` if ``beta`` is the number 0."""
     if product.dtype == "bool":
         one = b.logical_and(product, bool(alpha))
         return b.logical_or(b.broadcast_to(input, shape=product.shape), one) if beta else one
@@ -216,7 +215,7 @@ def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driv
 
 
 def _residuals(b: TorchBuilder, A: Any, right: Any, solution: Any, rank: Any) -> Any:
-    """Return the sum of squared residuals of each column, or None if torch returned an empty array."""
+    """Return squared residuals, summed by column, or None if torch returned an empty array, with guards."""
     rows_count, columns = A.shape[-2:]
     tall = hint_of(rows_count) > hint_of(columns)
     b.guard(apply("gt" if tall else "le", rows_count, columns))
@@ -473,7 +472,6 @@ for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
 
 # ---------------------------------------------------------------------------------------------- several axes
 def _sizes_and_axes(b: TorchBuilder, x: Any, s: Any, dim: Any) -> dict[str, Any]:
-    """Convert torch's ``s`` and ``dim`` to the parameters ``s`` and ``axes``."""
     if isinstance(s, int):
         s = (s,)
     if dim is None:

@@ -27,7 +27,7 @@ def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
 
 
 def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
-    """Replace -1 in ``shape`` by the size that the number of elements ``total`` implies."""
+    """Replace -1 in ``shape`` by a size that fits the number of elements ``total``."""
     if not any(isinstance(dim, int) and dim == -1 for dim in shape):
         return shape
     place = shape.index(-1)
@@ -409,7 +409,7 @@ def parted(b: TorchBuilder, x: Any, sizes: list[Any], place: int) -> tuple[Any, 
 
 
 def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
-    """Return the sizes of ``count`` parts of ``part`` elements, the last of which may be shorter."""
+    """Return the sizes of ``count`` parts, all but the last of ``part`` elements, with guards."""
     last = size - part * (count - 1)
     if isinstance(last, Size) and isinstance(size % part, Size):
         if hint_of(last) == hint_of(part):
@@ -485,7 +485,6 @@ def tensor_split(
 
 
 def evenly(b: TorchBuilder, x: Any, where: Any, place: int) -> tuple[Any, ...]:
-    """Split ``x`` into ``where`` parts of one size, or at the indices ``where``."""
     if isinstance(where, (tuple, list, Value)):
         return tensor_split(b, x, where, place)
     b.guard(apply("eq", x.shape[place] % where, 0))

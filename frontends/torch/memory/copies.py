@@ -25,7 +25,6 @@ _COPIED = "graph_compiler"
 
 
 def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Return the copy of the tensor ``args[0]``, recorded if the memo ``args[1]`` lacks it."""
     tensor, memo = args
     if id(tensor) in memo:
         return memo[id(tensor)]
@@ -118,7 +117,6 @@ def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record the call without ``out=``, and return the arrays given as ``out=``, filled with the results."""
     given = kwargs["out"]
     for operand in _tensors((args, kwargs)):
         capture.depends_on("requires_grad", operand)

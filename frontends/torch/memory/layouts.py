@@ -76,7 +76,6 @@ class StrideOrder:
 
 
 def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> StrideOrder:
-    """Return the stride order of ``tensor``, which a call of the bare name ``key`` made."""
     is_fresh = key in _ROW_MAJOR
     is_size_independent = not is_view and (key in kinds.BY_STRIDES or in_order or 1 not in tensor.shape)
     turns = not is_fresh and is_view and key not in _KEEPS_ORDER
@@ -102,7 +101,6 @@ class Layouts:
     def follow(
         self, node: Node, key: str, made: Sequence[torch.Tensor], operands: Sequence[torch.Tensor]
     ) -> None:
-        """Note the stride orders of the results of a call, and guard on those that it needs."""
         in_order = all(map(is_in_order, operands))
         for index, (tensor, value) in enumerate(zip(made, node.outputs)):
             self.note(value, node.uses, order_of(key, tensor, index in node.views, in_order))
@@ -123,7 +121,6 @@ class Layouts:
             self._not_row_major.add(value)
 
     def rely_on_copies(self, graph: Graph) -> None:
-        """Rely on stride orders that decide between a view and a copy, where a later write shows which."""
         aliases = Aliases(graph)
         if not aliases.written:
             return
@@ -224,7 +221,10 @@ REFUSED = frozenset({"resize_", "resize_as_", "set_", "resize_as_sparse_"})
 
 
 def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Record ``x.t_()`` and similar calls as ``x = x.t()``, and return ``x``."""
+    """Record ``x.t_()`` and similar calls as ``x = x.t()``, and return ``x``.
+
+    Raise ``TracingError`` if no call of the function made ``x``.
+    """
     tensor = args[0]
     if _was_there(capture, capture.value(tensor)):
         raise TracingError(

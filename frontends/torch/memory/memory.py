@@ -359,7 +359,6 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
     def guards(
         self, graph: Graph, weights: ModelWeights, places: Sequence[StatePlace]
     ) -> Iterable[EnvironmentGuard]:
-        """Yield guards that each view that was used still has the same position in its owner."""
         for view, owner, value in self._met:
             read = _reader(owner, weights, places)
             if read is None and value in graph.inputs:

@@ -298,7 +298,6 @@ class ExportedMemory:
                 one.is_used = key != _OF_CONSTRUCTORS
 
     def written(self, here: Callable[[], Any], tensors: Sequence[torch.Tensor], varies: bool) -> None:
-        """Note that a call wrote to ``tensors``."""
         for one in self._in(tensors):
             if varies and one.is_read:
                 raise TracingError(

@@ -473,7 +473,6 @@ class TorchWeights(contracts.Weights):
             self._add(self.modules.unused(name), module)
 
     def _add_reached(self) -> None:
-        """Add modules that the callable and the given objects refer to."""
         others = [
             (name, module)
             for name, module in reached_modules((self.function, *self.given))

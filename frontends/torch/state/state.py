@@ -198,7 +198,7 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ before
     def enter(self, capture: Trace) -> tuple[Any, ...]:
-        """Make what the known places hold inputs, and return the contents of the places."""
+        """Make inputs for the known places, and return the contents of these."""
         trees: list[Tree] = []
         values: list[Any] = []
         for place in self.places:
@@ -444,7 +444,7 @@ def foreign_places(request: Request) -> list[StatePlace]:
 
 
 def changed_often(request: Request) -> list[StatePlace]:
-    """Return places whose contents have changed often between recordings, and note the present contents."""
+    """Return places whose contents have changed often between recordings."""
     if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []
     weights = TorchWeights(request.function)

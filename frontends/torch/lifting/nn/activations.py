@@ -99,7 +99,6 @@ def threshold(b: TorchBuilder, input: Any, threshold: float, value: float, inpla
 
 # ---------------------------------------------------------------------------------------------- over an axis
 def over_axis(b: TorchBuilder, name: str, input: Any, dim: Any, dtype: Any) -> Any:
-    """Apply softmax or log_softmax along ``dim`` after a cast to ``dtype``."""
     x = input if dtype is None else b.cast(input, dtype)
     if x.ndim == 0:
         return b.reshape(getattr(b, name)(b.reshape(x, shape=(1,)), axis=0), shape=())
@@ -157,7 +156,6 @@ def drop(
 
 
 def drop_alpha(b: TorchBuilder, x: Any, p: float, training: bool, shared_axes: tuple[int, ...] = ()) -> Any:
-    """Apply alpha dropout, which drops all elements along ``shared_axes`` together."""
     if not training or p == 0:
         return x
     if p == 1:

@@ -297,7 +297,6 @@ def _without_batch(b: TorchBuilder, output: Any, weights: Any) -> tuple[Any, Any
 
 
 def _projected(b: TorchBuilder, arrays: tuple[Any, ...], weights: Any, bias: Any) -> tuple[Any, ...]:
-    """Return query, key and value after their linear layers."""
     width = bias.shape[0] // 3 if bias is not None else None
     if not isinstance(weights, tuple):
         width = weights.shape[0] // 3
@@ -331,7 +330,6 @@ def _heads(b: TorchBuilder, x: Any, heads: int, static: Any = None, batch: Any =
 
 
 def _merged(b: TorchBuilder, attended: Any, q: Any) -> Any:
-    """Reshape attended values to [tokens, batch, features]."""
     batch, heads, tokens, width = q.shape
     return b.reshape(b.permute_dims(attended, axes=(2, 0, 1, 3)), shape=(tokens, batch, heads * width))
 

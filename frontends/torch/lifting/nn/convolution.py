@@ -41,7 +41,6 @@ def _batched(b: TorchBuilder, x: Any, rank: int, compute: Callable[[Any], Any]) 
 
 
 def _padding(padding: Any, kernel: tuple[Any, ...], dilation: tuple[int, ...]) -> tuple[tuple[Any, Any], ...]:
-    """Return padding as pairs of amounts before and after."""
     if padding == "valid":
         return both_sides(0, len(kernel))
     if padding != "same":
@@ -254,7 +253,6 @@ def convolution_backward(
 def _of_input(
     b: TorchBuilder, gradient: Any, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    """Return the gradient of the input, by a transposed convolution."""
     sizes = zip(x.shape[2:], gradient.shape[2:], weight.shape[2:], stride, padding, dilation)
     reached = [
         (size, (count - 1) * step - 2 * pad + apart * (kernel - 1) + 1)
@@ -274,7 +272,6 @@ def _of_input(
 def _of_weight(
     b: TorchBuilder, gradient: Any, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    """Return the gradient of the weight, by a convolution of the input with the gradient."""
     rank = weight.ndim - 2
     rest = tuple(range(2, rank + 2))
     batch, channels = x.shape[0], b.fix(x.shape[1]) // groups

@@ -117,7 +117,6 @@ def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
-    """Emit adaptive average pooling to ``size``."""
     rank = len(size)
     if all(_known(out, 1) for out in size):
         return b.mean(x, axis=tuple(range(x.ndim - rank, x.ndim)), keepdims=True)
