@@ -359,13 +359,13 @@ class GradientRules:
             self.capture.history.count_forwards -= enabled
 
     def _outside(self, item: Any) -> Any:
-        # A checkpointed function runs with gradients, as if it were not checkpointed.
         if not isinstance(item, (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)):
             return item
 
         def run(*args: Any, **kwargs: Any) -> Any:
             forwards, self.capture.history.count_forwards = self.capture.history.count_forwards, 0
             try:
+                # A checkpointed function runs with gradients, as if it were not checkpointed.
                 with torch.enable_grad():
                     return item(*args, **kwargs)
             finally:

@@ -197,8 +197,8 @@ _RENORMED = ((1, "weight"),)
 
 
 def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
-    # ``torch.batch_norm`` and native kernels take weight and bias before the running statistics.
     running, affine = ("running_mean", "running_var"), ("weight", "bias")
+    # ``torch.batch_norm`` and native kernels take weight and bias before the running statistics.
     native = "native" in key or key == "_batch_norm_with_update" or len(args) > 8 or "cudnn_enabled" in kwargs
     flag = "use_input_stats" if key == "instance_norm" else "training"
     flags = () if key == "_batch_norm_with_update" else (flag,)

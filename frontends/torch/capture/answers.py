@@ -193,7 +193,6 @@ def _integer(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> An
 
 
 def _truth(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    # A number that varies between calls gets a guard on whether it is 0 instead of on its value.
     tensor = args[0]
     if tensor.dtype == torch.bool and capture.loops.mark_condition(
         sys._getframe(1).f_back, tensor, answer := capture.run(function, args, kwargs)
@@ -205,13 +204,14 @@ def _truth(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
         or not capture.recorder.varies(capture.value(tensor))
     ):
         return elements(capture, function, args, kwargs)
+    # A number that varies between calls gets a guard on whether it is 0 instead of on its value.
     with capture:
         return bool(tensor != 0)
 
 
 def _comparison(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    # For the guard, the comparison is recorded as calls that return a tensor.
     seen = capture.run(function, args, kwargs)
+    # For the guard, the comparison is recorded as calls that return a tensor.
     with capture:
         answer = _QUESTIONS[capture.call.rpartition(".")[2]](*args, **kwargs)
     if answer is not None:

@@ -165,7 +165,7 @@ def prefixes(
 ) -> list[Any]:
     """Compute all prefixes along ``dim`` by doubling.
 
-    ``operator(*before, *leaves, *additional_inputs)`` combines all elements of arrays along ``dim`` at once.
+    ``operator(*before, *after, *additional_inputs)`` combines pairs of elements along ``dim``.
     """
     count = leaves[0].shape[dim]
     # Arrays of up to twice the recorded length fit.

@@ -552,7 +552,6 @@ def sparse_coo_tensor(
     check_invariants: Any = None,
     **_: Any,
 ) -> Any:
-    # The result is a dense array, in which values at the same index are summed.
     if values is None or size is None:
         raise UnsupportedOperation(
             "sparse_coo_tensor without a size, which depends on the greatest indices then, has no row; pass "
@@ -564,6 +563,7 @@ def sparse_coo_tensor(
     ends = [b.array(dim, "int64") for _, dim in zip(lines, size)]
     for line, end in zip(lines, ends):
         b.expect(b.all(b.logical_and(b.greater_equal(line, 0), b.less(line, end))), True)
+    # The result is a dense array, in which values at the same index are summed.
     whole = b.zeros(shape=tuple(size), dtype=values.dtype)
     return write_arrays(b, whole, list(enumerate(lines)), values, "sum")
 

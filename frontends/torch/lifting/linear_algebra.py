@@ -196,13 +196,13 @@ _WITH_SINGULAR_VALUES = ("gelsd", "gelss")
 
 @rows.row("linalg_lstsq")
 def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driver: Any = None) -> Any:
-    # The driver decides which results are empty.
     if driver not in _DRIVERS:
         raise NotImplementedError(f"linalg.lstsq with driver={driver!r}")
     vectors = b.ndim == A.ndim - 1
     columns = build.reshape(b, shape=(*b.shape, 1)) if vectors else b
     solution, rank = build.lstsq(A, columns, rcond=rcond)
     nothing = build.zeros(shape=(0,), dtype=real_of(A.dtype))
+    # The driver decides which results are empty.
     residuals = (
         _residuals(build, A, columns, solution, None if driver == "gels" else rank)
         if driver not in (None, "gelsy")

@@ -341,9 +341,9 @@ def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offs
 # ---------------------------------------------------------------------------------------------- joining
 @rows.row("cat", "concat", "concatenate")
 def cat(b: TorchBuilder, tensors: Any, dim: int = 0) -> Any:
-    # torch skips empty vectors if another array has more axes.
     arrays = list(b.promote(*tensors))
     rank = max(array.ndim for array in arrays)
+    # torch skips empty vectors if another array has more axes.
     kept = [array for array in arrays if array.ndim == rank or b.fix(array.shape[0]) != 0]
     return b.concat(*kept, axis=axis(dim, rank))
 

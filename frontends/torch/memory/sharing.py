@@ -48,10 +48,7 @@ def note_aliases(capture: MemoryTrace) -> None:
 
 
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
-    """Assume which inputs are the same object, and that inputs that are written to overlap no other.
-
-    Raise ``TracingError`` if an input that is written to overlaps another one.
-    """
+    """Assume which inputs are the same object, and which ones do not overlap."""
     given = list(map(id, capture.input_tensors))
     same = SameArray(
         tuple(

@@ -208,7 +208,6 @@ def _of_module(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
 
 
 def _contents(item: Any) -> bytes | None:
-    """Return the bytes of memory whose writes torch does not count, or None for any other object."""
     if isinstance(item, torch.Tensor):
         return elements_of(item) if is_shared(item) else None
     return buffer_bytes(item)

@@ -363,10 +363,10 @@ def multi_margin_loss(
 
 @loss("multilabel_margin_loss")
 def multilabel_margin_loss(b: TorchBuilder, input: Any, target: Any, reduction: str = "mean") -> Any:
-    # Labels end at the first negative number.
     classes = input.shape[-1] if input.ndim else 1
     count = input.shape[0] if input.ndim == 2 else 1
     x, labels = (b.reshape(item, shape=(count, classes)) for item in (input, target))
+    # Labels end at the first negative number.
     ended = b.greater(b.cumulative_sum(b.astype(b.less(labels, 0), dtype="int64"), axis=1), 0)
     picked = b.take_along_axis(x, b.where(ended, 0, labels), axis=1)
     is_label = b.any(b.one_hot(b.where(ended, -1, labels), num_classes=classes, dtype="bool"), axis=1)
