@@ -16,6 +16,7 @@ SAMPLES: dict[str, tuple[Callable[[Any], Any], Any, int]] = {
     "wider scalar": (lambda x: x * np.float64(0.1), np.ones(3, "float32"), 0),
     "narrower scalar": (lambda x: x - np.float32(0.1), np.ones(3), 0),
     "integers": (lambda x: x * np.int64(2), np.array([-3, 4]), 0),
+    "large unsigned integers": (lambda x: x ^ np.uint32(0xFFFFFFFF), np.array([3, 4], "uint32"), 1),
     "integers and a float": (lambda x: x + np.float32(2), np.array([-3, 4]), 0),
     "not finite": (lambda x: np.maximum(x, np.float64("-inf")) + np.float64("nan"), np.ones(3), 0),
     "negative zero": (lambda x: np.copysign(x, np.float64(-0.0)), np.ones(3), 0),
@@ -36,3 +37,10 @@ def test_scalars_become_literals(name: str, to: str) -> None:
         assert made.dtype == wanted.dtype
         np.testing.assert_array_equal(made, wanted)
         np.testing.assert_array_equal(np.signbit(made.real), np.signbit(wanted.real))
+
+
+def test_integers_that_jax_cannot_pass_stay_arrays() -> None:
+    pytest.importorskip("jax")
+    x = np.array([3, 4], "uint32")
+    graph = graph_compiler.transpile(lambda x: x ^ np.uint32(0xFFFFFFFF), to="jax", args=(x,))
+    np.testing.assert_array_equal(np.asarray(graph(x)), ~x)

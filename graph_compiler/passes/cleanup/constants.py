@@ -108,7 +108,9 @@ def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
     # A number takes the dtype of the arrays of its operation, so another operand has to have the dtype of the
     # scalar. Only scalars are replaced, because they cannot be written to.
     numbers = {
-        value: array.item() for value, array in graph.constants.values() if issubclass(type(array), Number)
+        value: array.item()
+        for value, array in graph.constants.values()
+        if issubclass(type(array), Number) and _fits_int32(array.item())
     }
     if not numbers:
         return graph, False
@@ -121,6 +123,11 @@ def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
         nodes.append(_with_literals(node, numbers))
     changed = any(new is not old for new, old in zip(nodes, graph.nodes))
     return (graph.derive(nodes=nodes), True) if changed else (graph, False)
+
+
+def _fits_int32(number: Any) -> bool:
+    # JAX passes Python integers as int32.
+    return not isinstance(number, int) or -(2**31) <= number < 2**31
 
 
 def _with_literals(node: Node, numbers: Mapping[Value, Any]) -> Node:
