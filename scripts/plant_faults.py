@@ -380,6 +380,7 @@ def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
     reason = f"{'lower' if kind == 'writer' else kind} {framework} {name}" if framework else f"{kind} {name}"
     # An exception of the selection names the folder whose tests run the row in processes of their own.
     folder = selection.table()["exceptions"].get(reason, "").partition(" runs it")[0]
+    words = {part for part in name.split("_") if len(part) > 4}
     word = _plain(name.rpartition(".")[2].removesuffix("_p"))
     patterns = [test for test, _, only_one in affected.reached(fault.file) if not only_one]
     files = {node.partition("::")[0] for node in nodes}
@@ -395,6 +396,7 @@ def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
             node.startswith(f"{folder}/"),
             word in _plain(case) and node in chosen,
             word in _plain(node),
+            not words.isdisjoint(Path(test.partition("::")[0]).stem.split("_")),
             kind in ("guard", "pass") and node in chosen and test.partition("::")[0] in naming,
             kind in ("guard", "pass", "writer") and test.partition("::")[0] in dedicated,
             node in chosen,
@@ -404,7 +406,7 @@ def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
     ordered = sorted(
         affected.affected(nodes, [fault.file]), key=lambda node: (rank(node), selection.digest(node))
     )
-    likely = [node for node in ordered if rank(node) < 6][:LIKELY]
+    likely = [node for node in ordered if rank(node) < 7][:LIKELY]
     return likely, [node for node in ordered if node not in set(likely)]
 
 

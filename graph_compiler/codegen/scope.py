@@ -142,7 +142,7 @@ _IN_F_STRING = str.maketrans({"\\": "/", '"': "'", "{": "{{", "}": "}}"})
 
 
 def _for_f_string(text: str) -> str:
-    # The names of values may contain the ``repr`` of a key, which may have several lines.
+    # The names of values may contain texts of keys.
     return " ".join(text.split()).translate(_IN_F_STRING)
 
 
