@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from graph_compiler.backends import jax as jax_backend
+from graph_compiler.runtime.effects import Effects
 from graph_compiler.runtime.graph import Graph
 from graph_compiler.runtime.variant import Variant
 
@@ -80,7 +81,7 @@ def test_a_broken_row_is_found(row: Callable[..., str], kind: str, monkeypatch: 
 
 
 def test_a_lost_write_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Variant, "_apply", lambda *args: None)
+    monkeypatch.setattr(Effects, "write", lambda *args: None)
     program, verdict = first_failure(Setting("jax"))
     assert verdict.kind == "wrong"
     assert len(program.lines) <= 3, program.source()
