@@ -42,8 +42,8 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
     Args:
         function: Graph, ``functional`` of a graph, or function.
         policy: What is stored besides the arguments. ``"nothing"``; ``"dots"``, the results of matrix
-            products; ``"everything"``; ``"min_cut"``, the fewest bytes from which the rest follows without a
-            matrix product; or a collection of names given by :func:`name`.
+            products (in torch also of convolutions); ``"everything"``; ``"min_cut"``, results chosen by a
+            minimum cut in bytes; or a collection of names given by :func:`name`.
 
     Raises:
         InvalidOption: The policy is none of these.
@@ -77,11 +77,10 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
 
 
 def name(value: T, name: str) -> T:
-    """Name arrays for ``checkpoint(f, policy={name})``, and return arrays with the same elements.
+    """Return ``value`` with its arrays named for ``checkpoint(f, policy={name})``.
 
-    Like ``jax.ad_checkpoint.checkpoint_name``. It has no effect on NumPy arrays and in TensorFlow. In a
-    recorded function the name is known to transforms of the function itself, and to graphs of JAX functions
-    for JAX.
+    Like ``jax.ad_checkpoint.checkpoint_name``. It has no effect on arrays of NumPy and TensorFlow. A graph
+    that is recorded from the code may lose the name.
 
     Args:
         value: Arrays in any structure, of any framework.
@@ -100,7 +99,7 @@ def stop_gradient(value: T) -> T:
     """Return ``value`` with its arrays as constants for derivatives.
 
     Like ``jax.lax.stop_gradient``, ``Tensor.detach`` and ``tf.stop_gradient``. Works in functions of torch,
-    JAX and TensorFlow, recorded or not. NumPy arrays are returned unchanged.
+    JAX and TensorFlow, recorded or not. Outside of recordings, NumPy arrays are returned unchanged.
 
     Args:
         value: Arrays in any structure.
@@ -151,8 +150,8 @@ def scan(
 ) -> tuple[Any, Any]:
     """Iterate ``carry, y = f(carry, x)`` over the rows of ``xs``; return the last carry and stacked ``y``.
 
-    Like ``jax.lax.scan``, for arrays of torch, JAX, TensorFlow and NumPy. It is recorded as one ``scan``; in
-    NumPy the iterations are recorded one by one, and equal ones become a loop.
+    Like ``jax.lax.scan``, for arrays of torch, JAX, TensorFlow and NumPy. In a recorded NumPy function the
+    iterations are recorded one by one.
 
     Args:
         f: Function of the carry and a row of ``xs``. Returns a tuple of the next carry, of the same
@@ -166,8 +165,8 @@ def scan(
 
     Raises:
         CallMismatch: Arrays differ in length or have no axes, there are no rows, ``f`` does not return a
-            pair, or the carry changes its structure, a shape or a dtype. A Python float in the carry has
-            the framework's default dtype, and a Python integer is no array and keeps its value.
+            tuple of two, or the carry changes its structure, a shape or a dtype. A Python float in the carry
+            has the framework's default dtype, and a Python integer is no array and keeps its value.
         InvalidOption: ``checkpoint`` is something else, or both ``xs`` and ``length`` are missing.
         NotCompilable: ``f`` is not callable.
 
@@ -194,8 +193,8 @@ def fori_loop(
     Args:
         low: First ``i``.
         high: End, exclusive. If it is not above ``low``, ``init`` is returned.
-        body: Function of ``i``, an integer array without axes, and the state. Returns a state of the same
-            structure, shapes and dtypes.
+        body: Function of ``i``, an integer scalar of the framework, and the state. Returns a state of the
+            same structure, shapes and dtypes.
         init: First state.
         checkpoint: As in :func:`scan`.
 
@@ -228,9 +227,8 @@ def fori_loop(
 def _segment(checkpoint: Checkpoint, length: int) -> int | None:
     """Return the number of iterations of a segment for the option ``checkpoint`` of :func:`scan`.
 
-    It is the integer square root of ``length``, at least 1, for True and ``"sqrt"``, and ``checkpoint``
-    itself for a positive int. Return None for False and None, which recompute nothing, and 0 for ``"steps"``,
-    which recomputes each iteration from its own carry. Raise ``InvalidOption`` for any other value.
+    None recomputes nothing, and 0 recomputes each iteration from its own carry. Raise ``InvalidOption`` for
+    an invalid option.
     """
     if checkpoint is False or checkpoint is None:
         return None
@@ -335,8 +333,8 @@ class _ScanLoop:
     def step(self, state: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
         """Call the user's function on a flat carry and row, and return the next carry and the output, flat.
 
-        Raise ``CallMismatch`` if it does not return a pair, or if the carry changes its structure, a shape
-        or a dtype.
+        Store the structure of the output. Raise ``CallMismatch`` if the function does not return a tuple of
+        two, or if the carry changes its structure, a shape or a dtype.
         """
         given = unflatten(self.rows_tree, row) if self.has_rows else None
         made = self.f(unflatten(self.tree, state), given)
@@ -381,7 +379,7 @@ class _ScanLoop:
 
 
 class NumpyLoops:
-    """Methods of ``Derivatives`` that loops use, for NumPy, which has no derivatives."""
+    """Methods of ``Derivatives`` that need no derivative, for NumPy."""
 
     def array(self, item: Any) -> Any:
         return item if hasattr(item, "shape") else np.asarray(item)

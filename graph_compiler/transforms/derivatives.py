@@ -43,11 +43,9 @@ Chosen = tuple[Sequence[int], Sequence[str]]
 
 
 class StrongZeroFunction(FunctionWrapper):
-    """Function whose derivatives use strong zeros: zero times infinity or NaN is zero.
+    """Wrapper of a function whose derivatives use strong zeros: zero times infinity or NaN is zero.
 
-    chosen: positions and names of the differentiated arguments; None for all. Python floats and complex
-        numbers in them are converted to arrays, so that the recording takes them as inputs instead of
-        constants.
+    chosen: positions and names of the differentiated arguments; None for all.
     """
 
     def __init__(self, function: Any, chosen: Chosen | None) -> None:
@@ -101,6 +99,7 @@ class StrongZeroFunction(FunctionWrapper):
         return resolve_function(function, *given)
 
     def _with_arrays(self, derivatives: Derivatives, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        # A recording takes arrays as inputs, but Python numbers as constants.
         numbers, names = self.chosen or (range(len(args)), tuple(kwargs))
         places = {number % len(args) for number in numbers if args} | {
             position_of(self.function, name, args) for name in names
@@ -114,7 +113,6 @@ class StrongZeroFunction(FunctionWrapper):
 
 
 def _arrays_in_closure(function: Any) -> list[str]:
-    """Return the names of ``function``'s closure variables that contain arrays which have derivatives."""
     code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None) or ()
     named = zip(code.co_freevars if code is not None else (), cells)
     return [
@@ -141,7 +139,7 @@ _graphs: WeakKeyDictionary[Graph, Graph] = WeakKeyDictionary()
 
 
 def strong_zero_graph(graph: Graph) -> Graph:
-    """Return ``graph`` with the pass ``strong_zero``. The result is cached as long as ``graph`` lives."""
+    """Return ``graph`` with the pass ``strong_zero``. The result is cached."""
     if graph not in _graphs:
         _graphs[graph] = graph.with_passes(strong_zero)
     return _graphs[graph]
@@ -179,10 +177,11 @@ def grad(
             its slope is infinite or NaN. The function is recorded for it.
 
     Raises:
-        InvalidOption: ``argnums`` or ``argnames`` is of another type.
+        InvalidOption: ``argnums`` is not an int or a tuple, list or range of ints; ``argnames`` has an item
+            that is not a string; or, at the call, no argument is chosen.
         CallMismatch: At the call, if the result is not a real scalar, or a differentiated argument is missing
-            or has no derivative.
-        GradientRefused: At the call, if an operation has no derivative in the framework.
+            or is an array without a derivative.
+        GradientRefused: At the call, if the framework reports that an operation has no derivative.
         NotCompilable: ``function`` is not callable; or, at the call, it is a graph written in NumPy.
 
     >>> import torch
@@ -245,8 +244,9 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool =
         strong_zero: As in :func:`grad`.
 
     Raises:
-        CallMismatch: No argument, or no result, has a derivative; or, when ``pull`` is called, the cotangent
-            differs from the result in its number of arrays or a shape.
+        CallMismatch: All arguments are arrays without a derivative, or no result has one; or, when ``pull``
+            is called, the cotangent differs from the result in its number of arrays or a floating-point
+            shape.
         InvalidOption: ``primals`` is empty.
 
     >>> import torch
@@ -338,7 +338,7 @@ def jvp(
 
     Raises:
         CallMismatch: ``primals`` or ``tangents`` is not a tuple or list, they differ in the number of arrays
-            or a shape, or no argument or no result has a derivative.
+            or a floating-point shape, all arguments are arrays without a derivative, or no result has one.
         InvalidOption: ``primals`` is empty.
 
     >>> import torch
@@ -366,8 +366,9 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
         strong_zero: As in :func:`grad`.
 
     Raises:
-        CallMismatch: No argument, or no result, has a derivative; or, when ``push`` is called, the tangents
-            differ from the arguments in their number of arrays or a shape.
+        CallMismatch: All arguments are arrays without a derivative, or no result has one; or, when ``push``
+            is called, the tangents differ from the arguments in their number of arrays or a floating-point
+            shape.
         InvalidOption: ``primals`` is empty.
 
     >>> import torch
@@ -593,12 +594,10 @@ def _by_columns(call: DifferentiatedCall) -> tuple[Columns, Shapes, Arrays]:
 
 
 def _require_one_kind(call: DifferentiatedCall, results: Arrays) -> None:
-    """Raise ``CallMismatch`` if the mode of ``call`` cannot differentiate its mix of real and complex arrays.
-
-    A pass for each argument element tells the derivative along the real axis of the argument, and a pass for
-    each result element that of the real part of the result. Both are the whole derivative if all arrays are
-    real, or if the function is holomorphic.
-    """
+    """Raise ``CallMismatch`` for a mix of real and complex arrays that the mode cannot differentiate."""
+    # A pass for each argument element tells the derivative along the real axis of the argument, and a pass
+    # for each result element that of the real part of the result. Both are the whole derivative if all arrays
+    # are real, or if the function is holomorphic.
     given, made = (
         set(map(call.function.derivatives.is_complex, arrays)) for arrays in (call.arrays, results)
     )
@@ -621,10 +620,8 @@ def _shapes(arrays: Arrays) -> Shapes:
 
 
 def _vectorized(derivatives: Any, function: Callable[[Arrays], Arrays], basis: Any) -> Arrays:
-    """Apply ``function`` to all directions in ``basis`` at once, and return the results stacked along axis 0.
-
-    A single direction needs no vmap.
-    """
+    """Apply ``function`` to all directions in ``basis``, and return the results stacked along axis 0."""
+    # A single direction needs no vmap.
     if basis.shape[0] == 1:
         return [array[None] for array in function([basis[0]])]
     found: Arrays = derivatives.vmap(function, VmapSpec((0,), basis.shape[0]))([basis])

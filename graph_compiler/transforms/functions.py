@@ -46,17 +46,17 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Function:
-    """Callable on arrays of one framework, with its derivatives.
+    """Callable of one framework, with its derivatives.
 
-    call: takes and returns arrays of ``framework``.
+    call: the callable.
     derivatives: transforms of ``framework``.
     framework: name of the framework.
     name: name of the function, for messages.
     untrained: names of parameters in the first argument of ``graph.functional`` that the original does not
         train.
     convert_result(result): converts a result for the caller.
-    number(item): converts a Python number to a number of the source framework.
-    prepare(args, kwargs): records a graph for arguments in which numbers have become arrays.
+    number(item): may convert a Python number to an array; returns other items unchanged.
+    prepare(args, kwargs): called when numbers in the arguments have become arrays.
     """
 
     call: Callable[..., Any]
@@ -81,7 +81,7 @@ _inside: ContextVar[bool] = ContextVar("inside of a transform", default=False)
 
 
 def is_inside() -> bool:
-    """Return True while a transform runs the function that it differentiates or maps."""
+    """Return True while :meth:`Function.run` runs a function."""
     return _inside.get()
 
 
@@ -97,22 +97,19 @@ class BoundRule:
 
 
 class FunctionWrapper:
-    """Base class of callables that wrap ``function`` and are resolved by :meth:`resolve`."""
+    """Base class of wrappers of ``function``, which are resolved by :meth:`resolve`."""
 
     function: Any
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-        """Resolve the wrapped function for these arguments, as :func:`resolve_function` does."""
+        """Return the :class:`Function` that this wrapper is for these arguments."""
         raise NotImplementedError
 
 
 def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-    """Resolve ``function`` to a :class:`Function` for these arguments.
+    """Return the :class:`Function` that ``function`` is for these arguments.
 
-    Arguments that fit no variant of a graph are recorded first, unless they are traced. A function of a
-    framework without derivatives is recorded for one that has some. Raise ``NotCompilable`` if ``function``
-    is not callable, or is a graph written for a framework without derivatives. Raise ``CallMismatch`` if an
-    argument of a graph is traced by a transform of another framework.
+    A graph may be recorded for them. Raise ``NotCompilable`` if ``function`` cannot be transformed.
     """
     if isinstance(function, FunctionWrapper):
         return function.resolve(args, kwargs)
@@ -145,12 +142,9 @@ def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the name of the framework that a plain function runs in for these arguments.
+    """Return the name of the framework in which to transform a plain function for these arguments.
 
-    If all graphs that its code calls are of one framework and the code names no other, it is that one.
-    Otherwise it is the framework with derivatives that the arrays in the arguments are of; if there are
-    several, the one that the code names, or the first. If there is none, it is the framework that the code
-    or the arguments show, or the first installed one with derivatives.
+    Raise ``NotCompilable`` if there is none.
     """
     owners = list(
         dict.fromkeys(
@@ -167,9 +161,7 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def called_graphs(function: Any) -> Iterator[Graph]:
-    """Yield the graphs named by the code of ``function`` and of the user's functions that it calls.
-
-    Functions wrapped by a transform are searched, too.
+    """Yield graphs that the code of ``function``, or of the user's functions that it calls, names.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(torch.sin, args=(torch.ones(2),))
@@ -208,10 +200,6 @@ def _imported_frameworks() -> list[tuple[str, Derivatives]]:
 def _recorded_for_derivatives(
     function: Any, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Function:
-    """Record a function of a framework without derivatives for one that has some.
-
-    Results are converted back to arrays of ``framework``.
-    """
     written = lazy_graph(function, framework, default_framework())
     derivatives = backend_of(written._pipeline.target.name).derivatives()
     assert derivatives is not None
@@ -230,14 +218,10 @@ def _recorded_for_derivatives(
 
 
 def _number_conversion(graph: Graph | None) -> Callable[[Any], Any]:
-    """Return the function that converts Python numbers in the arguments of ``graph``.
-
-    If the source framework has no derivatives (NumPy), floats and complex numbers become NumPy arrays of
-    float64 and complex128. Otherwise, or if the source is unknown, numbers are returned unchanged.
-    """
     pipeline: Any = None if graph is None else graph._pipeline
     source = None if pipeline is None or isinstance(pipeline, DeferredPipeline) else pipeline.frontend.name
     has_own = source is None or source not in backends.known() or backend_of(source).derivatives() is not None
+    # NumPy computes Python floats in 64 bits, other frameworks in fewer.
     return (lambda item: item) if has_own else _to_64_bits
 
 
@@ -263,18 +247,16 @@ def _is_array(backend: Any, item: Any) -> bool:
 # Cached, so that a transform that is called again finds the variants of the graph.
 @functools.lru_cache(maxsize=256)
 def lazy_graph(function: Any, framework: str, to: str) -> Graph:
-    """Return a cached graph of ``function`` for the framework ``to``. Its first call records it."""
+    """Return a cached graph of ``function``, written for the framework ``to``."""
     # Some targets cannot differentiate traced loops in reverse mode.
     graph: Graph = compile(function, source=framework, to=to, trace_control_flow=False)
     return graph
 
 
 def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Record a graph for arguments that fit no variant, before a transform replaces their arrays by tracers.
+    """Record a graph for these arguments if needed, before a transform replaces their arrays by tracers.
 
-    Variants with state do not count. If all variants that fit check values, call the graph instead, which
-    records these arguments if no check holds. Do nothing if an array is already traced, or ``function`` is
-    not a :class:`Graph`.
+    This may call the graph. Do nothing if ``function`` is not a :class:`Graph`.
     """
     # Tracers have no values to record with.
     if not isinstance(function, Graph) or any(map(_is_traced, iterate_structure((args, kwargs)))):
@@ -292,7 +274,6 @@ def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _is_traced(item: Any) -> bool:
-    """Return True if ``item`` is a tracer of a transform or a compiler, without values to read."""
     owner = owner_of(item)
     return owner is not None and bool(
         _derivatives_of(owner).is_traced(item) or backend_of(owner).target.is_traced(item)
@@ -317,9 +298,9 @@ def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: di
 
 
 def untrained_parameters(function: Any) -> frozenset[str]:
-    """Return the names of the parameters of ``graph.functional`` that the original does not train.
+    """Return the names of parameters that a derivative of ``graph.functional`` takes for constants.
 
-    Empty for any other function, and for a graph without variants.
+    Empty for any other function.
     """
     graph = graph_of(function)
     if graph is None or getattr(function, "__func__", None) is not Graph.functional or not graph.variants:
@@ -335,10 +316,7 @@ def graph_of(function: Any) -> Graph | None:
 
 
 def target_of(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the name of the target framework of ``graph``.
-
-    A graph whose pipeline waits for its first call is resolved for these arguments.
-    """
+    """Return the name of the target framework of ``graph``, which these arguments may decide."""
     pipeline: Any = graph._pipeline
     found: str = (
         pipeline.settled(args, kwargs) if isinstance(pipeline, DeferredPipeline) else pipeline
@@ -364,10 +342,7 @@ def location_text(function: Any) -> str:
 
 
 def default_framework() -> str:
-    """Return the first installed framework with derivatives, for functions of frameworks without any.
-
-    Raise ``NotCompilable`` if none is installed.
-    """
+    """Return the first installed framework with derivatives. Raise ``NotCompilable`` if none is installed."""
     known = differentiable_backends()
     found = next((entry.name for entry in known if importlib.util.find_spec(entry.packages[0])), None)
     if found is None:
@@ -385,10 +360,9 @@ def differentiable_backends() -> list[BackendEntry]:
 def missing_derivatives_reported(words: str, function: Function) -> Iterator[None]:
     """Turn the framework's exception for a missing derivative into ``GradientRefused``.
 
-    The message names the transform and the function. If the function calls a graph of another framework, any
-    ``CallMismatch``, and any other exception that is not of this package, become a ``CallMismatch`` that says
-    so. Inside of another transform every exception passes unchanged: the outer transform may reach the
-    derivative in another way.
+    If the function calls a graph of another framework, an exception may become a ``CallMismatch`` that says
+    so. Inside of another transform exceptions pass unchanged: the outer transform may reach the derivative in
+    another way.
     """
     try:
         yield
@@ -446,8 +420,7 @@ class FlattenedFunction:
 def native_arrays(function: Function, words: str, leaves: list[Any]) -> Arrays:
     """Convert the leaves of a result to arrays of the framework.
 
-    Raise ``CallMismatch`` for an array of another framework, because it carries no derivative. JAX accepts
-    NumPy arrays, which are constants.
+    Raise ``CallMismatch`` for a leaf that may have lost its derivative.
     """
     for leaf in leaves:
         if not function.derivatives.keeps_derivative(leaf):
@@ -483,8 +456,8 @@ def argument_positions(
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return ``(positions, names)`` of the differentiated arguments.
 
-    If both options are None, the first argument is differentiated. Raise ``InvalidOption`` for positions
-    that are not integers and names that are not strings.
+    If both options are None, the first argument is differentiated. Raise ``InvalidOption`` for a position
+    that is not an int.
     """
     if argnums is None:
         argnums = () if argnames is not None else 0
@@ -498,10 +471,7 @@ def argument_positions(
 
 
 def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
-    """Return the index in ``args`` of the parameter ``name``.
-
-    Return None if ``args`` does not reach it, or if ``function`` has no such parameter or no signature.
-    """
+    """Return the index of the parameter ``name`` among ``args``, or None if it is not found."""
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -510,12 +480,10 @@ def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
 
 
 class DifferentiatedCall:
-    """Call as a function of the differentiable arrays of its differentiated arguments.
+    """Call as a function of the differentiable arrays in its differentiated arguments.
 
-    Calling the object returns the differentiable results, and everything else that the function returned. The
-    constructor raises ``CallMismatch`` if an argument is missing, or is not empty and has no derivative (for
-    ``vjp``, ``jvp`` and ``linearize``: if no argument has one), and ``InvalidOption`` if no argument is
-    chosen. It prepares the function if Python numbers became arrays.
+    The constructor raises ``InvalidOption`` if no argument is chosen, and ``CallMismatch`` if a chosen one is
+    missing.
 
     arrays: the differentiable arrays.
     has_aux: True if the function returns ``(result, aux)``.
@@ -551,8 +519,7 @@ class DifferentiatedCall:
     def _locate(self, key: int | str) -> int | str:
         """Return the index or the keyword of the argument ``key``.
 
-        A named argument that was passed by position becomes an index. Raise ``CallMismatch`` if it was
-        not passed.
+        Raise ``CallMismatch`` if it is not found.
         """
         if isinstance(key, int) and -len(self._args) <= key < len(self._args):
             return key % len(self._args)
@@ -597,9 +564,8 @@ class DifferentiatedCall:
     def unflatten_like_arguments(self, arrays: Sequence[Any], leading: Sequence[int] = ()) -> list[Any]:
         """Unflatten ``arrays`` into the differentiated arguments, and return one pytree for each argument.
 
-        ``arrays`` replace the differentiable leaves in order. Every other leaf becomes zeros of shape
-        ``(*leading, *leaf.shape)``, and Python ints and bools become 0 and False. ``leading`` is the shape
-        that ``arrays`` have in front of the leaf shapes: the result's shape for a Jacobian, empty for a
+        ``arrays`` replace the differentiable leaves. Arrays without a derivative become zeros. ``leading`` is
+        the shape in front of the shapes of the leaves: the result's shape for a Jacobian, empty for a
         gradient.
         """
         given, zeros = iter(arrays), self.function.derivatives.zeros_like
@@ -612,9 +578,9 @@ class DifferentiatedCall:
         return [place for place, has in enumerate(self._has) if has]
 
     def tangents(self, given: Sequence[Any]) -> Arrays:
-        """Flatten tangents with the structure of the differentiated arguments to tangents of :attr:`arrays`.
+        """Flatten tangents of the differentiated arguments to tangents of :attr:`arrays`.
 
-        Raise ``CallMismatch`` if the number of arrays or a shape differs.
+        Raise ``CallMismatch`` if the number of arrays, or a shape in :attr:`arrays`, differs.
         """
         leaves, tree = flatten(list(given), is_value)
         # Containers may be of other classes, such as a list instead of a tuple.
@@ -666,8 +632,8 @@ class DifferentiatedCall:
     def __call__(self, arrays: Arrays) -> tuple[Arrays, Arrays]:
         """Return the differentiable results, and the other results followed by the arrays of aux.
 
-        Raise ``CallMismatch`` if no result is differentiable, if an array belongs to another framework,
-        or if ``has_aux`` is True and the function returned no pair.
+        Raise ``CallMismatch`` if no result is differentiable, or if ``has_aux`` is True and the function did
+        not return a tuple of two.
         """
         args, kwargs = self._arguments_with(arrays)
         return self._flatten_result(self.function.run(*args, **kwargs))
@@ -727,9 +693,9 @@ class DifferentiatedCall:
         return unflatten(self._aux, extras[self.results_without_derivative() :])
 
     def cotangents(self, given: Any, results: Arrays) -> Arrays:
-        """Flatten cotangents that have the structure of the result to those of the differentiable results.
+        """Flatten cotangents of the result to those of the differentiable results.
 
-        Raise ``CallMismatch`` if the number of arrays or a shape differs.
+        Raise ``CallMismatch`` if the number of arrays, or the shape of a differentiable result, differs.
         """
         result, has = self._result_structure()
         leaves, tree = flatten(given, is_value)
@@ -750,7 +716,7 @@ class DifferentiatedCall:
 
 
 def _with_zeros(tree: Tree) -> Tree:
-    """Return ``tree`` with 0 and False instead of Python ints and bools, because they have no derivative."""
+    # Python ints and bools have no derivative.
     if isinstance(tree, Static):
         return Static(type(tree.value)(0)) if type(tree.value) in (int, bool) else tree
     return (
@@ -779,7 +745,7 @@ def arrange(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
     """Arrange the derivatives of several arguments as ``argnums`` and ``argnames`` request.
 
     A single position or name yields one derivative, a sequence of positions a tuple, and a sequence of names
-    a dict. With both options, return a pair.
+    a dict.
     """
     numbers, names = argument_positions(argnums, argnames)
     by_position = items[0] if isinstance(argnums, int) or argnums is None else tuple(items[: len(numbers)])

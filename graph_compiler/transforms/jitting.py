@@ -86,15 +86,12 @@ class Jitted(FunctionWrapper):
 
     @property
     def graph(self) -> Graph | None:
-        """Graph that was created last; None before the first call.
-
-        There is one graph for each framework of arguments.
-        """
+        """Graph that was created last, or None. There is one graph for each framework of arguments."""
         return next(reversed(self._graphs.values()), None)
 
     @property
     def source(self) -> str:
-        """Generated source of :attr:`graph`; empty before the first call."""
+        """Source of :attr:`graph`; empty if there is none."""
         return self.graph.source if self.graph is not None else ""
 
     def __repr__(self) -> str:
@@ -121,13 +118,13 @@ def jit(
         static_argnums: Positions of arguments that are part of the program, as in
             :func:`graph_compiler.compile`.
         static_argnames: Names of such arguments.
-        device: Device, or its name (``"cpu"``, ``"cuda:0"``), that arguments are placed on before each call.
-            Weights stay where they are.
+        device: Device, or its name (``"cpu"``, ``"cuda:0"``), that arrays in the arguments are placed on
+            before each call. Weights stay where they are.
 
     Raises:
         NotCompilable: The argument cannot be called; or, at the call, the function is NumPy's, which has no
             compiler.
-        InvalidOption: At the call, if there is no such device.
+        InvalidOption: At the call, if an array cannot be placed on ``device``.
 
     >>> import jax.numpy as jnp, graph_compiler
     >>> @graph_compiler.jit

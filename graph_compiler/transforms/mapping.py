@@ -35,7 +35,7 @@ def vmap(
     *,
     batch_axis: Any = None,
 ) -> Transformed:
-    """Return a function that runs ``function`` over an axis of its arguments, all slices at once.
+    """Return a function that runs ``function`` over an axis of its arguments.
 
     Like ``jax.vmap``, ``torch.func.vmap`` and ``tf.vectorized_map``.
 
@@ -53,10 +53,10 @@ def vmap(
         batch_axis: Alias of ``in_axes``.
 
     Raises:
-        CallMismatch: Mapped axes differ in size, an array lacks its axis, nothing is mapped and ``axis_size``
-            is missing, or random numbers are drawn under ``"error"``.
-        InvalidOption: ``in_axes`` or ``out_axes`` do not have the structure of the arguments or results; both
-            ``in_axes`` and ``batch_axis`` are passed; or ``randomness`` is none of these.
+        CallMismatch: Mapped axes are known to differ in size, an array lacks its axis, nothing is mapped and
+            ``axis_size`` is missing, or the framework draws random numbers itself under ``"error"``.
+        InvalidOption: ``in_axes`` or ``out_axes`` do not have the structure of the arguments or results;
+            ``batch_axis`` is passed and ``in_axes`` is not 0; or ``randomness`` is none of these.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -154,7 +154,7 @@ def _axis_of_each(axes: Any, item: Any, option: str) -> Iterator[int | None]:
 
 
 def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size: int | None) -> int | None:
-    """Return the number of slices, or None if the framework traces arrays of unknown size.
+    """Return the number of slices, or None if it is unknown.
 
     Raise ``CallMismatch`` if an array lacks its axis, if known sizes differ, or if nothing is mapped and
     ``axis_size`` is None.

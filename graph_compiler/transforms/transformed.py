@@ -37,8 +37,7 @@ Chosen = tuple[Sequence[int], Sequence[str]]
 class DerivativeVerification:
     """Result of comparing a derivative with central differences.
 
-    dtype: name of the dtype that determines the default tolerance: the common dtype of the differentiated
-        arrays, or that of a less precise floating result. Intermediate dtypes are not considered.
+    dtype: name of the dtype that determines the default tolerance.
     error: largest difference between the derivative along a random direction and the central differences
         along it. It is relative to the largest element of both for the same result, or to 0.001 if that is
         larger.
@@ -109,7 +108,6 @@ def synthetic_arguments(transformed: Transformed) -> Arguments:
 
 
 def _innermost_function(function: Any) -> Any:
-    """Return the function under nested derivatives, which takes the same arguments."""
     while isinstance(function, Transformed) and function.differences is not None:
         function = function.function
     return function
@@ -177,11 +175,7 @@ def _direction(random: np.random.Generator, array: Any) -> Any:
 def _central_differences(
     found: Function, call: DifferentiatedCall, own: list[Any], directions: list[Any], precision: float
 ) -> list[Any]:
-    """Return the derivative of each differentiable result along ``directions`` by central differences.
-
-    The differences are of fourth order: ``call`` is called four times. The step size is computed from
-    ``precision``, the machine epsilon, and from the largest element of the arrays in ``own``.
-    """
+    """Return the derivative of each differentiable result along ``directions``."""
     largest = max((float(np.abs(array).max(initial=0)) for array in own), default=0.0)
     # This step balances the truncation error, of fourth order, and the rounding error.
     step = precision**0.2 * max(1.0, largest) * 0.5
@@ -209,12 +203,9 @@ def _jacobian_along(
 
 
 def _product(jacobian: Any, direction: Any, is_complex: bool) -> Any:
-    """Return the derivative of a result along ``direction``. ``is_complex`` is True for a complex result.
-
-    The Jacobian of a real result is ``df/d(Re z) + i df/d(Im z)``, as a gradient is.
-    """
     if is_complex:
         return np.tensordot(jacobian, direction, direction.ndim)
+    # The Jacobian of a real result is ``df/d(Re z) + i df/d(Im z)``, as a gradient is.
     return np.real(np.tensordot(np.conj(jacobian), direction, direction.ndim))
 
 
@@ -243,9 +234,9 @@ class Transformed(FunctionWrapper):
         function: The function that was transformed.
         rule: Computes the result of a call from a :class:`Function` and the arguments.
         words: Name of the transform, for messages.
-        inner: Maps arguments of this function to arguments of ``function``. A graph without a fitting
-            variant is recorded with them, because arrays that a transform passes have no values.
-        differences: ``DerivativeOptions`` for :meth:`verify`; None if the transform is not a derivative.
+        inner: Maps arguments of this function to those that ``function`` is resolved for. A graph without a
+            fitting variant is recorded with them, because arrays that a transform passes have no values.
+        differences: ``DerivativeOptions`` for :meth:`verify`, or None.
     """
 
     def __init__(
@@ -315,7 +306,7 @@ class Transformed(FunctionWrapper):
 
     @property
     def source(self) -> str:
-        """Name of the transform as a comment, and the source of the transformed graph if there is one."""
+        """Name of the transform as a comment, and the source of the function if it has any."""
         graph = graph_of(self.function)
         inner = (
             self.function.source
