@@ -37,7 +37,7 @@ def psum(x: T, axis_name: str) -> T:
     Raises:
         InvalidOption: The code does not run over such an axis.
         CollectiveFailed: Another process has ended or waits elsewhere.
-        NotCompilable: The array is NumPy's, which runs on one device.
+        NotCompilable: An array is NumPy's, and the code does not run over such an axis.
     """
     return _reduce_over("psum", x, axis_name)
 
@@ -73,7 +73,7 @@ def pmin(x: T, axis_name: str) -> T:
 def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T:
     """Gather the arrays of all devices, in their order, by default to the shape [devices, *shape].
 
-    Like ``jax.lax.all_gather``. In a recorded function the number of devices is a symbolic size.
+    Like ``jax.lax.all_gather``. In a recorded function the number of devices may be a symbolic size.
 
     Args:
         x: Arrays in any structure.
@@ -107,7 +107,7 @@ def axis_index(x: Any, axis_name: str | None = None) -> Any:
 
 @public
 def axis_size(axis_name: str) -> int:
-    """Return the number of devices on an axis; in a recorded function a symbolic size.
+    """Return the number of devices on an axis. In a recorded function it may be a symbolic size.
 
     Raise the errors of :func:`psum`.
     """
@@ -121,16 +121,15 @@ def axis_size(axis_name: str) -> int:
 
 
 def _is_recorded(axis_name: str) -> bool:
-    """Return True if a function is being recorded that does not itself run over the axis."""
     # The axis need not exist while recording, only when the graph runs.
     return regions() is not None and axis_name not in running_axes()
 
 
 def _query_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
-    """Call the method ``name`` of an engine that runs over the axis, and return its result.
+    """Return the result of the method ``name`` of an engine that runs over the axis.
 
-    With ``has_array``, the engine is that of the framework of ``x``. Raise ``InvalidOption`` if no engine
-    runs over the axis, or ``axis_name`` is not a string.
+    With ``has_array``, the engine is that of the framework of ``x``. Raise ``InvalidOption`` or
+    ``NotCompilable`` if there is none.
     """
     if not isinstance(axis_name, str):
         raise _no_axis(name, axis_name)

@@ -74,9 +74,9 @@ class FlattenedCall:
 
 @functools.lru_cache(maxsize=256)
 def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree]:
-    """Return the order of the leaves and the structure of a call with ``count`` arrays and these keywords.
+    """Return the order of the leaves and the structure of a call with these numbers of arrays and keywords.
 
-    The order indexes the list of the positional arrays followed by those of the keywords.
+    The order indexes the list of the ``count`` positional arrays followed by those of the keywords.
     """
     return flatten(
         (list(range(count)), dict(zip(names, range(count, count + len(names))))),
@@ -86,7 +86,7 @@ def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree
 
 @dataclass(frozen=True)
 class CallStructure:
-    """Arguments of a call without their arrays. Programs store such a structure, which keeps no array alive.
+    """Structure of the arguments of a call, from which :meth:`of` rebuilds them.
 
     static: static arguments by position.
     tree: structure of the other arguments.
@@ -145,9 +145,9 @@ class ShardedCall:
 
     @functools.cached_property
     def key(self) -> Hashable:
-        """Key that is equal for calls that the same program can run.
+        """Key by which a compiled program is found.
 
-        Static arguments are compared by type and value. Raise ``TypeError`` if one is not hashable.
+        Raise ``TypeError`` if a static argument is not hashable.
         """
         return (
             self.tree,
@@ -275,10 +275,10 @@ class _ParallelProgram:
 
 @dataclass(frozen=True)
 class _PlacedParameters:
-    """Parameters of a module or graph, and copies of them on all devices.
+    """Parameters of a module or graph, and their arrays on all devices.
 
-    given: the module's own arrays by name.
-    placed: the arrays on all devices, in the same order.
+    given: the parameters by name.
+    placed: the arrays that are passed to the devices, in the same order.
     """
 
     given: Mapping[str, Any]
@@ -313,7 +313,7 @@ class _ParallelContext:
         self._placed = _PlacedParameters({}, [])
 
     def placed_parameters(self) -> _PlacedParameters:
-        """Return the parameters on all devices, placed again only if an array was replaced."""
+        """Return the parameters as placed on the devices, from a cache if they are the same arrays."""
         if self.with_parameters is not None and not self._placed.is_of(
             parameters := dict(self.with_parameters.parameters)
         ):
@@ -369,9 +369,9 @@ class _PreparedCall:
 class Parallel:
     """Function that runs on several devices, each with its part of the batch. It is called like the original.
 
-    Arrays are split along their first axis, in the order of the devices. These are not split: what
-    :func:`replicate` returned, arguments in ``replicated_argnums``, arrays without axes, Python numbers, and
-    the parameters of a graph. JAX runs it as a compiled ``jax.shard_map``, TensorFlow as a
+    Arrays are split along their first axis, in the order of the devices. These are not split: arguments in
+    ``replicated_argnums`` or, without it, what :func:`replicate` returned; arrays without axes; Python
+    numbers; and the parameters of a graph. JAX runs it as a compiled ``jax.shard_map``, TensorFlow as a
     ``tf.distribute.MirroredStrategy`` in a ``tf.function``, torch in one process for each device (start them
     with ``torchrun``, and call ``torch.distributed.init_process_group``), where the parameters of modules and
     graphs are overwritten with those of the first process. Inside it, :func:`psum` and the other collectives
@@ -383,8 +383,8 @@ class Parallel:
             ``DeviceMesh`` of one axis. Default: all, in TensorFlow all GPUs if there are any.
         reduce: How the devices' results are combined. ``"concat"`` joins them along the first axis,
             ``"mean"`` and ``"sum"`` reduce over the devices, ``"first"`` returns results that are equal on
-            all devices (checked by the first call), ``"none"`` a list with one array for each device of this
-            process. A function gets the results stacked along a new first axis.
+            all devices (checked once for each compiled program), ``"none"`` a list with one array for each
+            device of this process. A function gets the results stacked along a new first axis.
         axis_name: Name of the axis for collectives.
         static_argnums: Positions of arguments that are part of the program.
         replicated_argnums: Positions of arguments that are not split. Default: arrays that are
@@ -394,7 +394,8 @@ class Parallel:
     Raises:
         InvalidOption: An option is invalid, or a static argument is not hashable.
         CallMismatch: Batches differ in size or do not divide into the devices; results differ under
-            ``"first"``; a result is not an array; or ``reduce`` is a function that fails.
+            ``"first"``; a result cannot be converted to an array of the framework; or ``reduce`` is a
+            function that fails.
         NotCompilable: The function is NumPy's, or a graph changes state.
         CollectiveFailed: Another process has ended, waits elsewhere, or has a batch of another size.
 
@@ -472,8 +473,7 @@ class Parallel:
     def _prepare_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_PreparedCall, Arrays]:
         """Check a call, record and compile what is missing, and return the prepared call and its arrays.
 
-        The result is stored for the next call, unless values decide which variant runs or the arrays had
-        to be converted.
+        The prepared call may be stored for the next call.
         """
         given = self._given(args, kwargs)
         context = self._context_for(given, args, kwargs)
@@ -553,7 +553,7 @@ class Parallel:
         return _ParallelProgram(flat, context.engine.spread(flat, how), self.reduce != first)
 
     def _reduction(self) -> str | Callable[[Any], Any]:
-        """Return the option ``reduce``; if it is a function, wrapped so that its errors name this object."""
+        """Return the option ``reduce``. A function is wrapped, to report its errors."""
         given = self.reduce
         if isinstance(given, str):
             return given
@@ -583,10 +583,9 @@ class Parallel:
         )
 
     def _record(self, call: ShardedCall, is_new: bool) -> bool:
-        """Record the graph for the part of one device if no variant fits; return True if a variant was added.
+        """Record the graph for the part of one device if needed; return True if a variant was added.
 
-        Compiled programs are dropped then. Return False if the function is not a graph, if the arrays are
-        traced, or if the call is not new (``is_new``) and no variant checks values.
+        Compiled programs are dropped then.
         """
         graph = self.function
         if not isinstance(graph, Graph) or not (is_new or self._has_checks()):

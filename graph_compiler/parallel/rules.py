@@ -40,18 +40,17 @@ class PresetRules(dict[str, Rule]):
     """Predefined rules, which adapt to the model and the mesh.
 
     At least one pattern must match a parameter. An axis that the mesh does not divide is replicated, and one
-    that the array lacks is left out. Of rules that the user writes, every pattern must match and every layout
-    must fit.
+    that the array lacks is left out.
     """
 
 
 def tensor_parallel(axis: str = "model") -> PresetRules:
     """Return rules for tensor parallelism of decoder-only transformers (https://arxiv.org/abs/1909.08053).
 
-    They match the parameter names of Llama (Mistral, Qwen, Gemma) and GPT-2, in torch and in JAX
-    (``kernel``). Projections into heads and hidden units are split by their outputs, projections back by
-    their inputs, embeddings by their features, the head by the vocabulary. Biases of projections back, and
-    norms, are replicated, and so is an axis that the mesh does not divide.
+    They match weights named as in Llama, Mistral, Qwen, Gemma and GPT-2, in torch or as ``kernel``.
+    Projections into heads and hidden units are split by their outputs, projections back by their inputs,
+    token embeddings by their features, and the head by the vocabulary. An axis that the mesh axis does not
+    divide is replicated.
 
     >>> from graph_compiler import parallel
     >>> parallel.rules.tensor_parallel("model")["*q_proj.weight"]
@@ -76,9 +75,8 @@ def tensor_parallel(axis: str = "model") -> PresetRules:
 def fsdp(axis: str = "data") -> PresetRules:
     """Return rules for fully sharded data parallelism, as in ZeRO (https://arxiv.org/abs/1910.02054).
 
-    Every parameter is split along its longest axis that the size of the mesh axis divides and that earlier
-    rules do not split; without such an axis it keeps the layout of earlier rules. The batch is split over
-    the same mesh axis, and parameters are gathered when they are used.
+    A parameter is split along its longest axis that the size of the mesh axis divides and that earlier rules
+    do not split, if it has one. The batch is to be split over the same mesh axis.
     """
 
     def longest(shape: Sequence[int], sizes: Mapping[str, int], layout: Layout) -> Layout:
@@ -99,14 +97,9 @@ def fsdp(axis: str = "data") -> PresetRules:
 def layouts_of(
     shapes: Mapping[str, Sequence[int]], rules: Any, sizes: Mapping[str, int]
 ) -> dict[str, Layout]:
-    """Return the layout of each parameter by the first pattern that matches its name; empty if none matches.
+    """Return the layout of each parameter by ``rules``, a set of rules or several that are applied in order.
 
-    Several sets of rules are applied one after the other. The layout by a later set replaces that by an
-    earlier one, which rules that are functions receive.
-
-    Raises:
-        InvalidOption: A rule matches no name (of :class:`PresetRules`: none of the rules does), names an axis
-            that the mesh lacks, is no layout, or does not fit the shape.
+    Raise ``InvalidOption`` if a layout does not fit its parameter or the mesh.
     """
     found: dict[str, Layout] = dict.fromkeys(shapes, ())
     for one in (rules,) if isinstance(rules, Mapping) else tuple(rules):
@@ -184,8 +177,7 @@ def names_in(layout: Any, where: str) -> Iterator[str]:
 def require_fit(what: str, shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> None:
     """Raise ``InvalidOption`` if an array of this shape cannot be split by ``layout``.
 
-    That is so if ``layout`` is not a layout or longer than ``shape``, names an axis twice or one that the
-    mesh lacks, or if a size does not divide into the devices. ``what`` begins the message.
+    ``what`` begins the message.
     """
     if len(layout) > len(shape):
         raise InvalidOption(

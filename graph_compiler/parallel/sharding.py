@@ -27,7 +27,7 @@ from .rules import layouts_of, names_in, require_fit
 
 
 def engine_named(framework: str, what: str) -> Parallelism:
-    """Return the parallel engine of ``framework``, or raise ``NotCompilable`` if it runs on one device only.
+    """Return the parallel engine of ``framework``, or raise ``NotCompilable`` if it has none.
 
     ``what`` begins the message.
     """
@@ -92,7 +92,7 @@ S = TypeVar("S", bound=TrainState)
 
 
 def with_training(state: S, engine: Training, held: StepState) -> S:
-    """Return a state like ``state`` that trains ``held`` with ``engine``. ``state`` is not consumed.
+    """Return a state like ``state`` that trains ``held`` with ``engine``.
 
     Raise ``CallMismatch`` if ``state`` was consumed before.
     """
@@ -108,9 +108,10 @@ T = TypeVar("T")
 def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_batch: bool = False) -> T:
     """Return the same structure with its arrays replicated on every device.
 
-    :class:`Parallel` does not split such arrays. In JAX an array then has an empty ``PartitionSpec``, and in
-    TensorFlow it is a mirrored ``tf.Variable``. In torch it is a ``DTensor`` with placement ``Replicate()``
-    over the original tensor, which is overwritten with the values of the first process.
+    By default, :class:`Parallel` does not split such arrays. In JAX an array then has an empty
+    ``PartitionSpec``, and in TensorFlow it is a mirrored ``tf.Variable``. In torch it is a ``DTensor`` with
+    placement ``Replicate()`` over the original tensor, which is overwritten with the values of the first
+    process.
 
     A replicated ``TrainState`` takes data-parallel steps: ``training.single_train_step(replicate(state),
     batch)`` splits the batch over the devices. JAX computes what one device would. In torch and TensorFlow
@@ -162,7 +163,7 @@ def unreplicate(tree: T) -> T:
 
 # --------------------------------------------------------------------------------------------------- sharding
 class Sharded:
-    """Graph whose parameters are split over a mesh of devices. :func:`shard` returns it.
+    """Graph whose parameters are sharded over a mesh of devices. :func:`shard` returns it.
 
     Attributes:
         layouts: For each parameter, the mesh axes that its axes are split over.
@@ -197,7 +198,7 @@ class Sharded:
         Return the result; or ``(result, state)`` if the call changes state.
 
         Raises:
-            CallMismatch: The batch does not divide into the devices.
+            CallMismatch: The whole batch does not divide into the devices.
             UnsupportedOperation: The framework cannot run an operation on arrays of such layouts.
         """
         leaves, tree = flatten((args, kwargs, rng), is_array)
@@ -316,16 +317,17 @@ def shard(
 def hint(x: T, layout: Layout) -> T:
     """Request a layout of arrays over the mesh that :func:`shard` runs the code over, and return them.
 
-    Without a mesh they are unchanged. Like ``jax.lax.with_sharding_constraint`` and ``DTensor.redistribute``.
-    Results do not depend on the layout. In a recorded function of torch or JAX it is an operation of the
-    graph.
+    Outside of a mesh and of a recording they are returned unchanged. Like
+    ``jax.lax.with_sharding_constraint`` and ``DTensor.redistribute``. Results do not depend on the layout. In
+    a recorded function of torch or JAX it is an operation of the graph.
 
     Args:
         x: Arrays in any structure. NumPy arrays are returned unchanged.
         layout: For each array axis, the mesh axis it is split over, several, or None.
 
     Raises:
-        InvalidOption: ``layout`` is not a layout, or does not fit the mesh or the shape of an array.
+        InvalidOption: ``layout`` is not a layout, or does not fit the mesh that the code runs over or the
+            shape of an array there.
     """
     # The iteration checks the layout, also if there is no mesh.
     list(names_in(layout, "parallel.hint has"))
@@ -363,9 +365,9 @@ def _sharded_state(state: TrainState, mesh: Any, rules: Any, batch: Any, local_b
 
 
 def axes_of(engine: Parallelism, mesh: Any, what: str) -> Mapping[str, int]:
-    """Return the sizes of the mesh axes by name, or raise ``InvalidOption`` for another object than a mesh.
+    """Return the sizes of the mesh axes by name.
 
-    The mesh must be of the target framework, and its axes must have names.
+    Raise ``InvalidOption`` if ``mesh`` is not a mesh of the framework whose axes have names.
     """
     sizes = engine.mesh_axes(mesh)
     if sizes is None:

@@ -134,8 +134,7 @@ def _replace(path: Path, pieces: Iterable[bytes]) -> None:
 def _about(path: Path, file: IO[bytes]) -> dict[str, Any]:
     """Read the JSON of the header, and rewind ``file``.
 
-    Raise ``InvalidFile`` if the file is shorter than its header, or the header is of another format or
-    version, or has no valid step. Other damage may raise other exceptions, which ``load`` converts.
+    Damage may raise exceptions that ``load`` converts.
     """
     length = int.from_bytes(file.read(8), "little")
     # Files are untrusted, so the length is checked before that many bytes are read.

@@ -31,7 +31,7 @@ _WAIT = 0.05
 
 
 class DeviceIterator:
-    """Iterator that copies the batches of a loader to a device in a thread, ``prefetch`` batches ahead.
+    """Iterator that copies the batches of a loader to a device ahead of their use, in a thread.
 
     Each loop over it is a loop over the loader. An exception of the loader is raised in the loop. The thread
     that reads the loader ends with the loop; that of ``next`` also by :meth:`close`.
@@ -43,10 +43,10 @@ class DeviceIterator:
         device_or_sharding: A ``torch.device``, a device or sharding of JAX, a device of TensorFlow or its
             name (``"cuda:0"``, ``"/GPU:0"``); the name of a framework, for its first device; or a
             :class:`TrainState`.
-        prefetch: Number of batches that may wait on the device, at least 1.
+        prefetch: Number of batches in the queue between the thread and the loop, at least 1.
 
     Raises:
-        InvalidOption: There is no such device, ``prefetch`` is invalid, or ``loader`` is not iterable.
+        InvalidOption: There is no such device, ``prefetch`` is invalid, or ``loader`` has no ``__iter__``.
         CallMismatch: In the loop, if an array cannot be copied to the device.
 
     >>> import numpy as np
@@ -181,10 +181,9 @@ def _is_array(item: Any) -> bool:
 
 
 def _resolve_device(where: Any) -> tuple[Training, Any]:
-    """Return the training engine for ``where``, and the device, or None for the first one.
+    """Return the training engine for ``where``, and the device, which may be None.
 
-    Raise ``InvalidOption`` if ``where`` is not a ``TrainState``, the name of a framework with derivatives, or
-    a device of a framework that is imported.
+    Raise ``InvalidOption`` if ``where`` is no device.
     """
     if isinstance(where, TrainState):
         return where.plan.engine, where.plan.engine.device_of(where.held)
@@ -221,7 +220,7 @@ def fit(
     callbacks: Sequence[Callback] = (),
     progress: bool = True,
 ) -> tuple[TrainState, list[Metrics]]:
-    """Train on all batches of ``data``, ``epochs`` times, and return ``(state, history)``.
+    """Train on all batches of ``data``, up to ``epochs`` times, and return ``(state, history)``.
 
     ``history`` has one dict for each epoch: ``epoch``, from 1 on, ``seconds``, ``steps``, and the mean of
     each metric over the batches that have it.

@@ -113,10 +113,9 @@ class LossFunction:
         return (target, outputs) if self._is_reversed else (outputs, target)
 
     def record(self, outputs: Any, target: Any) -> None:
-        """Record a loss of another framework for concrete arrays like these.
+        """Record the loss for arrays like these, if needed with int32 arrays of ``target`` as int64.
 
-        If recording fails, try again with int32 arrays of ``target`` as int64. If that fails, too, raise the
-        exception of this package, or ``CallMismatch`` for any other exception.
+        Raise ``CallMismatch`` or an exception of this package if that fails, too.
         """
         assert self._graph is not None
         why, wide = "the loss of a training step", map_structure(_to_int64, target)
@@ -133,9 +132,8 @@ class LossFunction:
     def __call__(self, outputs: Any, target: Any) -> tuple[Any, dict[str, Any]]:
         """Return the loss and a dict of further metrics.
 
-        Raise ``CallMismatch`` if the function fails, if the loss or a metric is not a number, or if a metric
-        has a name that training uses. Raise ``GuardFailed`` if the function has to be recorded for these
-        arrays first.
+        Raise ``CallMismatch`` if the loss or a metric is not a number, and ``GuardFailed`` if the function
+        has to be recorded for these arrays first.
         """
         given = self.arguments(outputs, target)
         if self._graph is not None:

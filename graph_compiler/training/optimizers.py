@@ -35,7 +35,7 @@ class Schedule:
     """Learning rate as a function of the number of updates. :func:`schedule` returns it.
 
     name: name of the schedule.
-    learning_rate: highest rate; None for that of the optimizer.
+    learning_rate: rate after the warm-up; None for that of the optimizer.
     options: ``steps``, ``warmup``, ``end`` and ``power``.
     """
 
@@ -46,7 +46,7 @@ class Schedule:
     def __call__(self, step: int) -> float:
         """Return the learning rate of the update that follows ``step`` others.
 
-        If ``learning_rate`` is None, the highest rate is 1.
+        If ``learning_rate`` is None, it counts as 1.
         """
         peak = 1.0 if self.learning_rate is None else self.learning_rate
         warmup, steps = self.options["warmup"], self.options["steps"]
@@ -63,14 +63,14 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
     Args:
         name: ``constant``, ``linear``, ``cosine`` (https://arxiv.org/abs/1608.03983, without restarts),
             ``polynomial`` or ``exponential``.
-        learning_rate: Highest rate. Default: that of the optimizer.
+        learning_rate: Rate after the warm-up. Default: that of the optimizer.
         options: ``steps``, after which the rate is constant (not needed for ``constant``); ``warmup``, how
-            many of them rise linearly to the highest rate; ``end``, the fraction of the highest rate at the
+            many of them rise linearly to ``learning_rate``; ``end``, the fraction of ``learning_rate`` at the
             end; ``power`` of ``polynomial``.
 
     Raises:
         InvalidOption: The name or an option is unknown, ``learning_rate`` is not a finite number, the value
-            of an option is not a number of at least 0, ``steps`` is missing or not above ``warmup`` (except
+            of an option is not a number or is negative, ``steps`` is missing or not above ``warmup`` (except
             for ``constant``), or ``exponential`` has ``end=0``.
 
     >>> from graph_compiler import training
@@ -113,9 +113,8 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
 def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
     """Return the function from step to learning rate, or None if the optimizer contains its rate itself.
 
-    ``given`` is the ``schedule=`` of the state, and ``own`` the optimizer's rate, which is used if ``given``
-    is None. Raise ``InvalidOption`` if ``given`` is not a function, if neither ``given`` nor ``own`` has a
-    highest rate, or if the rate of the optimizer cannot be set (``has_rate`` is False).
+    ``given`` is the ``schedule=`` of the state, and ``own`` the optimizer's rate. Raise ``InvalidOption`` if
+    ``given`` cannot be used.
     """
     if given is None:
         return None if own is None else _function(own)

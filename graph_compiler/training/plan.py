@@ -154,9 +154,9 @@ _NEAR_ZERO = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class TrainingPlan:
-    """Everything of a training state that never changes: the model, the optimizer and the options.
+    """Model, optimizer and options of a training state.
 
-    In JAX, :meth:`step`, :meth:`compute` and :meth:`apply` are pure functions of arrays (``StepState`` is a
+    In JAX, :meth:`step`, :meth:`compute` and :meth:`apply` are functions of arrays (``StepState`` is a
     pytree), which can be transformed and compiled.
 
     graph: the model.
@@ -199,7 +199,7 @@ class TrainingPlan:
 
     @property
     def draws(self) -> bool:
-        """True if a call of the model draws random numbers from a key."""
+        """True if a variant of the model draws random numbers from a key."""
         return any(variant.is_random for variant in self.graph.variants)
 
     # ------------------------------------------------------------------------------ pure functions of arrays
@@ -219,7 +219,6 @@ class TrainingPlan:
     ) -> tuple[StepState, tuple[Arrays, Arrays]]:
         """Return the state after a call of the model, and a pair of the gradients and the metrics, by name.
 
-        Random state changes, and so do buffers, other state and weights that the model itself writes to.
         Raise ``CallMismatch`` if the loss is not a real floating-point number.
         """
         engine = self.engine

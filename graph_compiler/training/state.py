@@ -46,7 +46,7 @@ def precision_of(name: Any) -> str | None:
 
 
 def with_precision(graph: Graph, half: str | None) -> Graph:
-    """Return ``graph`` with its matrix products in the dtype ``half``, or unchanged if ``half`` is None."""
+    """Return ``graph`` with the pass that computes products in ``half``, or unchanged if that is None."""
     if half is None:
         return graph
     pipeline: Any = graph._pipeline
@@ -58,9 +58,8 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
 def replace_parameters(plan: TrainingPlan, held: StepState, parameters: Mapping[str, Any]) -> StepState:
     """Return ``held`` with copies of ``parameters`` as its arrays of these names.
 
-    If one of them is trained, all trained arrays become new objects, and the optimizer state is copied.
-    Frozen parameters and buffers go through ``engine.with_elements``, so that compiled steps keep working.
-    Raise ``CallMismatch`` for an unknown name, or for another dtype or shape.
+    Variables in ``held`` may be written to. Raise ``CallMismatch`` for an unknown name, or for another dtype
+    or shape.
     """
     engine = plan.engine
     arrays = _convert_parameters(plan, engine.values(held.parameters), parameters)
@@ -201,8 +200,7 @@ def _engine_of(target: str) -> Training:
 def _initial_arrays(plan: TrainingPlan, patterns: Sequence[str]) -> StepState:
     """Copy the arrays of the plan's graph into the groups of a new ``StepState``.
 
-    Raise ``InvalidOption`` if nothing can be trained, ``patterns`` is a string or has a pattern that matches
-    no trainable parameter, or a complex parameter is not frozen. Raise ``NotCompilable`` if the model keeps
+    Raise ``InvalidOption`` if the options do not fit the parameters, and ``NotCompilable`` if the model keeps
     state that is not an array.
     """
     graph, engine = plan.graph, plan.engine
@@ -299,10 +297,10 @@ class TrainState:
     :meth:`create` returns the first state.
 
     Attributes:
-        plan: Model, optimizer and options. It never changes.
-        held: Arrays of the target that training changes.
+        plan: Model, optimizer and options.
+        held: Arrays and random state of the training.
         step: Number of steps taken so far.
-        programs: Compiled steps, which the states after this one share.
+        programs: Compiled steps, which the states after this one may share.
     """
 
     plan: TrainingPlan
@@ -343,10 +341,10 @@ class TrainState:
                 transformation, a Keras optimizer, or in torch a class, a partial of one, a function from a
                 list of tensors to an optimizer, or an optimizer, whose options are copied.
             loss: Function of outputs and target that returns a number, or that and a dict of metrics. It is
-                written for the target, or for the model's framework and recorded. Arguments named ``(y_true,
+                written for the target, or for another framework and recorded. Arguments named ``(y_true,
                 y_pred)`` are passed in that order.
             to: ``"torch"``, ``"jax"`` or ``"tensorflow"``. Default: the framework of the model or graph.
-            args: Example of the positional inputs; a graph needs none.
+            args: Example of the positional inputs; a recorded graph needs none.
             kwargs: Example of the keyword inputs.
             parameters: Names or positions of the arguments of a JAX function that are its parameters, as in
                 :func:`graph_compiler.compile`.
@@ -357,8 +355,7 @@ class TrainState:
             ema: Decay of a running mean of the parameters (:attr:`ema`).
             freeze: Patterns (``fnmatch``) of the names of parameters that are not trained.
             precision: ``"float32"``, ``"bf16"`` or ``"f16"``: dtype of matrix products, convolutions and
-                attention. All else is float32. For float16 the loss is scaled, and updates with non-finite
-                gradients are skipped.
+                attention. For float16 the loss is scaled, and updates with non-finite gradients are skipped.
 
         Raises:
             NotCompilable: The target has no derivatives (NumPy), or the model keeps state that is not an
@@ -539,8 +536,7 @@ class TrainState:
 
         Raises:
             FileNotFoundError: There is no such file.
-            InvalidFile: The file is damaged, of another kind, or of another training. All names, shapes and
-                dtypes that differ are listed.
+            InvalidFile: The file is damaged, of another kind, or of another training.
             InvalidOption: ``like`` is not a ``TrainState``.
         """
         if not isinstance(like, TrainState):

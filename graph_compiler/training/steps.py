@@ -30,8 +30,8 @@ def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, Tr
         batch: As in :func:`single_train_step`.
 
     Raises:
-        CallMismatch: The batch is not such a pair; the model or loss fails, or returns no number; or the
-            state was already consumed.
+        CallMismatch: The batch is not such a pair; the model rejects it; the loss fails, or returns no
+            number; or the state was already consumed.
         NotCompilable: For this batch the model uses parameters that the state does not have.
         InvalidOption: The schedule returns no finite number.
 
@@ -52,7 +52,7 @@ def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, Tr
 def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
     """Apply one optimizer update with ``gradients`` and return the next state. ``state`` is consumed.
 
-    With ``accumulate=n``, gradients are summed, and every n-th call updates the parameters with their mean.
+    With ``accumulate=n``, gradients are summed, and every n-th step updates the parameters with their mean.
 
     Args:
         state: State to consume.
@@ -102,8 +102,8 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
             ``loss_scale`` in float16.
 
     Raises:
-        CallMismatch: The batch is not such a pair; the model or loss fails, or returns no number; or the
-            state was already consumed.
+        CallMismatch: The batch is not such a pair; the model rejects it; the loss fails, or returns no
+            number; or the state was already consumed.
         NotCompilable: For this batch the model uses parameters that the state does not have.
         InvalidOption: The schedule returns no finite number.
 
