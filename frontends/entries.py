@@ -25,10 +25,6 @@ def _has_grad(array: Any) -> bool:
 
 
 def _tensor_class(array: Any) -> str:
-    """Return the name of a class of tensors that is not torch's, or "" for any other array.
-
-    Return "" also for a class with rules of its own for calls, because it cannot be recorded.
-    """
     cls = type(array)
     if cls.__module__.partition(".")[0] == "torch" or not hasattr(cls, "__torch_function__"):
         return ""
@@ -37,15 +33,12 @@ def _tensor_class(array: Any) -> str:
         getattr(getattr(cls, name, None), "__module__", None)
         for name in ("__torch_function__", "__torch_dispatch__")
     ]
+    # A class with rules of its own for calls cannot be recorded.
     is_plain = all(owner is None or owner.partition(".")[0] == "torch" for owner in owners)
     return f"{cls.__module__}:{cls.__qualname__}" if is_plain else ""
 
 
 def _device(array: Any) -> str:
-    """Return the device of ``array`` as a string such as "cuda:0", or "cpu".
-
-    For a JAX array, the first device that is not a CPU counts.
-    """
     if hasattr(array, "is_cpu"):
         return "cpu" if array.is_cpu else str(array.device)
     devices = (

@@ -50,11 +50,9 @@ _HEAVIEST = 64
 class RaisingBuilder(Builder):
     """Builder of canonical graphs for one framework; subclasses define type promotion (``result_type``).
 
-    recorded: specs of the arrays that the current call returned while recording, with sizes as ints. Rows
-        read them where the dtype or a data-dependent size follows no simpler rule.
+    recorded: specs of the arrays that the current call returned while recording, with sizes as ints.
     masks: dtypes of index arrays that are boolean masks.
-    lists_are_tuples: True if a list of fewer than 32 items that contains a slice, list, tuple, array,
-        None or Ellipsis indexes several axes.
+    lists_are_tuples: True if some lists index several axes, as tuples do.
     generator: the random generator that the current call names; None for the default one.
     reads_numbers: True once the function has read Python numbers from arrays.
     fixed: size expressions over numbers read from arrays that are guarded to equal their recorded values.
@@ -116,11 +114,7 @@ class RaisingBuilder(Builder):
         return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else convert_number(x, dtype)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Return ``spec`` with undecided and overlong sizes replaced.
-
-        Sizes that were broadcast against each other and equal while recording are guarded to be equal. A size
-        expression that is too long becomes an unknown size.
-        """
+        """Return ``spec`` with undecided and overlong sizes replaced. Guards may be added."""
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
     def _settled(self, dim: Any) -> Any:
@@ -148,11 +142,7 @@ class RaisingBuilder(Builder):
             self.guard(apply("eq", size, wanted if hint_of(size) == hint_of(wanted) else 1))
 
     def guard(self, condition: Any) -> None:
-        """Add the guard that ``condition`` on sizes holds, as it did while recording.
-
-        Do nothing if ``condition`` is a Python bool, has a guard already, or always holds because the same
-        mask selected the arrays.
-        """
+        """Add the guard that ``condition`` on sizes holds, unless it is known to hold."""
         if substitute(condition, self._of_first_selection) is True:
             return
         if isinstance(condition, Size) and not any(
@@ -264,9 +254,7 @@ class RaisingBuilder(Builder):
 def convert_number(item: Any, dtype: str) -> Any:
     """Convert the number or size ``item`` to a number for arrays of ``dtype``.
 
-    For bool it is compared with 0. For integer dtypes a number is truncated and wraps around (-1 is 255
-    for uint8), and for floats 2 becomes 2.0. Complex numbers and sizes are returned unchanged unless
-    ``dtype`` is bool.
+    Python integers wrap around (-1 is 255 for uint8).
     """
     if isinstance(item, Size):
         return apply("ne", item, 0) if dtype == "bool" and item.type is not bool else item

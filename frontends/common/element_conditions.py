@@ -24,8 +24,7 @@ _BY_SINGULAR_VALUES = (2, -2)
 def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
     """Compute the condition numbers of the matrices ``x`` in the norm of ``order``.
 
-    For an ``order`` other than 2 and -2, the result is infinity instead of NaN and for singular matrices.
-    With ``keeps_nan``, for any order, infinity replaces NaN except for matrices that contain NaN.
+    With ``keeps_nan``, the result is NaN for matrices that contain NaN.
     """
     has_nan = b.any(b.isnan(x), axis=(-2, -1))
     if order in _BY_SINGULAR_VALUES:

@@ -18,10 +18,9 @@ def lift_digamma(b: Any, x: Value) -> Any:
 
 
 def lift_polygamma(b: Any, degree: float, x: Value, at_infinity: float) -> Any:
-    """Return the derivative of order ``degree`` of the digamma function, ``at_infinity`` at infinity.
+    """Compute the derivative of order ``degree`` of the digamma function.
 
-    It is infinite or NaN at the poles 0, -1, -2, ..., and NaN everywhere for a degree that is negative or
-    no whole number. Order 0 is the digamma function itself, which ignores ``at_infinity``.
+    at_infinity: value at infinity, for a positive integer ``degree``.
     """
     if degree < 0 or not float(degree).is_integer():
         return b.multiply(x, math.nan)

@@ -38,10 +38,9 @@ def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
 
 
 def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
-    """Return ``index`` of one element as an item of a ``getitem`` key, guarded to be in bounds.
+    """Return ``index`` of one element as an item of a ``getitem`` key. Guards may be added.
 
-    A negative int stays negative; ``size`` is added to a negative symbolic index. Call
-    ``b.index_out_of_bounds`` instead of guarding if the index was out of bounds while recording.
+    Call ``b.index_out_of_bounds`` if it was out of bounds while recording.
     """
     if isinstance(index, Size) and _is_negative_with_guard(b, index):
         index = index + size
@@ -53,8 +52,7 @@ def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
 def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any) -> tuple[Any, Any, Any]:
     """Return the ``getitem`` key item for ``start:stop:step`` on an axis of ``size``, with clamped bounds.
 
-    A start of 0 and a stop of ``size`` become None. Guards may be added on symbolic bounds and sizes.
-    ``step`` must be positive or None.
+    Guards may be added. ``step`` must be positive or None.
     """
     first, last = _clamped(b, start, size, 0), _clamped(b, stop, size, size)
     # A slice whose stop is before its start is empty.
@@ -120,7 +118,7 @@ def pick(b: RaisingBuilder, x: Value, axis: int, index: Any) -> Value:
 def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
     """Cut ``x`` to ``shape`` on all axes except ``but``.
 
-    An axis whose size was equal to that in ``shape`` while recording is not cut but guarded to be equal.
+    Sizes that were equal while recording are guarded to be equal instead.
     """
     for axis, (have, want) in enumerate(zip(x.shape, shape, strict=False)):
         if axis == but or have == want:
@@ -257,11 +255,7 @@ def _of_vectors(node: Node) -> Picked:
 
 
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
-    """Assume that the index arrays which the operations ``made`` of the call ``key`` read are in bounds.
-
-    An index array that :func:`_as_given` does not trace to an input of the graph gets no assumption. Negative
-    indices are allowed if the call allows them.
-    """
+    """Assume that inputs which the operations ``made`` of the call ``key`` read as indices are in bounds."""
     for node in made:
         picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
         for indices, size, besides in picked(node) if picked is not None else ():
@@ -436,11 +430,6 @@ def _width(b: RaisingBuilder, item: Any) -> int:
 
 
 def _static(item: Any) -> np.ndarray[Any, Any]:
-    """Convert a list, tuple or array to a NumPy array.
-
-    Return an empty object array if ``item`` contains values or sizes. An empty array that is not bool becomes
-    int64.
-    """
     if any(isinstance(part, (Value, Size)) for part in _flat(item)):
         return np.empty(0, dtype=object)
     array = np.asarray(item)
@@ -560,7 +549,6 @@ def _parted(arrays: Arrays) -> tuple[Arrays, Arrays]:
 def _integers(
     b: RaisingBuilder, arrays: Arrays, hints: tuple[int, ...]
 ) -> tuple[tuple[int, ...], list[Value]]:
-    """Return the axes and index arrays, with each mask replaced by the indices of its true elements."""
     axes: list[int] = []
     indices: list[Value] = []
     beside = (hint_of(array.shape[-1]) for _, array in arrays if array.dtype != "bool" and array.ndim)
@@ -582,10 +570,6 @@ def _place_of_indices(arrays: Arrays) -> int:
 
 
 def _hints_of_written(x: Value, arrays: Arrays, value: Any) -> tuple[int, ...]:
-    """Return the recorded shape of ``value`` with the rank of the selection that it is written to.
-
-    Missing leading axes become 1, and surplus ones are removed.
-    """
     taken = sum(array.ndim if array.dtype == "bool" else 1 for _, array in arrays)
     rank = x.ndim - taken + max(1 if array.dtype == "bool" else array.ndim for _, array in arrays)
     own = tuple(map(hint_of, value.shape)) if isinstance(value, Value) else ()
@@ -660,11 +644,7 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
 
 
 def _broadcastable_value(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
-    """Return ``value`` in a shape that broadcasts against ``x``, for a write where ``mask`` is true, or None.
-
-    If ``value`` is ``y[mask]`` for an array ``y`` of the shape of ``x``, the result is ``y``. None means
-    that ``value`` has an element for each true element of the mask.
-    """
+    """Return ``value`` in a shape that broadcasts against ``x``, or None if it must be written in order."""
     if not isinstance(value, Value) or value.ndim <= behind:
         return value
     place = value.ndim - behind - 1

@@ -35,9 +35,8 @@ def ends_of(steps: Node) -> tuple[Any, Any]:
 def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
     """Return a condition on the ends of loops under which ``condition`` holds in all iterations.
 
-    ``numbers`` maps each loop index to its smallest and largest value. The result is True if it always holds.
-    Return None if ``condition`` is not a comparison by <, <=, > or >= of terms that are linear in these
-    indices, if it reads none of them, or if the result was false while recording.
+    ``numbers`` maps each loop index to its smallest and largest value. Return None if no such condition is
+    found.
     """
     atom = _comparison(condition)
     if atom is None:
@@ -267,11 +266,6 @@ class LiftedRegions:
         return self._called(node) if node.op == "call" else self._run(node)
 
     def _called(self, node: Node) -> tuple[Value, ...] | None:
-        """Lift a ``call`` node, or return None if its function cannot be lifted.
-
-        If the function draws random numbers, the first operand is the number of the call, from which its keys
-        derive.
-        """
         lifter, region = self.lifter, node.regions[0]
         operands = [lifter.read(item) for item in node.inputs]
         outside = tuple(map(lifter.mapped, region.sizes.values()))
@@ -279,6 +273,7 @@ class LiftedRegions:
         # Numbers are compared together with their types, because 1, 1.0 and True are equal but promote
         # differently.
         key = (id(region), node.params["checkpoint"], outside, *given)
+        # The random keys of the function derive from the number of the call.
         number = self._number(node) if draws(region.block.nodes) else ()
         if key not in self._lifted:
             made = self._run(node, number)
@@ -395,7 +390,6 @@ class LiftedRegions:
     def _with_loop_index(
         self, node: Node, region: Region, operands: list[Value], captured: list[Value]
     ) -> Body:
-        """Lift a region of a loop with the loop index as another carry, from which random keys derive."""
         b, number, carried = self.lifter.b, Value("step", _NUMBER), node.params["carried"]
         with b.step(number):
             body = self._body(node, region, operands, captured)
@@ -429,10 +423,6 @@ class LiftedRegions:
     def _numbers(
         self, node: Node, operands: list[Value], inputs: Sequence[Value]
     ) -> dict[Value, tuple[Any, Any]]:
-        """Map each input of a ``scan`` whose operand is an ``arange`` to the smallest and largest element.
-
-        Return an empty dict for other nodes.
-        """
         made = ((value, self.lifter.b.maker(operand)) for value, operand in zip(inputs, operands))
         return (
             {}

@@ -293,7 +293,6 @@ class Lifter:
             self._effect(value)
 
     def _assume_guards(self) -> None:
-        """Translate the guards of the recorded graph and add those that the canonical graph does not have."""
         graph, result = self.recorded, self.result
         assumed: set[Any] = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
         for guard in graph.guards:
@@ -384,7 +383,7 @@ class Lifter:
         return self._inner.get(value) or self.recorded.maker(value)
 
     def _chain(self, view: Value) -> list[Callable[[Any], Any]]:
-        """Return the calls from the owner of the memory to ``view``, each as a function of a viewed array."""
+        """Return the view steps from the owner of the memory to ``view``."""
         chain: list[Any] = []
         while self.aliases.base_of(view) is not view:
             node = self._maker(view)

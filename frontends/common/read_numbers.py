@@ -344,10 +344,6 @@ def _applied(b: Any, atom: Apply) -> Any:
 
 
 def _expect_small(b: Any, estimate: Value, hint: int) -> None:
-    """Guard that ``estimate`` is below :data:`LARGE` in absolute value.
-
-    Raise :class:`UnsupportedOperation` if ``hint``, its recorded value, is not.
-    """
     if abs(hint) >= LARGE:
         raise UnsupportedOperation(
             f"{b.origin}: whole numbers as large as {hint} cannot be computed with as arrays"
@@ -356,7 +352,6 @@ def _expect_small(b: Any, estimate: Value, hint: int) -> None:
 
 
 def _as_recorded(b: Any, atom: Apply) -> Any:
-    """Return the recorded value of ``atom``, with guards that the symbols in it are as recorded."""
     for symbol in Size.of(atom).symbols():
         if symbol.kind == "number":
             b.graph.guards.append(Guard(symbol.source, symbol.hint, b.origin, rounding_of(b, symbol.source)))

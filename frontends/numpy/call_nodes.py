@@ -37,11 +37,9 @@ class NumpyCall(NamedTuple):
 
 
 def guard_failed_call(capture: Any, problem: Exception, operands: list[Any]) -> None:
-    """Guard all input sizes, and the elements of ``operands`` that may have caused ``problem``.
-
-    The user's code may catch the exception. The graph then is valid only for sizes and elements for which
-    NumPy raises, too.
-    """
+    """Guard all input sizes, and the elements of ``operands`` that may have caused ``problem``."""
+    # The user's code may catch the exception. The graph then is valid only for sizes and elements for which
+    # NumPy raises, too.
     for value in capture.recorder.graph.inputs:
         for axis, seen in enumerate(value.spec.shape):
             capture.decide(Size.of(Symbol(value, axis, seen)))

@@ -73,26 +73,19 @@ OPERATORS = {f"__{name}__": compute for name, (compute, _) in BINARY.items()} | 
 
 @functools.cache
 def _names() -> dict[int, str]:
-    """Map the ``id`` of each public function of NumPy to its dotted name.
-
-    If a module has a function under several names, its ``__name__`` is taken. If several modules have it,
-    the first in ``_MODULES`` counts.
-    """
     found: dict[int, str] = {}
     for module in _MODULES[:4]:
         public = dict(vars(sys.modules[module]))
         for name, item in public.items():
             if callable(item) and not isinstance(item, type) and not name.startswith("_"):
                 own = str(getattr(item, "__name__", name))
+                # If several modules have a function, the first one counts.
                 found.setdefault(id(item), f"{module}.{own if public.get(own) is item else name}")
     return found
 
 
 def name_of(function: Any) -> str | None:
-    """Return the public name of a function (``numpy.linalg.norm``, ``scipy.special.erf``), or None.
-
-    Of ``scipy.special``, ufuncs have names after it was imported, and other functions have none.
-    """
+    """Return the public name of a NumPy function or a ufunc of SciPy (``numpy.linalg.norm``), or None."""
     name = _names().get(id(function))
     if name is not None or not isinstance(function, np.ufunc):
         return name
@@ -147,10 +140,6 @@ def _strides(array: Any) -> tuple[Any, ...]:
 
 
 def _flat(array: Any) -> Any:
-    """Return ``array`` reshaped to one axis, for ``array.flat``.
-
-    Raise :class:`TracingError` if ``array`` is not C-contiguous.
-    """
     # Writes to such a reshaped array would go to a copy.
     if not array._seen.flags.c_contiguous:
         raise TracingError(
@@ -241,10 +230,9 @@ def is_operand_call(key: str) -> bool:
 def normalize_arguments(
     capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of a call with ``out`` as a keyword, and with NumPy integers as Python ints.
+    """Return the arguments of a call in the form in which they are recorded.
 
-    Integers that are operands stay as they are. A traced integer is guarded to have its current value. Raise
-    :class:`TracingError` if an argument is a function or a ``functools.partial``.
+    Raise :class:`TracingError` if an argument is a function.
     """
     key = row_key(name)
     args, kwargs = map_structure(_scalar, args), map_structure(_scalar, kwargs)
@@ -270,7 +258,6 @@ def normalize_arguments(
 
 
 def _scalar(item: Any) -> Any:
-    """Return the NumPy scalar of an instance of a subclass of a Python number; any other item unchanged."""
     # NumPy promotes with the dtype of such an instance, unlike with a plain Python number.
     return np.asarray(item)[()] if is_subclassed(item) and not isinstance(item, str) else item
 
@@ -347,7 +334,7 @@ def spec_of(capture: Any, array: Any) -> ArraySpec:
 
 
 def is_strided(capture: Any, x: Any, *args: Any, **kwargs: Any) -> bool:
-    """Return True unless ``x`` is in row-major order. Other calls must have the same layout."""
+    """Return True unless ``x`` has the strides of row-major order, and note that the layout was read."""
     capture.reads_layout = True
     seen = np.asarray(seen_of(x))
     # At other sizes the strides of axes of size 1 matter, too, which NumPy's flags ignore.
@@ -398,8 +385,7 @@ def is_array(item: Any) -> bool:
 def as_array(item: Any) -> Any:
     """Convert an array of another framework to a writeable NumPy array.
 
-    It shares memory with ``item`` if NumPy can read that memory and it is not read-only. NumPy arrays and
-    scalars, generators, ints and floats are returned unchanged.
+    NumPy arrays and scalars, generators, ints and floats are returned unchanged.
     """
     if isinstance(item, (np.ndarray, np.generic, *GENERATORS, *NUMBER_DTYPES)):
         return item
@@ -521,7 +507,6 @@ class NumpyCalls(RecordedCalls):
         )
 
     def context(self, node: Node) -> str:
-        """Return the ``np.errstate(...)`` in effect for the call, or an empty string for NumPy's default."""
         changed = ", ".join(
             f'{kind}="{how}"' for kind, how in (node.record.errstate if node.record is not None else ())
         )

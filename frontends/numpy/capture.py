@@ -60,7 +60,6 @@ class Constants:
         return self._met[id(array)][2]
 
     def _made(self, array: Any, elements: bytes, spec: ArraySpec) -> Value:
-        """Return the constant of equal scalars without a name, or else a new constant for ``array``."""
         name, is_array = self._locator.name_of(array), isinstance(array, np.ndarray)
         # Each iteration of a loop may meet such scalars, which share one constant.
         made = None if is_array or name else self._scalars.get((spec.dtype, elements))
@@ -88,7 +87,6 @@ class SavedArrays:
         self._saved.clear()
 
     def save(self, value: Value) -> None:
-        """Copy the elements of the array behind ``value``, unless it has none or was copied before."""
         # NumPy raises for writes to read-only arrays.
         if value in self.memory and value not in self._saved and self.memory[value].flags.writeable:
             self._saved[value] = (self.memory[value], self.memory[value].copy())
@@ -106,8 +104,7 @@ class CurrentCall:
     name: name of the call, for error messages.
     locator: finds the user's line and variable names.
     is_open: True while calls are recorded.
-    is_running: True while NumPy computes the call. Calls that it makes are not recorded, and raise for
-        proxies.
+    is_running: True while NumPy computes the call.
     """
 
     def __init__(self) -> None:
@@ -329,8 +326,7 @@ class NumpyCapture:
     def operator(self, name: str, compute: Callable[..., Any], *operands: Any) -> Any:
         """Record an operator, of which at least one operand is traced, and return its result.
 
-        Return NotImplemented if an operand is a string, dict or set. If the traced operands are numbers that
-        must be constants, the result is not recorded.
+        Return NotImplemented if an operand is a string, dict or set.
         """
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented

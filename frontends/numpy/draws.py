@@ -26,10 +26,7 @@ NAMES = frozenset({
 
 
 class TracedGenerator:
-    """Proxy for a generator that is passed to the function or stored by it.
-
-    Methods that sample are recorded. Other public methods and attributes raise :class:`TracingError`.
-    """
+    """Proxy for a generator that is passed to the function or stored by it, which records samples."""
 
     __slots__ = ("_capture", "_real", "_value")
 

@@ -41,9 +41,9 @@ def spell(item: Any) -> str | None:
 
 
 def read(text: str) -> Any:
-    """Return the dtype or number class that :meth:`NumpyCalls.spell` wrote as ``text``.
+    """Return the dtype or number class that ``text`` names, as :meth:`NumpyCalls.spell` writes it.
 
-    Raise :class:`InvalidFile` for any other text.
+    Raise :class:`InvalidFile` if it names none.
 
     >>> read('np.dtype("float32")'), read("np.int8"), read("float")
     (dtype('float32'), <class 'numpy.int8'>, <class 'float'>)
@@ -58,11 +58,7 @@ def read(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """Raise :class:`InvalidFile` if a node calls a function that a saved graph may not call.
-
-    Allowed are public functions, methods and operators of NumPy that can be recorded, ufuncs of
-    ``scipy.special``, and operations with regions. A method or operator with too few operands is refused too.
-    """
+    """Raise :class:`InvalidFile` if a node makes a call that a saved graph may not make."""
     for node in every(graph.nodes):
         if has_regions(node.op):
             continue

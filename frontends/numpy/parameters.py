@@ -273,7 +273,7 @@ class LiveArrays(contracts.Live):
     """Callable that returns the current arrays at ``places`` by name.
 
     It returns the same dict until an array is replaced or changes its shape or dtype. It raises
-    :class:`GuardFailed` while another thread records a function with these arrays.
+    :class:`GuardFailed` while a recording has replaced one of the arrays.
     """
 
     def __init__(self, places: dict[str, ArrayPlace]) -> None:
@@ -347,11 +347,9 @@ class NumpyWeights(contracts.Weights):
 
     # ------------------------------------------------------------------------------ while recording
     def enter(self, capture: Any, kept: ChangedState, inputs: Inputs, list_shims: ListShims) -> None:
-        """Replace reachable arrays and generators by proxies, and imported NumPy functions by recording ones.
+        """Replace reachable arrays, generators and functions of NumPy by proxies and recording functions.
 
-        Arrays at the locations in ``kept`` become inputs, other arrays parameters. Arrays of strings, objects
-        or dates stay. Raise :class:`TracingError` if an object in ``kept`` other than an array can also be
-        reached from elsewhere.
+        Raise :class:`TracingError` if changes of state in ``kept`` would be ambiguous.
         """
         self.kept, self._list_shims = kept, list_shims
         own, inside = (

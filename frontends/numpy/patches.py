@@ -65,11 +65,7 @@ def is_number(item: Any) -> bool:
 def record_host_math(
     current: Callable[[], Any], name: str, original: Callable[..., Any], args: tuple[Any, ...]
 ) -> Any:
-    """Record a call of ``math``, ``cmath`` or ``complex`` on numbers, or return NotImplemented.
-
-    It is not recorded if no recording is running, if an argument is no number, or if there is no recorded
-    form.
-    """
+    """Record a call of ``math``, ``cmath`` or ``complex`` and return its result, or NotImplemented."""
     capture = current()
     if capture is None or not all(
         isinstance(leaf, (int, float, complex)) for leaf in iterate_structure(args)
@@ -152,8 +148,8 @@ def _recording_function(name: str, original: Callable[..., Any]) -> Callable[...
 
 
 def _is_foreign(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if a call takes or returns arrays of strings, objects or dates, which are not recorded."""
     # Strings after the elements are dtypes or orders.
+    # Arrays of strings, objects and dates are not recorded.
     elements = 2 if name.startswith("numpy.full") else 1
     types = (
         kwargs.get("dtype"),
@@ -183,7 +179,6 @@ def _is_no_number(dtype: Any) -> bool:
 
 
 def _recording_conversion(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``asarray`` or a similar function. Calls are recorded, except those of untraced NumPy arrays."""
     record = _recording_function(name, original)
 
     @functools.wraps(original)
@@ -321,7 +316,7 @@ _OF_SEQUENCES = frozenset({
 
 @functools.cache
 def _of_lists(function: Any) -> Any:
-    """Wrap a NumPy function so that, while recording, lists and tuples with traced arrays become arrays."""
+    """Wrap a NumPy function so that, while recording, positional lists with traced arrays become arrays."""
 
     @functools.wraps(function)
     @forwards
@@ -352,11 +347,7 @@ def _shim_of(item: Any) -> Any:
 
 
 def replacement_of(item: Any) -> Any:
-    """Return the object that replaces ``item`` while recording, or None if it is not replaced.
-
-    Replaced are modules and functions of NumPy, the module ``random``, ``np.vectorize`` objects, and
-    functions with ``functools.lru_cache``.
-    """
+    """Return the object that replaces ``item`` while recording, or None if it is not replaced."""
     if type(item) is np.vectorize:
         return TracedVectorize(recorded, item)
     if isinstance(item, types.ModuleType):

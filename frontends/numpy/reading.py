@@ -39,7 +39,7 @@ class ElementGuards:
         self._recorder, self._here = recorder, here
 
     def guard_only(self, array: Any, convert: Callable[[Any], Any], answer: Any) -> Any:
-        """Guard the only element of ``array``, and return ``answer``, which ``convert`` returned for it."""
+        """Guard what ``convert`` reads of the only element of ``array``, and return ``answer``."""
         # Python gets a constant, so the array that is guarded has no derivative.
         array = self.snapshot_of(array, as_constants=convert in (float, complex))
         if convert is bool and array.dtype != bool:
@@ -52,7 +52,7 @@ class ElementGuards:
         return answer
 
     def guard(self, array: Any, as_constants: bool = False) -> Any:
-        """Guard all elements of ``array``, and return them as Python numbers in nested lists."""
+        """Guard all elements of ``array``, and return its ``tolist()``."""
         seen = array._seen.tolist()
         self._recorder.decide_value(self.snapshot_of(array, as_constants)._value, seen, self._here())
         return seen
@@ -193,7 +193,7 @@ _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarra
 def number_in(capture: CallCapture, array: Any) -> Any:
     """Return the element of a 0-d array as a traced Python number, and note this in ``capture.reading``.
 
-    Return None if it is not recorded as a symbol: booleans, uint64 and dtypes that are no numbers never are.
+    Return None if it is not recorded as a symbol.
     """
     is_open = (
         capture.reading.symbolic

@@ -63,11 +63,8 @@ from .traced import TracedScalar, is_traced
 def record(request: Request) -> Recording:
     """Run ``request.function`` and return its recording (see :class:`graph_compiler.contracts.Frontend`).
 
-    Numeric arrays outside the arguments become parameters. The function may write to them, or replace them by
-    arrays of the same shape and dtype. Other state that it changes becomes inputs and outputs of the graph.
-
-    The function runs again if a recording finds such state, or if it fails and an assumption can be given up.
-    Raise :class:`TracingError` if state turns up in other locations each time.
+    The function may run several times. Raise :class:`TracingError` if state turns up in other locations each
+    time.
     """
     with following_libraries(True):
         often, numbers = _changed_often(request)
@@ -243,7 +240,6 @@ def _reached(function: Callable[..., Any], tree: Tree) -> Reached:
 
 
 def _weights(request: Request, code: Reached, tree: Tree, views: StoredArrayViews) -> NumpyWeights:
-    """Return the objects that the function can reach and change, those in static arguments among them."""
     owners = (*request.stateful.objects, *slotted(statics(tree)))
     # What libraries change is state of the function, while ``code`` assumes their settings constant.
     with following_libraries(True):
@@ -349,12 +345,9 @@ def _output(capture: NumpyCapture, leaf: Any) -> Any:
 def _note_sharing(
     capture: NumpyCapture, graph: Graph, inputs: list[Any], count: int, views: StoredArrayViews
 ) -> None:
-    """Add to ``graph`` its assumptions on which inputs are the same object, are disjoint, and on their order.
+    """Add to ``graph`` assumptions on its inputs, of which ``count`` are arguments, and on their memory.
 
-    The first ``count`` inputs are arguments, the rest is state. Their order in memory is assumed only if the
-    recording depends on it. Also set ``call_inputs`` and the demanded precision of matrix
-    products. Raise :class:`TracingError` if elements of a written array share memory with other elements of
-    it or of another array. The next attempt then records stored arrays as views.
+    Raise :class:`TracingError` if elements of a written array share memory with other elements.
     """
     given = [id(item) for item in inputs]
     same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))

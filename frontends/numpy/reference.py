@@ -62,7 +62,7 @@ def _range(array: Array) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
-    """Return a random array of ``dtype``, with elements in the range ``seen`` (see ``random_array``).
+    """Return a random array of ``dtype``, made by :func:`random_array`.
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     array([3, 3])
@@ -92,11 +92,7 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 
 @contextmanager
 def restoring_state(weights: NumpyWeights, seed: int) -> Iterator[None]:
-    """Seed ``np.random`` for the block, and afterwards undo what the block changed.
-
-    Global random generators, stored arrays with their elements, and the state that the recorded function
-    changes are restored.
-    """
+    """Seed ``np.random`` for the block, and restore random state, stored arrays and other state after it."""
     places = [(place, place.saved()) for place in weights.kept.places]
     kept = [leaf for _, held in places for leaf in flatten(held, is_array)[0] if isinstance(leaf, np.ndarray)]
     own = [

@@ -110,7 +110,7 @@ COMPUTED: dict[str, Callable[[Recorded, Any], Any]] = {
 
 
 class TracedVectorize:
-    """Replacement of ``np.vectorize`` objects while recording, which calls the function for each element."""
+    """Replacement of ``np.vectorize`` objects while recording."""
 
     def __init__(self, recorded: Recorded, real: Any) -> None:
         self._recorded, self._real = recorded, real
@@ -244,10 +244,6 @@ def vectorize(recorded: Recorded, *args: Any, **kwargs: Any) -> TracedVectorize:
 
 @forwards
 def piecewise(recorded: Recorded, x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
-    """Compute ``np.piecewise``: a function or number for each condition, and optionally one for the rest.
-
-    Raise ``ValueError`` for any other number of functions.
-    """
     x = recorded("asarray")(x)
     single = np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0)
     conditions = [
@@ -296,7 +292,6 @@ def apply_over_axes(recorded: Recorded, func: Any, a: Any, axes: Any) -> Any:
 
 @forwards
 def roots(recorded: Recorded, p: Any) -> Any:
-    """Compute ``np.roots`` from the eigenvalues of the companion matrix."""
     p = np.atleast_1d(recorded("asarray")(p))
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
@@ -317,7 +312,6 @@ def roots(recorded: Recorded, p: Any) -> Any:
 
 
 def polydiv(recorded: Recorded, u: Any, v: Any) -> Any:
-    """Compute ``np.polydiv`` by long division."""
     # NumPy converts integers to floats by this addition, too.
     u, v = (np.atleast_1d(recorded("asarray")(item)) + 0.0 for item in (u, v))
     kind, steps = (u[0] + v[0]).dtype, max(len(u) - len(v) + 1, 0)

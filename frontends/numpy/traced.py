@@ -23,9 +23,7 @@ from ...sizes import Size, SymbolicNumber, expression_of, hint_of
 
 
 class SizeNumber(SymbolicNumber):
-    """Symbolic number of a recording, accepted by NumPy as a Python number.
-
-    Ufuncs with it are recorded. Other conversions to an array guard its value.
+    """Symbolic number of a recording, which functions of NumPy accept.
 
     capture: the recording.
     expression: the number as an expression over sizes.
@@ -282,10 +280,7 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def clamp_index(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
-    """Return the call with traced integers of an index that are out of bounds replaced by the last position.
-
-    Return the call unchanged if it does not index, or if a part of the index is neither a number nor a slice.
-    """
+    """Replace traced integers out of bounds in an index of numbers and slices by the last position."""
     if function not in (operator.getitem, operator.setitem):
         return function, args
     # In a region these integers are computed from placeholders.
@@ -321,12 +316,7 @@ _OF_MEMORY = {"W": "writeable", "O": "owndata", "A": "aligned"}
 
 
 class Flags:
-    """Flags of a traced array, as ``array.flags``.
-
-    Flags of contiguity are those of the recorded array, which other calls must then share. ``aligned`` is
-    that of the recorded array, too, and is not checked in other calls. Setting a flag raises
-    :class:`TracingError`, and so does reading ``writeable`` or ``owndata`` if it may differ in other calls.
-    """
+    """Flags of a traced array, as ``array.flags``."""
 
     def __init__(self, array: Traced) -> None:
         self._array = array

@@ -362,10 +362,6 @@ def pad(
 
 
 def _with_numbers(b: NumpyBuilder, x: Value, widths: tuple[tuple[Any, Any], ...], numbers: Any) -> Value:
-    """Pad with one constant, or with a pair of constants for the sides of all axes or of each axis.
-
-    Raise :class:`UnsupportedOperation` if ``numbers`` is an array.
-    """
     if not isinstance(numbers, (Value, list, tuple)):
         return b.pad(x, padding=widths, value=b.operand(numbers, x.dtype))
     if isinstance(numbers, Value) and numbers.ndim:

@@ -52,7 +52,6 @@ class _NumpyLifter(Lifter):
         return (rows.get(f"ndarray.{key}") if node.op.startswith(METHOD) else None) or rows.get(key)
 
     def run(self) -> Graph:
-        """Lift the graph. Outputs that are numbers read from arrays are returned as Python numbers."""
         graph = super().run()
         records = ((node.record, value) for node in self.recorded.nodes for value in node.outputs)
         read = {value for record, value in records if record is not None and record.is_host_number}
@@ -61,6 +60,7 @@ class _NumpyLifter(Lifter):
             for place, leaf in enumerate(self.recorded.outputs)
             if isinstance(leaf, Value) and leaf in read
         ]
+        # The user gets these outputs as Python numbers.
         graph.number_outputs = tuple(sorted({*places, *graph.number_outputs}))
         return graph
 

@@ -30,12 +30,12 @@ def packbits(b: NumpyBuilder, a: Any, /, axis: Any = None, bitorder: str = "big"
 
 @rows.row("unpackbits")
 def unpackbits(b: NumpyBuilder, a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
-    """Lift ``numpy.unpackbits``, which appends zeros if ``count`` is larger than the number of bits."""
     x, along = _line(b, a, axis)
     bits = b.unpackbits(x, axis=along, bitorder=bitorder)
     if count is None or hint_of(count) <= hint_of(bits.shape[along]):
         return bits if count is None else cut(b, bits, along, None, count)
     b.guard(apply("gt", count, bits.shape[along]))
+    # NumPy appends zeros.
     after = [(0, count - bits.shape[along] if place == along else 0) for place in range(bits.ndim)]
     return b.pad(bits, padding=tuple(after), value=0)
 
@@ -160,10 +160,9 @@ CONDITIONS: Conditions = {**LINEAR_ALGEBRA, **dict.fromkeys(("eig", "eigvals"), 
 
 
 def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
-    """Guard against the floating-point errors of ``made`` for which NumPy was set to raise.
+    """Guard against floating-point errors of ``made`` if NumPy was set to raise for them.
 
-    Infinities (``divide``, ``over``) and NaN (``invalid``) are errors if they are in a result but in no
-    float or complex input of the node. Underflow is not checked.
+    Underflow is not checked.
     """
     tests = [
         *([b.isinf] if "raise" in (errstate.get("divide"), errstate.get("over")) else []),
@@ -177,7 +176,7 @@ def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str
 
 
 def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, value: Value) -> Value:
-    """Emit a scalar boolean: False if an element of ``value`` passes ``test`` and none of an input does."""
+    """Emit False if an element of ``value`` passes ``test`` and none of a float or complex input does."""
     told = b.logical_not(b.any(test(value)))
     for item in node.inputs:
         if isinstance(item, Value) and is_inexact(item.dtype):
@@ -226,7 +225,7 @@ _TRUTH = frozenset({"isfinite", "isinf", "isnan"})
 def operands_of(b: NumpyBuilder, ufunc: Any, operands: tuple[Any, ...], dtype: Any = None) -> tuple[Any, ...]:
     """Cast operands to the dtypes of the loop that NumPy selects for ``ufunc``, or for its ``dtype=``.
 
-    Python numbers stay numbers, except the first one if there is no array.
+    Python numbers may stay numbers.
     """
     given = [_loop_type(b, item) for item in operands]
     # All operands are Python numbers.
@@ -266,10 +265,7 @@ def _operand(b: NumpyBuilder, item: Any, kind: str) -> Any:
 
 
 def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Callable[..., Any]:
-    """Register and return the row of the ufunc ``name``.
-
-    The row is ``compute(b, *operands)``, with operands of the dtypes of the loop that NumPy selects.
-    """
+    """Register and return the row of the ufunc ``name``, which is computed by ``compute``."""
     called = ufunc or getattr(np, name)
 
     def row(

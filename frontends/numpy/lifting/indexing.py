@@ -278,7 +278,7 @@ def _first(b: NumpyBuilder, x: Value, starts: Value) -> Value:
 
 
 def _inside(b: NumpyBuilder, indices: Any, count: Any) -> Value:
-    """Return ``indices`` as int64, guarded to be in ``[0, count)``, since NumPy raises otherwise."""
+    # NumPy raises for indices outside of ``[0, count)``.
     if isinstance(indices, (list, tuple)) and not any(isinstance(index, Value) for index in indices):
         b.guard(apply("gt", count, max(indices)))
         return b.array(indices, "int64")
@@ -304,10 +304,7 @@ for _name, _other in _NEUTRAL.items():
 
 
 def numpy_index(b: NumpyBuilder, x: Any, index: Any) -> Any:
-    """Return ``index`` as a tuple in the form that all frontends share, with lists as arrays.
-
-    Raise :class:`UnsupportedOperation` for a boolean scalar next to an index array.
-    """
+    """Return ``index`` as a tuple in the form that all frontends share, with lists as arrays."""
     items = list(index) if isinstance(index, tuple) else [index]
     items = [b.array(item) if _is_list(item) else item for item in items]
     if any(isinstance(item, Value) and item.ndim for item in items):

@@ -78,7 +78,6 @@ def kron(b: NumpyBuilder, a: Any, b_: Any) -> Any:
 def cross(
     b: NumpyBuilder, a: Any, b_: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
 ) -> Any:
-    """Lift ``numpy.cross`` of vectors with three elements along one common axis."""
     x, y = b.promote(a, b_)
     along = {axisa, axisb, axisc} if axis is None else {axis}
     if len(along) > 1 or x.ndim != y.ndim and along != {-1} or hint_of(x.shape[along_of(along)]) != 3:

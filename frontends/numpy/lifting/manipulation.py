@@ -112,9 +112,9 @@ def rollaxis(b: NumpyBuilder, a: Any, axis: int, start: int = 0) -> Any:
 
 @rows.row("squeeze")
 def squeeze(b: NumpyBuilder, a: Any, axis: Any = None) -> Any:
-    """Lift ``numpy.squeeze``; without ``axis``, guard which axes have size 1."""
     gone = axes_of(axis, a.ndim)
     if gone is None:
+        # At other sizes the result may have other axes.
         gone = tuple(i for i, dim in enumerate(a.shape) if hint_of(dim) == 1)
         for i, dim in enumerate(a.shape):
             b.guard(apply("eq" if i in gone else "ne", dim, 1))
@@ -276,11 +276,7 @@ def as_strided(
     subok: bool = False,
     writeable: bool = True,
 ) -> Any:
-    """Lift ``as_strided`` of an array in row-major order. Guard that no element outside of ``x`` is read.
-
-    Raise :class:`UnsupportedOperation` for ``strides`` that are None, no multiples of the itemsize, or lead
-    out of ``x``.
-    """
+    """Lift ``as_strided`` of an array in row-major order."""
     from ....ops.dtypes import ITEMSIZE
 
     width = ITEMSIZE[x.dtype]
@@ -431,12 +427,12 @@ def append(b: NumpyBuilder, arr: Any, values: Any, axis: Any = None) -> Any:
 
 @rows.row("resize")
 def resize(b: NumpyBuilder, a: Any, new_shape: Any) -> Any:
-    """Lift ``numpy.resize``. An array without elements becomes zeros."""
     flat, place = _line(b, a, None)
     shape = shape_of(new_shape)
     size = flat.shape[place]
     if not hint_of(size):
         b.fix(size)
+        # NumPy makes zeros of an array without elements.
         return b.zeros(shape=shape, dtype=flat.dtype)
     places = b.remainder(
         b.arange(start=0, stop=product(shape), step=1, dtype="int64"), b.array(size, "int64")
@@ -447,10 +443,6 @@ def resize(b: NumpyBuilder, a: Any, new_shape: Any) -> Any:
 # ---------------------------------------------------------------------------------------------- deletion
 @rows.row("delete")
 def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
-    """Lift ``numpy.delete`` of integers, a slice, a mask, or an array of indices.
-
-    A list of integers must have either no negative or only negative ones, and a slice the step 1.
-    """
     x, place = _line(b, arr, axis)
     if isinstance(obj, slice):
         return _without_slice(b, x, place, obj)
@@ -500,7 +492,6 @@ def _without_masked(b: NumpyBuilder, x: Value, axis: int, marked: Value) -> Valu
 # ---------------------------------------------------------------------------------------------- insertion
 @rows.row("insert")
 def insert(b: NumpyBuilder, arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """Lift ``numpy.insert`` before one index, or before several that are all nonnegative or all negative."""
     x, place = _line(b, arr, axis)
     if (
         isinstance(obj, (list, tuple))

@@ -211,7 +211,6 @@ def histogram2d(
 def histogramdd(
     b: NumpyBuilder, sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
-    """Lift ``numpy.histogramdd`` of points in rows, or of a list of coordinate arrays."""
     if density:
         raise UnsupportedOperation("density= of histogramdd has no row; divide by the volumes and the sum")
     points = (
@@ -467,7 +466,6 @@ def polyfit(
     w: Any = None,
     cov: Any = False,
 ) -> Any:
-    """Lift ``numpy.polyfit`` by least squares with columns scaled to length 1."""
     deg = b.fix(deg) if isinstance(deg, Size) else deg
     if full or cov or not isinstance(deg, int):
         raise UnsupportedOperation("full=, cov= and chosen powers of polyfit have no row")
@@ -518,7 +516,6 @@ rows.row("polysub")(_sum_of_two("subtract"))
 
 @rows.row("polymul")
 def polymul(b: NumpyBuilder, a1: Any, a2: Any) -> Value:
-    """Lift ``numpy.polymul`` as a convolution."""
     x, y = (_leading(b, item if item.ndim else b.reshape(item, shape=(1,))) for item in b.promote(a1, a2))
     # NumPy drops leading zeros, so the first coefficients are guarded not to be 0.
     if hint_of(x.shape[0]) + hint_of(y.shape[0]) - 1 != hint_of(b.recorded[0].shape[0]):
@@ -543,7 +540,6 @@ def _leading(b: NumpyBuilder, x: Value) -> Value:
 
 @rows.row("poly")
 def poly(b: NumpyBuilder, seq_of_zeros: Any) -> Value:
-    """Lift ``numpy.poly`` of real roots, multiplying one factor after the other."""
     roots = b.array(seq_of_zeros)
     if roots.ndim != 1 or is_complex(roots.dtype):
         raise UnsupportedOperation(

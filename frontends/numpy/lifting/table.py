@@ -100,11 +100,7 @@ class NumpyBuilder(RaisingBuilder):
     weak: frozenset[Value] = frozenset()
 
     def type_of(self, item: Any) -> Any:
-        """Return the argument of ``np.result_type`` for ``item``.
-
-        It is a Python number for values in ``weak``, sizes, and numbers except bools, and otherwise a
-        dtype.
-        """
+        """Return the argument of ``np.result_type`` for ``item``: a Python number or a dtype."""
         if isinstance(item, Value):
             return np.dtype(item.dtype).type(0).item() if item in self.weak else np.dtype(item.dtype)
         number = hint_of(item)
