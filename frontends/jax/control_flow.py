@@ -325,6 +325,8 @@ def _trip_count(
     added = next((eqn for eqn in step.eqns if step.outvars[0] in eqn.outvars), None)
     counts = (
         added is not None
+        # The trip count of a loop that counts in floats is not the difference of its bounds.
+        and jax.numpy.issubdtype(counter.aval.dtype, jax.numpy.integer)
         and added.primitive.name == "add"
         and added.invars[0] is counter
         and _is_one(added.invars[1])
@@ -350,16 +352,11 @@ def _known_number(reader: ProgramReader, item: Any) -> Any:
         and isinstance(node.inputs[0], Value)
     ):
         node = reader.maker(node.inputs[0])
-    made = (
-        node is not None
-        and node.op == "jax.numpy.asarray"
-        and isinstance(node.inputs[0], (int, np.integer, Size))
-    )
-    return (
-        (node.inputs[0] if isinstance(node.inputs[0], Size) else int(node.inputs[0]))
-        if made and node is not None
-        else None
-    )
+    number = node.inputs[0] if node is not None and node.op == "jax.numpy.asarray" else None
+    if isinstance(number, Size):
+        # A float was rounded by the conversion to integers.
+        return number if number.type is int else None
+    return int(number) if isinstance(number, (int, np.integer)) else None
 
 
 def _counting_scan(

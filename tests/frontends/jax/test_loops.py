@@ -68,6 +68,24 @@ def counted(x):
     return lax.while_loop(lambda held: held[0] < 5, lambda held: (held[0] + 2, held[1] * 1.1 + x), (0, x))
 
 
+def to_a_fraction(x):
+    return lax.while_loop(
+        lambda held: held[0] < held[1], lambda held: (held[0] + 1.0, held[1], 2 * held[2]), (0.0, 2.5, x)
+    )
+
+
+def by_fractions(x):
+    return lax.while_loop(
+        lambda held: held[0] < held[1], lambda held: (held[0] + 1.5, held[1], 2 * held[2]), (0.0, 10.0, x)
+    )
+
+
+def to_a_part_of_the_size(x):
+    return lax.fori_loop(
+        0, jnp.asarray(x.shape[0] * 0.3).astype(jnp.int32), lambda place, y: y * 1.5 + place, x
+    )
+
+
 SMALL, FURTHER = (
     np.array([1.5, 2.5, 3.0, 0.5], np.float32),
     np.array([5.5, 70.0, 1.0, 0.2, 6.5, 900.0], np.float32),
@@ -75,7 +93,20 @@ SMALL, FURTHER = (
 
 
 @pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize("function", [root, divisor, to_a_bound, in_each_other, drawn, counted])
+@pytest.mark.parametrize(
+    "function",
+    [
+        root,
+        divisor,
+        to_a_bound,
+        in_each_other,
+        drawn,
+        counted,
+        to_a_fraction,
+        by_fractions,
+        to_a_part_of_the_size,
+    ],
+)
 def test_loop(function: Any, to: str) -> None:
     graph = graph_compiler.compile(function, to=to, source="jax", args=(jnp.asarray(SMALL),))
     for x in map(jnp.asarray, (SMALL, SMALL[::-1] + 0.25, FURTHER, SMALL)):
