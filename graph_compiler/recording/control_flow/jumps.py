@@ -209,12 +209,13 @@ def always_leaves(body: Sequence[ast.stmt]) -> bool:
 
 
 def _leaving(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
-    """Yield blocks in the body of a loop that end with the loop's own ``break``."""
-    if body and isinstance(body[-1], ast.Break):
-        yield body
-    for statement in body:
-        if not isinstance(statement, (ast.For, ast.While, *_FUNCTIONS)):
-            for holder, kind in blocks_of(statement):
+    """Yield for each ``break`` of a loop with this ``body`` the statements before it in its block."""
+    for place, statement in enumerate(body):
+        if isinstance(statement, ast.Break):
+            yield body[:place]
+        for holder, kind in blocks_of(statement):
+            # A ``break`` in the body of an inner loop leaves that loop, one in its ``else`` the outer one.
+            if not (isinstance(statement, (ast.For, ast.While)) and kind == "body"):
                 yield from _leaving(getattr(holder, kind))
 
 

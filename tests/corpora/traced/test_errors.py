@@ -110,6 +110,36 @@ def assigned_in_the_loop_only(x: Any) -> Any:
     return y
 
 
+def left_in_the_else_of_an_inner_loop(x: Any) -> Any:
+    for i in range(x.shape[0]):
+        if x[i] > 9:
+            found = x[i]
+            break
+        for _ in range(2):
+            x = x + 1
+            if x[i] < -9:
+                break
+        else:
+            if x[i] > 5:
+                break
+    else:
+        found = x[0]
+    return found
+
+
+def left_before_a_dead_assignment(x: Any) -> Any:
+    for i in range(x.shape[0]):
+        if x[i] > 9:
+            found = x[i]
+            break
+        if x[i] > 5:
+            break
+            found = x[i]
+    else:
+        found = x[0]
+    return found
+
+
 def row_returned_out_of_a_loop(x: Any) -> Any:
     m = x * np.ones((2, 1))
     for i in range(x.shape[0]):
@@ -212,6 +242,8 @@ REFUSED: dict[Callable[..., Any], str] = {
     attribute_on_one_side: r"changes .*STATE.*last",
     print_on_one_side: r"test_errors.py:\d+: print inside of a branch or loop",
     assigned_in_the_loop_only: r"test_errors.py:\d+: y is assigned inside of a loop only",
+    left_in_the_else_of_an_inner_loop: r"test_errors.py:\d+: found is assigned on one side",
+    left_before_a_dead_assignment: r"test_errors.py:\d+: found is assigned on one side",
     row_returned_out_of_a_loop: r"test_errors.py:\d+: one side returns float64\[2, 2\] .* out of a loop, put the array in the place of one",
     maybe_the_same_array: r"may be another array .* Write to a copy",
     maybe_the_argument_after_a_loop: r"may be another array .* Write to a copy",
