@@ -213,7 +213,11 @@ def rounded_literal(item: Any, op: str, dtype: str) -> Any:
         return item
     rounded = in_half(number, dtype)
     written = repr(abs(rounded)) if math.isfinite(rounded) else "math.inf"
-    return item if rounded == number else operand(f"(-{written})" if rounded < 0 else written, None)
+    return (
+        item
+        if rounded == number
+        else operand(f"(-{written})" if math.copysign(1, rounded) < 0 else written, None)
+    )
 
 
 def in_half(number: float, dtype: str) -> float:

@@ -180,6 +180,8 @@ def test_what_torch_refuses_is_refused(function: Callable[..., Any], good: list[
         lambda x: torch.clamp(x, 0.1, 0.3),
         lambda x: (x.to(torch.float64), x.to(torch.int8), x.bool(), x.to(torch.complex64)),
         lambda x: torch.nextafter(x, x * 2),
+        # As float16, the number is -0.0.
+        lambda x: torch.copysign(x, -1e-30),
         lambda x: torch.nan_to_num(x / 0),
     ],
 )
