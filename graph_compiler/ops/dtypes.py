@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..errors import InvalidGraph
-from .registry import ArraySpec, declare, decomposition
+from .registry import ArraySpec, check_axis, declare, decomposition
 
 BOOL: Final = ("bool",)
 SIGNED: Final = ("int8", "int16", "int32", "int64")
@@ -100,6 +100,7 @@ def packbits(x: ArraySpec, /, *, axis: int, bitorder: str = "big") -> ArraySpec:
     The first element is the highest bit, or with ``bitorder="little"`` the lowest. The end is padded with
     zeros.
     """
+    check_axis(axis, x.ndim)
     return ArraySpec((*x.shape[:axis], -(-x.shape[axis] // 8), *x.shape[axis + 1 :]), "uint8")
 
 
@@ -122,6 +123,7 @@ def unpackbits(x: ArraySpec, /, *, axis: int, bitorder: str = "big") -> ArraySpe
     """
     if x.dtype != "uint8":
         raise InvalidGraph(f"bits of bytes (uint8) are wanted, not of {x}")
+    check_axis(axis, x.ndim)
     return ArraySpec((*x.shape[:axis], x.shape[axis] * 8, *x.shape[axis + 1 :]), "uint8")
 
 

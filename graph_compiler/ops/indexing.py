@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import InvalidGraph
 from ..sizes import Dim, apply
-from .registry import ArraySpec, Unknown, declare, decomposition
+from .registry import ArraySpec, Unknown, check_axis, declare, decomposition
 from .rules import Input, broadcast, dtype_of, nonnegative, reduced, shape_of
 from .statistics import Axis
 
@@ -126,6 +126,7 @@ def _unique(x: ArraySpec, axis: int | None, hint: int) -> tuple[ArraySpec, Array
     if axis is None:
         shape, inverse = (count,), x.shape
     else:
+        check_axis(axis, x.ndim)
         shape, inverse = (*x.shape[:axis], count, *x.shape[axis + 1 :]), (x.shape[axis],)
     return ArraySpec(shape, x.dtype), ArraySpec(inverse, "int64"), ArraySpec((count,), "int64")
 
@@ -211,10 +212,13 @@ def gather_nd(x: ArraySpec, /, *indices: ArraySpec, axes: tuple[int, ...]) -> Ar
 def gathered_shape(x: ArraySpec, indices: tuple[ArraySpec, ...], axes: tuple[int, ...]) -> tuple[Any, ...]:
     """Return the shape of ``gather_nd(x, *indices, axes=axes)``.
 
-    Raise ``InvalidGraph`` unless ``axes`` are ascending and there is one index array for each.
+    Raise ``InvalidGraph`` unless ``axes`` are ascending, counted from the front, and there is one index array
+    for each.
     """
     if len(indices) != len(axes) or list(axes) != sorted(set(axes)):
         raise InvalidGraph(f"{len(indices)} index arrays for the axes {axes}")
+    for axis in axes:
+        check_axis(axis, x.ndim)
     common = broadcast(*(index.shape for index in indices))
     rest = [dim for axis, dim in enumerate(x.shape) if axis not in axes]
     # NumPy moves the axes of index arrays to the front if the indexed axes are not adjacent.
@@ -331,6 +335,7 @@ def boolean_mask(x: ArraySpec, mask: ArraySpec, /, *, axis: int = 0, hint: int =
 
     The axes of ``mask`` begin at ``axis`` of ``x``. ``hint`` is the number of elements while recording.
     """
+    check_axis(axis, x.ndim - mask.ndim + 1)
     return ArraySpec((*x.shape[:axis], Unknown(hint), *x.shape[axis + mask.ndim :]), x.dtype)
 
 

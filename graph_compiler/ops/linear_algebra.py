@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import InvalidGraph
 from ..sizes import Dim, apply
 from .dtypes import complex_of, real_of
-from .registry import ArraySpec, Unknown, declare, decomposition
+from .registry import ArraySpec, Unknown, check_axis, declare, decomposition
 from .rules import broadcast, broadcast_dims, dtype_of, is_symbolic, reduced
 from .statistics import Axis, accumulated
 
@@ -37,6 +37,9 @@ def tensordot(x1: ArraySpec, x2: ArraySpec, /, *, axes: tuple[tuple[int, ...], t
 
     The other axes of ``x1``, then those of ``x2``, remain.
     """
+    for x, paired in zip((x1, x2), axes):
+        for axis in paired:
+            check_axis(axis, x.ndim)
     left = tuple(dim for i, dim in enumerate(x1.shape) if i not in axes[0])
     right = tuple(dim for i, dim in enumerate(x2.shape) if i not in axes[1])
     return ArraySpec(left + right, dtype_of(x1, x2))

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import InvalidGraph
 from ..sizes import Dim, Scalar, Size, apply, hint_of, product
 from .dtypes import ITEMSIZE
-from .registry import ArraySpec, Unknown, declare
+from .registry import ArraySpec, Unknown, check_axis, declare
 from .rules import Input, broadcast, dtype_of, length, normalise_axes, position
 
 # --------------------------------------------------------------------------------------------------- creation
@@ -203,10 +203,9 @@ def broadcast_to(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
 def concat(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
     """Concatenate arrays along ``axis``."""
     first = arrays[0]
-    if any(array.ndim != first.ndim for array in arrays) or not 0 <= axis < first.ndim:
-        raise InvalidGraph(
-            f"arrays of as many axes as axis {axis} needs are to be joined, got {', '.join(map(str, arrays))}"
-        )
+    if any(array.ndim != first.ndim for array in arrays):
+        raise InvalidGraph(f"arrays of as many axes are to be joined, got {', '.join(map(str, arrays))}")
+    check_axis(axis, first.ndim)
     shape = tuple(
         sum(dims) if i == axis else _agreed(dims)
         for i, dims in enumerate(zip(*(array.shape for array in arrays), strict=False))
@@ -227,6 +226,7 @@ def stack(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
     """Stack arrays of one shape along a new axis."""
     if len({array.ndim for array in arrays}) != 1:
         raise InvalidGraph(f"arrays of one shape are to be stacked, got {', '.join(map(str, arrays))}")
+    check_axis(axis, arrays[0].ndim + 1)
     shape = tuple(map(_agreed, zip(*(array.shape for array in arrays), strict=False)))
     return ArraySpec((*shape[:axis], len(arrays), *shape[axis:]), dtype_of(*arrays))
 
@@ -234,12 +234,14 @@ def stack(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
 @declare(_MANIPULATION)
 def unstack(x: ArraySpec, /, *, axis: int = 0, count: int) -> tuple[ArraySpec, ...]:
     """Return the ``count`` slices of ``x`` along ``axis``, without that axis; ``count`` is its size."""
+    check_axis(axis, x.ndim)
     return (ArraySpec((*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype),) * count
 
 
 @declare(_MANIPULATION)
 def split(x: ArraySpec, /, *, sizes: tuple[Dim, ...], axis: int = 0) -> tuple[ArraySpec, ...]:
     """Split ``x`` along ``axis`` into parts of ``sizes``, which add up to its size."""
+    check_axis(axis, x.ndim)
     if hint_of(sum(sizes)) != hint_of(x.shape[axis]):
         raise InvalidGraph(f"the parts {sizes} do not add up to axis {axis} of {x}")
     return tuple(ArraySpec((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype) for size in sizes)
@@ -270,6 +272,7 @@ def repeat(
     For an array, the result has ``total`` slices; without ``total`` their number depends on data and is
     ``hint`` while recording.
     """
+    check_axis(axis, x.ndim)
     if isinstance(repeats, ArraySpec):
         size: Any = Unknown(hint) if total is None else total
     else:
@@ -313,6 +316,7 @@ def sliding_window(x: ArraySpec, /, *, axis: int, size: Dim, step: Dim = 1) -> A
     # As in ``torch.Tensor.unfold``, a scalar counts as a vector of one element.
     if x.ndim == 0:
         return ArraySpec((size,), x.dtype)
+    check_axis(axis, x.ndim)
     windows = length(0, x.shape[axis] - size + 1, step, None)
     return ArraySpec((*x.shape[:axis], windows, *x.shape[axis + 1 :], size), x.dtype)
 
@@ -408,6 +412,7 @@ def take(x: ArraySpec, indices: ArraySpec, /, *, axis: int) -> ArraySpec:
 
     The axes of ``indices``, any number, replace ``axis``.
     """
+    check_axis(axis, x.ndim)
     return ArraySpec((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
 
 

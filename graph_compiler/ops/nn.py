@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import InvalidGraph
 from ..sizes import Dim, product
-from .registry import ArraySpec, declare, decomposition
+from .registry import ArraySpec, check_axis, declare, decomposition
 from .rules import (
     broadcast,
     declare_unary,
@@ -409,7 +409,7 @@ def batch_norm(
 
     In training, the caller passes the statistics of ``x`` itself (torch.nn.functional.batch_norm).
     """
-    _check_channels(x, axis)
+    check_axis(axis, x.ndim)
     return ArraySpec(x.shape, x.dtype)
 
 
@@ -458,7 +458,7 @@ def group_norm(
 
     Mean and variance are taken over the channels of a group (``axis``) and all axes but the first.
     """
-    _check_channels(x, axis)
+    check_axis(axis, x.ndim)
     channels = x.shape[axis]
     if not is_symbolic(channels, groups) and channels % groups:
         raise InvalidGraph(f"group_norm of {x}: {channels} channels cannot be parted into {groups} groups")
@@ -479,7 +479,7 @@ def instance_norm(
 
     These are all axes but the first and ``axis``.
     """
-    _check_channels(x, axis)
+    check_axis(axis, x.ndim)
     return ArraySpec(x.shape, x.dtype)
 
 
@@ -499,12 +499,6 @@ def normalize(x: ArraySpec, /, *, ord: Any = 2.0, axis: tuple[int, ...], epsilon
     """Divide ``x`` by its ``ord``-norm, at least ``epsilon`` (torch.nn.functional.normalize)."""
     normalise_axes(axis, x.ndim)
     return ArraySpec(x.shape, x.dtype)
-
-
-def _check_channels(x: ArraySpec, axis: int) -> None:
-    # Decompositions and backends compare the axis with positions, which count from the front.
-    if not 0 <= axis < x.ndim:
-        raise InvalidGraph(f"the axis of channels of {x} must be one of 0 to {x.ndim - 1}, not {axis}")
 
 
 def _check_last(x: ArraySpec, axis: tuple[int, ...]) -> None:

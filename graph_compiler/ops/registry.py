@@ -106,6 +106,18 @@ class ArraySpec:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
+def check_axis(axis: int, rank: int) -> None:
+    """Raise ``InvalidGraph`` unless ``axis`` is one of ``rank`` axes, counted from the front.
+
+    >>> check_axis(-1, 3)
+    Traceback (most recent call last):
+    graph_compiler.errors.InvalidGraph: axis -1 is not counted from the front, or not below 3
+    """
+    # Rules, decompositions and backends take such an axis for a position in the shape.
+    if not 0 <= axis < rank:
+        raise InvalidGraph(f"axis {axis} is not counted from the front, or not below {rank}")
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
     """Declaration of an operation.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 
@@ -39,17 +40,40 @@ def test_points_of_an_integral_broadcast_from_the_last_axis() -> None:
     assert get("cumulative_trapezoid").infer(X, points).shape == (2, 4, 5, 2)
 
 
-NORMALISATIONS: dict[str, tuple[tuple[ArraySpec, ...], dict[str, int]]] = {
-    "batch_norm": ((X, ArraySpec((5,), "float32"), ArraySpec((5,), "float32")), {}),
-    "group_norm": ((X,), {"groups": 5}),
-    "instance_norm": ((X,), {}),
+CHANNELS, BYTES = ArraySpec((5,), "float32"), ArraySpec(X.shape, "uint8")
+INDICES, MASK = ArraySpec((2,), "int64"), ArraySpec((5,), "bool")
+# Operations with operands and parameters that fit axis 1 of X.
+FROM_THE_FRONT: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "batch_norm": ((X, CHANNELS, CHANNELS), {"epsilon": 1e-5}),
+    "group_norm": ((X,), {"groups": 5, "epsilon": 1e-5}),
+    "instance_norm": ((X,), {"epsilon": 1e-5}),
+    "boolean_mask": ((X, MASK), {}),
+    "concat": ((X, X), {}),
+    "packbits": ((X,), {}),
+    "repeat": ((X, 2), {}),
+    "sliding_window": ((X,), {"size": 2}),
+    "split": ((X,), {"sizes": (2, 3)}),
+    "stack": ((X, X), {}),
+    "take": ((X, INDICES), {}),
+    **dict.fromkeys(("unique_all", "unique_consecutive", "unique_values"), ((X,), {})),
+    "unpackbits": ((BYTES,), {}),
+    "unstack": ((X,), {"count": 5}),
 }
 
 
-@pytest.mark.parametrize("name", NORMALISATIONS)
-def test_channels_are_counted_from_the_front(name: str) -> None:
-    operands, parameters = NORMALISATIONS[name]
-    assert get(name).infer(*operands, **parameters, epsilon=1e-5, axis=1) == X
-    for axis in (-2, 3):
-        with pytest.raises(InvalidGraph, match="the axis of channels"):
-            get(name).infer(*operands, **parameters, epsilon=1e-5, axis=axis)
+@pytest.mark.parametrize("name", FROM_THE_FRONT)
+def test_axes_are_counted_from_the_front(name: str) -> None:
+    operands, parameters = FROM_THE_FRONT[name]
+    get(name).infer(*operands, **parameters, axis=1)
+    for axis in (-2, 4):
+        with pytest.raises(InvalidGraph, match=f"axis {axis} "):
+            get(name).infer(*operands, **parameters, axis=axis)
+
+
+@pytest.mark.parametrize("axis", [-1, 3])
+def test_several_axes_are_counted_from_the_front(axis: int) -> None:
+    for axes in (((axis,), (0,)), ((0,), (axis,))):
+        with pytest.raises(InvalidGraph, match=f"axis {axis} "):
+            get("tensordot").infer(X, X, axes=axes)
+    with pytest.raises(InvalidGraph, match=f"axis {axis} "):
+        get("gather_nd").infer(X, INDICES, axes=(axis,))
