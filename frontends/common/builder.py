@@ -142,7 +142,7 @@ class RaisingBuilder(Builder):
             self.guard(apply("eq", size, wanted if hint_of(size) == hint_of(wanted) else 1))
 
     def guard(self, condition: Any) -> None:
-        """Add the guard that ``condition`` on sizes holds, unless it is known to hold."""
+        """Guard that ``condition`` on sizes holds, if needed. Do nothing for a Python bool."""
         if substitute(condition, self._of_first_selection) is True:
             return
         if isinstance(condition, Size) and not any(

@@ -24,7 +24,7 @@ _BY_SINGULAR_VALUES = (2, -2)
 def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
     """Compute the condition numbers of the matrices ``x`` in the norm of ``order``.
 
-    With ``keeps_nan``, the result is NaN for matrices that contain NaN.
+    With ``keeps_nan``, NaN is kept for matrices that contain NaN.
     """
     has_nan = b.any(b.isnan(x), axis=(-2, -1))
     if order in _BY_SINGULAR_VALUES:

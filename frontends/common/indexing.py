@@ -83,16 +83,13 @@ def _is_negative_with_guard(b: RaisingBuilder, bound: Any) -> bool:
 
 
 def _short(bound: Any, given: Any, size: Any) -> Any:
-    """Return ``bound`` counted from the end (such as -1) if it is symbolic or the user gave a negative int.
-
-    Return ``bound`` unchanged in other cases, or if its distance from the end is not a positive int.
-    """
     before_end = size - bound
     if (
         isinstance(before_end, int)
         and before_end > 0
         and (isinstance(bound, Size) or (isinstance(given, int) and given < 0))
     ):
+        # Counted from the end, the bound does not depend on the size.
         return -before_end
     return bound
 
@@ -644,7 +641,7 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
 
 
 def _broadcastable_value(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
-    """Return ``value`` in a shape that broadcasts against ``x``, or None if it must be written in order."""
+    """Return what broadcasts against ``x`` and equals ``value`` where ``mask`` is true, or None."""
     if not isinstance(value, Value) or value.ndim <= behind:
         return value
     place = value.ndim - behind - 1

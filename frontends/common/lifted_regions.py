@@ -177,10 +177,6 @@ class LiftedDerivative:
         )
 
     def _with_rule(self, problems: int) -> tuple[Value, ...] | None:
-        """Return the results of the canonical node, or None if ``lifter.problems`` has grown.
-
-        ``problems`` is the number of problems before.
-        """
         lifter, node = self.lifter, self.node
         *functions, rule = node.regions
         bodies = [self._body(region, self.operands) for region in functions]
@@ -449,8 +445,7 @@ class LiftedRegions:
     ) -> None:
         """Move the guards from index ``since`` on, which a block has added, into ``nodes`` as checks.
 
-        Guards on sizes of the enclosing scope stay guards. In a branch they become checks if elements
-        determine one of the sizes, because the branch may be chosen by that size.
+        Guards on sizes of the enclosing scope may stay guards.
         """
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []

@@ -322,7 +322,6 @@ class Lifter:
         return condition
 
     def _effect(self, value: Value) -> None:
-        """Add the effects that copy ``value``, which was written to, back to the user's arrays."""
         graph = self.recorded
         if value in graph.inputs_of_call:
             self.result.effects.append(Effect("argument", graph.inputs.index(value), self.read(value)))

@@ -277,10 +277,9 @@ def read(b: Any, x: Value, is_constant: bool = True) -> Value:
 
 
 def as_index(b: Any, x: Value, index: Any) -> Any:
-    """Return ``index`` with the numbers read from arrays replaced by 0-d arrays, guarded to be in bounds.
+    """Return ``index`` with the numbers read from arrays replaced by 0-d arrays or recorded values.
 
-    Numbers in slices become their recorded values, guarded to be equal. So do all numbers if an item is
-    something other than an integer, a number or a slice.
+    Guards may be added.
     """
     parts = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):

@@ -98,7 +98,6 @@ def add_node(capture: Any, call: NumpyCall, noted: CallRecord) -> Any:
 
 
 def _may_return_another(capture: Any, call: NumpyCall, key: str) -> bool:
-    """Return True if a call that returns its argument may return another array in other calls."""
     # ``numpy.squeeze`` does at other sizes, and ``numpy.diff`` does for another ``n``.
     return (
         key in BY_SIZES

@@ -269,7 +269,6 @@ _NUMBERS_ONLY = frozenset(
 
 @functools.cache
 def _out_place(key: str) -> int | None:
-    """Return the position of ``out`` among the arguments of a function or method, or None if unknown."""
     if key in _OUT_PLACES:
         return _OUT_PLACES[key]
     try:

@@ -442,7 +442,6 @@ class NumpyWeights(contracts.Weights):
         return arrays, list(found.values())[len(self.kept.places) :]
 
     def _name_of(self, change: Change) -> str | None:
-        """Return the name of the parameter that ``change`` replaces by a similar array, or None."""
         old, new = change.before, change.now
         if not (
             is_traced(new)

@@ -74,7 +74,6 @@ class ElementGuards:
         return copied
 
     def refuse(self) -> Any:
-        """Raise :class:`TracingError`, because elements are asked for by code that cannot be recorded."""
         raise TracingError(
             f"{self._here()}: the elements of an array are handed to code that cannot be seen (compiled "
             "code, a constructor such as "

@@ -233,7 +233,6 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
 
 
 def _reached(function: Callable[..., Any], tree: Tree) -> Reached:
-    """Return what the function reaches. Raise ``TracingError`` if that includes state that cannot be kept."""
     code = Reached((function, *static_objects(tree)), WalkPolicy(lambda item: isinstance(item, np.ndarray)))
     refuse_outside(code.found())
     return code

@@ -247,7 +247,6 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
         return _NumpyBlock(Body(name, values, nodes, outputs), outside, owners, dict(self.written), like)
 
     def _refuse_numbers(self, nodes: Sequence[Node]) -> None:
-        """Raise :class:`TracingError` if Python needs a number that differs between iterations."""
         # An example is the bound of a slice. Booleans that Python needs are left to other checks.
         for guard in filter(None, map(guard_of, every(nodes))):
             if isinstance(guard.condition, Value) and type(guard.expected) is not bool:

@@ -223,7 +223,6 @@ def _elements(lines: Sequence[Any], loop: tuple[int, ...]) -> Iterator[tuple[Any
 
 
 def _number(element: Any) -> Any:
-    """Return an element as a Python number, traced if it depends on the inputs."""
     if not is_traced(element):
         return element.item()
     capture = element._capture

@@ -75,8 +75,8 @@ def tensor_parallel(axis: str = "model") -> PresetRules:
 def fsdp(axis: str = "data") -> PresetRules:
     """Return rules for fully sharded data parallelism, as in ZeRO (https://arxiv.org/abs/1910.02054).
 
-    A parameter is split along its longest axis that the size of the mesh axis divides and that earlier rules
-    do not split, if it has one. The batch is to be split over the same mesh axis.
+    A parameter is split along its longest nonempty axis that the size of the mesh axis divides and that
+    earlier rules do not split, if it has one. The batch is to be split over the same mesh axis.
     """
 
     def longest(shape: Sequence[int], sizes: Mapping[str, int], layout: Layout) -> Layout:

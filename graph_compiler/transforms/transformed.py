@@ -156,7 +156,6 @@ def _compare(
 
 
 def _least_precise_dtype(transformed: Transformed, own: list[Any], args: Any, kwargs: Any) -> Any:
-    """Return the common dtype of the differentiated arrays, or a less precise one of a floating result."""
     found = resolve_function(_innermost_function(transformed), args, kwargs)
     results = [
         _numpy(found.derivatives.array(item)) for item in flatten(found.call(*args, **kwargs), is_value)[0]

@@ -265,7 +265,7 @@ def _operand(b: NumpyBuilder, item: Any, kind: str) -> Any:
 
 
 def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Callable[..., Any]:
-    """Register and return the row of the ufunc ``name``, which is computed by ``compute``."""
+    """Register and return a row of the ufunc ``name``."""
     called = ufunc or getattr(np, name)
 
     def row(

@@ -298,10 +298,6 @@ def as_strided(
 
 
 def _arrays(b: NumpyBuilder, arrays: Any, dtype: Any = None) -> list[Value]:
-    """Return ``arrays`` in ``dtype``, by default their common dtype.
-
-    A single array is split along its first axis.
-    """
     if isinstance(arrays, Value):
         arrays = b.unstack(arrays, axis=0, count=b.fix(arrays.shape[0]))
     made = [b.array(item) for item in arrays]
