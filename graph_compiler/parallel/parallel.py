@@ -264,8 +264,7 @@ class _ParallelProgram:
 
     flat: the function that a device runs.
     run: the compiled function of parameters and arrays.
-    is_checked: False until results under ``"first"`` were found equal on all devices; True for other
-        reductions.
+    is_checked: False until results under ``"first"`` were checked; True for other reductions.
     """
 
     flat: FlattenedDeviceFunction
@@ -382,9 +381,9 @@ class Parallel:
         devices: A number, for the first devices; JAX devices, names of TensorFlow devices, or a torch
             ``DeviceMesh`` of one axis. Default: all, in TensorFlow all GPUs if there are any.
         reduce: How the devices' results are combined. ``"concat"`` joins them along the first axis,
-            ``"mean"`` and ``"sum"`` reduce over the devices, ``"first"`` returns results that are equal on
-            all devices (checked once for each compiled program), ``"none"`` a list with one array for each
-            device of this process. A function gets the results stacked along a new first axis.
+            ``"mean"`` and ``"sum"`` reduce over the devices, ``"first"`` returns those of the first device,
+            which must be equal on all devices, ``"none"`` a list with one array for each device of this
+            process. A function gets the results stacked along a new first axis.
         axis_name: Name of the axis for collectives.
         static_argnums: Positions of arguments that are part of the program.
         replicated_argnums: Positions of arguments that are not split. Default: arrays that are
@@ -393,9 +392,9 @@ class Parallel:
 
     Raises:
         InvalidOption: An option is invalid, or a static argument is not hashable.
-        CallMismatch: Batches differ in size or do not divide into the devices; results differ under
-            ``"first"``; a result cannot be converted to an array of the framework; or ``reduce`` is a
-            function that fails.
+        CallMismatch: Batches differ in size or do not divide into the devices; results are found to
+            differ under ``"first"``; a result cannot be converted to an array of the framework; or
+            ``reduce`` is a function that fails.
         NotCompilable: The function is NumPy's, or a graph changes state.
         CollectiveFailed: Another process has ended, waits elsewhere, or has a batch of another size.
 

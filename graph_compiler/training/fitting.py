@@ -41,12 +41,12 @@ class DeviceIterator:
             NumPy arrays. A batch is any structure of tuples, lists and dicts; items that are not arrays stay
             as they are.
         device_or_sharding: A ``torch.device``, a device or sharding of JAX, a device of TensorFlow or its
-            name (``"cuda:0"``, ``"/GPU:0"``); the name of a framework, for its first device; or a
-            :class:`TrainState`.
+            name (``"cuda:0"``, ``"/GPU:0"``); the name of a framework; or a :class:`TrainState`.
         prefetch: Number of batches in the queue between the thread and the loop, at least 1.
 
     Raises:
-        InvalidOption: There is no such device, ``prefetch`` is invalid, or ``loader`` has no ``__iter__``.
+        InvalidOption: ``device_or_sharding`` is none of these, ``prefetch`` is invalid, or ``loader`` has no
+            ``__iter__``.
         CallMismatch: In the loop, if an array cannot be copied to the device.
 
     >>> import numpy as np

@@ -110,8 +110,8 @@ def jit(
 
     That is ``jax.jit``, ``torch.compile`` or ``tf.function(jit_compile=True)``. Programs that XLA compiles
     for JAX and Inductor for torch are stored between processes in ``$GRAPH_COMPILER_CACHE``, by default the
-    user's cache folder; ``GRAPH_COMPILER_CACHE=off`` stores nothing. A folder that you have given to JAX or
-    torch is used instead.
+    user's cache folder; ``GRAPH_COMPILER_CACHE=off`` switches this off. A folder that you have given to JAX
+    or torch is used instead.
 
     Args:
         function: Function or model. Without it a decorator is returned.
