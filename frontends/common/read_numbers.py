@@ -203,10 +203,8 @@ def record_read(
 
 
 def decide(recorder: Recorder, size: Size, where: Origin) -> Any:
-    """Return the recorded value of ``size`` and guard on it.
-
-    For a float that depends on numbers read from arrays, the guards are on each of its symbols.
-    """
+    """Return the recorded value of ``size``, and guard it if needed."""
+    # For a float, the numbers that it is computed from are guarded.
     if size.type is not float or not size.reads_elements():
         return recorder.decide_size(size, where)
     for symbol in size.symbols():

@@ -39,7 +39,7 @@ class ElementGuards:
         self._recorder, self._here = recorder, here
 
     def guard_only(self, array: Any, convert: Callable[[Any], Any], answer: Any) -> Any:
-        """Guard what ``convert`` reads of the only element of ``array``, and return ``answer``."""
+        """Guard what ``convert`` reads of the only element of ``array`` if needed; return ``answer``."""
         # Python gets a constant, so the array that is guarded has no derivative.
         array = self.snapshot_of(array, as_constants=convert in (float, complex))
         if convert is bool and array.dtype != bool:
@@ -52,7 +52,7 @@ class ElementGuards:
         return answer
 
     def guard(self, array: Any, as_constants: bool = False) -> Any:
-        """Guard all elements of ``array``, and return its ``tolist()``."""
+        """Guard the elements of ``array`` if needed, and return its ``tolist()``."""
         seen = array._seen.tolist()
         self._recorder.decide_value(self.snapshot_of(array, as_constants)._value, seen, self._here())
         return seen

@@ -161,9 +161,9 @@ def grad(
 
     The derivative is the framework's own (``jax.vjp``, ``torch.func.vjp``, ``tf.GradientTape``), and may be
     transformed again. The gradient has the structure of the argument, and is zero for arrays without
-    derivatives in it (integers, and weights of ``functional`` that the original does not train). With respect
-    to a complex argument it is ``df/d(Re z) + i df/d(Im z)`` in every framework, so ``z - rate * gradient``
-    descends: torch's convention, the conjugate of ``jax.grad``'s.
+    derivatives in it (such as integers, and buffers of ``functional``). With respect to a complex argument it
+    is ``df/d(Re z) + i df/d(Im z)`` in every framework, so ``z - rate * gradient`` descends: torch's
+    convention, the conjugate of ``jax.grad``'s.
 
     Args:
         function: Graph, ``functional`` of a graph, or function of torch, JAX, TensorFlow or NumPy. A NumPy

@@ -52,8 +52,8 @@ class Function:
     derivatives: transforms of ``framework``.
     framework: name of the framework.
     name: name of the function, for messages.
-    untrained: names of parameters in the first argument of ``graph.functional`` that the original does not
-        train.
+    untrained: names of parameters in the first argument of ``graph.functional`` that derivatives take for
+        constants.
     convert_result(result): converts a result for the caller.
     number(item): may convert a Python number to an array; returns other items unchanged.
     prepare(args, kwargs): called when numbers in the arguments have become arrays.
