@@ -12,8 +12,8 @@ from ...recording.state.contents import Pieces
 class ElementStamp:
     """Copy of the elements of an array, to detect later writes, which NumPy does not count.
 
-    elements: the bytes of an array with gaps, or of one without elements; None for any other.
-    pieces: copy of the memory of any other array.
+    elements: the bytes of an array that is not contiguous or has no elements; None for any other.
+    pieces: copy of the memory of any other array; else None.
 
     >>> array = np.zeros(2)
     >>> stamp = ElementStamp(array)

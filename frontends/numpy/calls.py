@@ -424,7 +424,7 @@ class Inputs:
 
     An array that is passed twice is two inputs of the graph, but the function gets the proxy of the first.
 
-    known: proxy of each array, by the array's ``id``.
+    known: proxies by the ``id`` of the objects that they replace.
     made: proxies in the order of the inputs; None for numbers.
     """
 

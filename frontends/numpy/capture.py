@@ -195,7 +195,7 @@ class NumpyCapture:
     written: arrays of inputs and parameters, which are restored at the end.
     states: states of the random generators after the last recorded call.
     loops: marks of the loops that run.
-    weak: values of Python numbers, which take the dtype of the arrays they are combined with.
+    weak: values that are Python numbers in the user's code.
     read: those of ``weak`` that Python code has read from arrays or computed from such numbers.
     reads_layout: True once the function asks for the memory layout of an array.
     by_strides: arguments and results of calls that return a view or a copy, depending on strides.

@@ -183,7 +183,7 @@ class Traced:
 
 
 class TracedArray(Traced):
-    """Proxy for an ``np.ndarray``, which can be written to."""
+    """Proxy for an ``np.ndarray``."""
 
     __slots__ = ()
 

@@ -92,7 +92,7 @@ rows = LiftingTable("numpy")
 
 
 class NumpyBuilder(RaisingBuilder):
-    """Builder with the type promotion of NumPy 2 (NEP 50), in which Python numbers take the dtype of arrays.
+    """Builder with the type promotion of NumPy 2 (NEP 50), in which Python numbers are weakly typed.
 
     weak: values among the arguments of the call that are Python numbers in the user's code.
     """
