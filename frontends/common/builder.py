@@ -134,7 +134,6 @@ class RaisingBuilder(Builder):
         return hint_of(number)
 
     def fix_negative(self, sizes: Iterable[Any]) -> tuple[Any, ...]:
-        """Replace sizes that were negative while recording by their numbers, which are guarded."""
         return tuple(self.fix(size) if hint_of(size) < 0 else size for size in sizes)
 
     def guard_expansion(self, x: Value, shape: tuple[Any, ...]) -> None:
@@ -151,10 +150,10 @@ class RaisingBuilder(Builder):
             self.graph.guards.append(Guard(condition, True, self.origin))
 
     def _of_first_selection(self, symbol: Symbol) -> Size:
-        """Return ``symbol`` as a size, with the same size for all arrays that one mask selects."""
         made = self.maker(symbol.source)
         if made is None or made.op != "boolean_mask" or made.params["axis"] != symbol.axis:
             return Size.of(symbol)
+        # All arrays that one mask selects have the same size.
         first, axis = self._selections.setdefault(made.inputs[1], (symbol.source, symbol.axis))
         return Size.of(Symbol(first, axis, symbol.hint, symbol.kind))
 

@@ -382,7 +382,6 @@ class Lifter:
         return self._inner.get(value) or self.recorded.maker(value)
 
     def _chain(self, view: Value) -> list[Callable[[Any], Any]]:
-        """Return the view steps from the owner of the memory to ``view``."""
         chain: list[Any] = []
         while self.aliases.base_of(view) is not view:
             node = self._maker(view)

@@ -119,7 +119,6 @@ def _check_result(capture: Any, result: Any, operands: list[Any]) -> None:
 
 
 def _views(operands: list[Any], made: list[Any]) -> dict[int, Value]:
-    """Return, by position in ``made``, the operands with whose memory the results are views."""
     # In reversed order, so that the first of several operands with the same memory is the owner.
     memory = {
         id(owner_of(item._seen)): item._value

@@ -341,10 +341,6 @@ def is_strided(capture: Any, x: Any, *args: Any, **kwargs: Any) -> bool:
 
 
 def as_scalar(capture: Any, number: Any) -> Any:
-    """Convert a Python number to a NumPy scalar.
-
-    Raise :class:`TracingError` for an int that does not fit into 64 bits.
-    """
     scalar: Any = np.asarray(number)[()]
     if not isinstance(scalar, np.generic):
         raise TracingError(
@@ -355,7 +351,6 @@ def as_scalar(capture: Any, number: Any) -> Any:
 
 
 def errstate() -> tuple[tuple[str, str], ...]:
-    """Return the settings of ``numpy.errstate`` that differ from the default, as (kind, action) pairs."""
     found = np.geterr()
     if found == _DEFAULT_ERRSTATE:
         return ()

@@ -113,10 +113,6 @@ class CurrentCall:
         self.is_open = self.is_running = False
 
     def begin(self, name: str) -> None:
-        """Make ``name`` the current call.
-
-        Raise :class:`TracingError` if the recording is over, or if another call is running.
-        """
         self.name = name
         if not self.is_open:
             raise TracingError(
@@ -407,10 +403,6 @@ class NumpyCapture:
         return found
 
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
-        """Call ``function`` on the arrays behind its proxies.
-
-        If it raises, guard all input sizes and elements that may have caused the exception, and raise again.
-        """
         args, kwargs = map_structure(_real_operand, args), map_structure(_real_operand, kwargs)
         try:
             return self.call.run(function, args, kwargs)

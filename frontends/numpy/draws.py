@@ -133,7 +133,6 @@ class GeneratorStates:
             self.note()
 
     def check(self, capture: Any) -> None:
-        """Raise :class:`UnrecordedSampling` if a state has changed since the last recorded call."""
         if not same_host_state(self.host, host_state()) or self.seen != [
             repr(state_of(item)) for item in self.generators
         ]:

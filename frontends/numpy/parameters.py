@@ -468,7 +468,6 @@ class NumpyWeights(contracts.Weights):
         return LiveArrays({name: self.places[name] for name in names})
 
     def hold_types(self, graph: Any) -> Callable[[], bool]:
-        """Return a function that tests that parameters have the shapes and dtypes that ``graph`` expects."""
         expected = [
             (self.places[name], value.spec.shape, np.dtype(value.dtype))
             for name, value in graph.parameters.items()

@@ -226,7 +226,6 @@ def rounded_number(capture: CallCapture, array: Any) -> Any:
 
 
 def decide_operands(capture: CallCapture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the operands of an operator, with numbers that Python has read made constants where needed."""
     # In powers and shifts, the sign of the second operand decides the type of the result, or whether Python
     # raises.
     if key not in _BY_SIGN or type(operands[1]) is int and operands[1] >= 0:

@@ -552,7 +552,6 @@ class Parallel:
         return _ParallelProgram(flat, context.engine.spread(flat, how), self.reduce != first)
 
     def _reduction(self) -> str | Callable[[Any], Any]:
-        """Return the option ``reduce``. A function is wrapped, to report its errors."""
         given = self.reduce
         if isinstance(given, str):
             return given

@@ -118,10 +118,6 @@ def layouts_of(
 
 
 def _without_uneven_axes(shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> Layout:
-    """Return ``layout`` with None for each entry whose devices do not divide the size of its axis.
-
-    Entries of axes that the array lacks are left out.
-    """
     # Axes such as vocabularies have sizes that a mesh need not divide.
     return tuple(
         entry if size % _device_count(entry, sizes) == 0 else None for entry, size in zip(layout, shape)

@@ -115,7 +115,6 @@ class _LoaderLoop:
 
     @public
     def _next_batch(self) -> Any:
-        """Return the next batch, or ``_END`` after the last one. Raise the thread's exception, if any."""
         batch, problem = self._batches.get()
         if problem is not None or batch is _END:
             self.close()
@@ -165,7 +164,6 @@ def _place_array(engine: Training, item: Any, where: Any) -> Any:
 
 
 def _put(batches: queue.Queue[Any], item: Any, stopped: threading.Event) -> bool:
-    """Return True once ``item`` is in the queue, or False if ``stopped`` is set before."""
     while not stopped.is_set():
         try:
             batches.put(item, timeout=_WAIT)

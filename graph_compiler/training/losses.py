@@ -109,7 +109,6 @@ class LossFunction:
         return () if self._graph is None else self._graph.variants
 
     def arguments(self, outputs: Any, target: Any) -> tuple[Any, Any]:
-        """Return ``outputs`` and ``target`` in the order of the function's parameters."""
         return (target, outputs) if self._is_reversed else (outputs, target)
 
     def record(self, outputs: Any, target: Any) -> None:

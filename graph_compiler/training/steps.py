@@ -124,10 +124,6 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
 
 
 def _placed_batch(state: TrainState, batch: Any) -> Batch:
-    """Flatten a batch and place its arrays where the state's arrays are.
-
-    Raise ``CallMismatch`` if the state was consumed, or the batch is not a pair.
-    """
     state.require_unconsumed()
     engine, taken = state.plan.engine, state.plan.batches.flatten(batch)
     if (where := engine.device_of(state.held)) is None:
@@ -138,7 +134,6 @@ def _placed_batch(state: TrainState, batch: Any) -> Batch:
 
 
 def _run_program(state: TrainState, kind: str, taken: Batch) -> tuple[StepState, Any]:
-    """Run the program of ``kind`` ``"step"`` or ``"compute"``, and compile it first if none is stored."""
     plan, is_last = state.plan, state.is_last
     # A program contains the checks of the variants that exist when it is compiled.
     key = (kind, taken.tree, is_last, plan.checked_variants)
@@ -158,7 +153,6 @@ def _rate(state: TrainState) -> float | None:
 
 
 def _run_recorded(state: TrainState, taken: Batch, run: Callable[[], Any]) -> Any:
-    """Return ``run()``. If the model or the loss is not recorded for such a batch, record it first."""
     # The program of a whole step cannot raise ``GuardFailed`` for values: it would return NaN, and the state
     # would be lost. So the model and the loss are called once before.
     if not state.plan.engine.compiles_models and state.plan.checked_variants:

@@ -139,7 +139,6 @@ _graphs: WeakKeyDictionary[Graph, Graph] = WeakKeyDictionary()
 
 
 def strong_zero_graph(graph: Graph) -> Graph:
-    """Return ``graph`` with the pass ``strong_zero``. The result is cached."""
     if graph not in _graphs:
         _graphs[graph] = graph.with_passes(strong_zero)
     return _graphs[graph]
@@ -620,7 +619,6 @@ def _shapes(arrays: Arrays) -> Shapes:
 
 
 def _vectorized(derivatives: Any, function: Callable[[Arrays], Arrays], basis: Any) -> Arrays:
-    """Apply ``function`` to all directions in ``basis``, and return the results stacked along axis 0."""
     # A single direction needs no vmap.
     if basis.shape[0] == 1:
         return [array[None] for array in function([basis[0]])]

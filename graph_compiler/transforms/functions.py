@@ -232,7 +232,6 @@ def _to_64_bits(item: Any) -> Any:
 
 
 def converter_to(graph: Graph, framework: str) -> Callable[[Any], Any]:
-    """Return a function that converts the arrays in a result of ``graph`` to arrays of ``framework``."""
     target, own = backend_of(graph._pipeline.target.name), backend_of(framework).target
     return functools.partial(
         map_structure,
@@ -247,7 +246,6 @@ def _is_array(backend: Any, item: Any) -> bool:
 # Cached, so that a transform that is called again finds the variants of the graph.
 @functools.lru_cache(maxsize=256)
 def lazy_graph(function: Any, framework: str, to: str) -> Graph:
-    """Return a cached graph of ``function``, written for the framework ``to``."""
     # Some targets cannot differentiate traced loops in reverse mode.
     graph: Graph = compile(function, source=framework, to=to, trace_control_flow=False)
     return graph

@@ -174,7 +174,6 @@ def _direction(random: np.random.Generator, array: Any) -> Any:
 def _central_differences(
     found: Function, call: DifferentiatedCall, own: list[Any], directions: list[Any], precision: float
 ) -> list[Any]:
-    """Return the derivative of each differentiable result along ``directions``."""
     largest = max((float(np.abs(array).max(initial=0)) for array in own), default=0.0)
     # This step balances the truncation error, of fourth order, and the rounding error.
     step = precision**0.2 * max(1.0, largest) * 0.5

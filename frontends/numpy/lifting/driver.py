@@ -125,10 +125,6 @@ class _NumpyLifter(Lifter):
         return row(self.b, *args, **kwargs)
 
     def _where(self, node: Node, result: Any, where: Any) -> Any:
-        """Lift ``where=`` of a ufunc: ``out`` keeps its elements where the mask is false.
-
-        Raise :class:`UnsupportedOperation` without ``out``, and for a ufunc with several outputs.
-        """
         out = node.params.get("out")
         if not isinstance(result, Value):
             raise UnsupportedOperation(
@@ -140,6 +136,7 @@ class _NumpyLifter(Lifter):
                 "with where= and without out=, elements are whatever the memory holds; pass out="
             )
         held = self.read(out)
+        # ``out`` keeps its elements where the mask is false.
         return self.b.where(self.b.array(where, "bool"), self.b.cast(result, held.dtype), held)
 
     def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:

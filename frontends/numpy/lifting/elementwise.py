@@ -96,9 +96,9 @@ for _math_name in _ROUNDED:
 
 @rows.row("math.fsum")
 def fsum(b: NumpyBuilder, numbers: Any) -> Any:
-    """Lift ``math.fsum`` as a compensated sum (Neumaier)."""
     total, rest = b.array(0.0, "float64"), b.array(0.0, "float64")
     given = tuple(b.cast(b.array(number, "float64"), "float64") for number in numbers)
+    # A compensated sum (Neumaier), because Python's sum is exact.
     for number in given:
         added = b.add(total, number)
         is_larger = b.greater_equal(b.abs(total), b.abs(number))

@@ -187,7 +187,6 @@ def histogram2d(
     density: Any = None,
     weights: Any = None,
 ) -> Any:
-    """Lift ``numpy.histogram2d`` as a matrix product of the bin memberships along both axes."""
     if density:
         raise UnsupportedOperation("density= of histogram2d has no row; divide by the areas and the sum")
     alone = not isinstance(bins, (list, tuple)) or len(bins) not in (1, 2)
@@ -203,6 +202,7 @@ def histogram2d(
         across = b.multiply(
             across, b.reshape(b.cast(b.array(weights), "float64"), shape=(across.shape[0], 1))
         )
+    # The counts are a matrix product of the bin memberships along both axes.
     counted = b.tensordot(across, along, axes=((0,), (0,)))
     return counted, *(b.cast(line, b.recorded_dtype(place)) for place, line in enumerate(edges, 1))
 
