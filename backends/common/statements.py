@@ -128,7 +128,6 @@ def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
 
 
 def _is_read(block: Block, number: Value) -> bool:
-    """Return True if ``block`` returns ``number`` or may compute with it."""
     if number in block.outputs:
         return True
     for node in block.nodes:

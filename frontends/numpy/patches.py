@@ -347,7 +347,10 @@ def _shim_of(item: Any) -> Any:
 
 
 def replacement_of(item: Any) -> Any:
-    """Return the object that replaces ``item`` while recording, or None if it is not replaced."""
+    """Return the object to use while recording for ``item``, which the user's function holds, or None.
+
+    Other objects are replaced by name (:func:`replaced`).
+    """
     if type(item) is np.vectorize:
         return TracedVectorize(recorded, item)
     if isinstance(item, types.ModuleType):

@@ -52,10 +52,7 @@ class Tracer(Protocol):
 
 
 class Target(Protocol):
-    """Framework as an execution target: its arrays and its compiler.
-
-    Implemented by each backend's ``native.py``.
-    """
+    """Framework as an execution target: its arrays, compiler and random numbers."""
 
     @property
     def name(self) -> str:
@@ -486,4 +483,7 @@ class TargetDialect(Dialect, Protocol):
     """
 
     def check(self, graph: Graph) -> None:
-        """Raise ``UnsupportedOperation`` if the target cannot compute what ``graph`` means."""
+        """Raise ``UnsupportedOperation`` if the target would compute other results than the source.
+
+        Operations without a row are found while writing.
+        """

@@ -213,7 +213,10 @@ class Weights(Protocol):
 
     @default
     def set_training(self, mode: bool) -> None:
-        """Set the training mode of the model's modules."""
+        """Set the modules of the model to training mode if ``mode`` is True, otherwise to evaluation mode.
+
+        Does nothing by default.
+        """
         return
 
     @default
@@ -237,7 +240,10 @@ class Reference(Protocol):
         """Return True if ``item`` is an array that the framework's functions accept."""
 
     def to_numpy(self, array: Any) -> Any:
-        """Return the elements as a NumPy array."""
+        """Return the elements as a NumPy array, which may share memory with ``array``.
+
+        In frameworks other than NumPy, bfloat16 becomes float32, and random keys become their integers.
+        """
 
     def fresh(self, shape: Sequence[int], dtype: str, seen: tuple[float, float], seed: int) -> Any:
         """Return a random array of this shape and dtype, the same one for the same ``seed``.

@@ -273,10 +273,13 @@ class Parallelism(Protocol):
 
     @property
     def a_mesh(self) -> str:
-        """Python expression that makes a mesh, for error messages."""
+        """How a user makes a mesh, for error messages."""
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
-        """Return the sizes of the axes of a mesh of the framework, by name; None for any other object."""
+        """Return the sizes of the axes of a mesh of the framework, by name.
+
+        Return None for a mesh whose axes have no names, and for any other object.
+        """
 
     def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
         """Return ``array``, sharded over ``mesh`` by ``layout``."""

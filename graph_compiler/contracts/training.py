@@ -263,7 +263,10 @@ class Training(Protocol):
     # ------------------------------------------------------------------------------ compilation and devices
     @default
     def once(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function``, prepared for one call; by default, unchanged."""
+        """Return ``function``, or an equal function for a single call outside of compiled steps.
+
+        An engine may compile it, or gather sharded arrays before the call.
+        """
         return function
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:

@@ -112,9 +112,9 @@ class Graph(RecordingMethods, DisplayMethods):
 
     @public
     def explain(self) -> str:
-        """Describe each variant: what it was recorded with, why, and what it assumes.
+        """Describe each variant: its array inputs, why it was recorded, and its guards on sizes and elements.
 
-        The reasons of the latest 16 refused calls are listed too.
+        Ways to record it that were abandoned, and the reasons of the latest 16 refused calls, are listed too.
 
         >>> import torch, graph_compiler
         >>> print(graph_compiler.compile(torch.relu, args=(torch.ones(2),)).explain())

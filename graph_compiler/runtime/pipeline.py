@@ -112,7 +112,7 @@ UNROLLED = RecordingPlan(numbers=False, all_steps=True, folds=False)
 class PlanRun:
     """State of an attempt to record by a plan.
 
-    is_recorded: True once the user's code has run to its end.
+    is_recorded: True once the frontend has returned the recording.
     is_open: True if the recording has state, or symbols for numbers, that could be constants instead.
     has_loops: True if the recording has iterations to make loops of.
     gave_up: ways of recording that the frontend tried and abandoned.

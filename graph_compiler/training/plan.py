@@ -29,7 +29,7 @@ class Batch:
 
     given: arrays as they were passed.
     arrays: the same arrays, converted to the target framework.
-    tree: structure of the batch. Compiled steps are cached by it.
+    tree: structure of the model's call and the target. Compiled steps are cached by it.
     """
 
     given: list[Any]

@@ -181,7 +181,7 @@ _PLAIN: dict[type, Any] = {cls: _found(cls) for cls in (tuple, list, dict)}
 
 
 def kind_of(cls: type) -> Any:
-    """Return the row for a class of containers, or None for any other class."""
+    """Return ``(predicate, items, make)`` for a class of containers, or None for any other class."""
     return _PLAIN.get(cls) or _found(cls)
 
 

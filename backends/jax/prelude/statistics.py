@@ -130,7 +130,10 @@ def cummin(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
 def running_extreme(
     function: Callable[[jax.Array, int], jax.Array], x: jax.Array, axis: int
 ) -> tuple[jax.Array, jax.Array]:
-    """Compute ``lax.cummax`` or ``lax.cummin``, and the index of the last occurrence of each result."""
+    """Compute ``lax.cummax`` or ``lax.cummin``, and the last index of each result so far.
+
+    The gradient goes to that element.
+    """
 
     @jax.custom_jvp
     def computed(x: jax.Array) -> jax.Array:

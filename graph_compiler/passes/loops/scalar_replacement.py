@@ -193,7 +193,6 @@ class _Forwarding:
         return _select_value(build, write, key)
 
     def _is_covered(self, written: Node) -> bool:
-        """Return True if the next write makes ``written`` unnecessary."""
         array = written.outputs[0]
         # A write that promotes the array also converts its other elements.
         if array.dtype != written.inputs[0].dtype:

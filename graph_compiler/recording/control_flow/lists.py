@@ -452,7 +452,6 @@ class LoopStatements(Protocol):
 
 
 def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, called: Any) -> Any:
-    """Return ``called``, or a function that calls it and accepts lists that loops have appended to."""
     inner = getattr(called, "__func__", called)
     if (
         isinstance(inner, types.FunctionType)

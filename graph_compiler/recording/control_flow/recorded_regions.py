@@ -63,7 +63,7 @@ class PossibleAliases:
         return found
 
     def refuse(self, base: Value, origin: Origin) -> None:
-        """Raise ``TracingError`` if ``base`` is frozen, or may share memory with another array that is alive.
+        """Raise ``TracingError`` if a write to ``base`` may not reach another array that shares its memory.
 
         Call this before ``base`` is written to.
         """

@@ -213,7 +213,10 @@ class Regions(ABC):
     # ------------------------------------------------------------------------------ blocks
     @abstractmethod
     def trial(self, function: Block, given: Inputs) -> None:
-        """Call ``function`` on arrays like those in ``given``, and drop everything that it recorded."""
+        """Call ``function`` on arrays like those in ``given``, and drop the calls that it records.
+
+        Guards on sizes from outside the block stay.
+        """
 
     @abstractmethod
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
@@ -247,7 +250,7 @@ class ListGrowth(threading.local):
     """State of this thread's attempt to record: whether recorded loops may append to lists.
 
     may_grow: True if they may.
-    did_grow: True if a loop was allowed to.
+    did_grow: True if a loop was allowed to, until an attempt gives up or a new search begins.
     """
 
     may_grow, did_grow = True, False

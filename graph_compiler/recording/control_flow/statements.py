@@ -176,7 +176,7 @@ class Statements:
     def truth(self, item: Any) -> Any:
         """Return the truth value of an operand of ``and`` or ``or``.
 
-        It is an array, a bool, or ``item`` itself for a symbolic number or ``SizeCondition``.
+        It is an array, a bool, a symbolic number or a ``SizeCondition``.
         """
         found = regions_of(item)
         if found is not None:

@@ -24,7 +24,8 @@ _ANY = compile("name", "<globals>", "eval")
 class GlobalReads:
     """Record of the globals that code looks up by string, in the thread that created this object.
 
-    The shims in :meth:`replacements` note the lookups while they are installed.
+    The shims in :meth:`replacements` note the lookups while they are installed, except names that begin with
+    two underscores.
 
     >>> from .patch import replaced
     >>> def read(name): return globals()[name]
