@@ -137,9 +137,13 @@ class Recorder:
         return self.keep(array, value)
 
     def add_constant(self, name: str, array: Any, spec: ArraySpec) -> Value:
-        name = f"{name}_{len(self.graph.constants)}" if name in self.graph.constants else name
+        constants = self.graph.constants
+        wanted, number = name, len(constants)
+        # The name with a number may be that of another constant of the user.
+        while name in constants:
+            name, number = f"{wanted}_{number}", number + 1
         value = Value(name, spec)
-        self.graph.constants[name] = (value, array)
+        constants[name] = (value, array)
         return self.keep(array, value)
 
     # ------------------------------------------------------------------------------ calls

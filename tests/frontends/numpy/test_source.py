@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import pickle
 import random
 from collections.abc import Callable
 from typing import Any
@@ -508,6 +509,22 @@ def test_caches_of_functions_hold_nothing_of_a_recording(target: str) -> None:
         assert_same(graph(np.ones(size)), np.arange(size) * 0.5)
     assert type(frequencies(3)) is np.ndarray
     assert len(graph.variants) == 1
+
+
+def loaded_and_multiplied(x: Any, factor: float) -> Any:
+    scale = pickle.loads(FILES[factor])
+    return x * scale
+
+
+FILES = {factor: pickle.dumps(np.full(2, factor)) for factor in (2.0, 3.0, 5.0)}
+
+
+def test_constants_of_one_name() -> None:
+    def function(x: Any) -> Any:
+        scale_2 = pickle.loads(FILES[3.0])
+        return [loaded_and_multiplied(x, 2.0), x * scale_2, loaded_and_multiplied(x, 5.0)]
+
+    assert_same(graph_for(function, "numpy")(np.ones(2)), function(np.ones(2)))
 
 
 def test_constants_that_are_kept_belong_to_the_user() -> None:
