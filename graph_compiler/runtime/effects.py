@@ -10,11 +10,10 @@ from ..assumptions import first_of_each
 from ..codegen import Program
 from ..contracts import Target
 from ..errors import GuardFailed
-from ..ir.graph import Effect
 from ..ir.graph import Graph as IRGraph
 from ..recording.state.container_updates import apply_updates, put
 from ..recording.state.places import planned_places
-from ..trees import Tree, leaves_at, paths
+from ..trees import Tree, leaves_at, paths, unflatten
 from .foreign_objects import ProxyClasses
 from .foreign_state import WriteBack
 from .traits import arrays_written, has_inner_checks, write_argument
@@ -56,12 +55,15 @@ class WrittenArrays:
     are_restored: True if a guard may fail after the function has written to them.
     are_watched: True if it can be detected that they were not written to.
     may_remain: True if a call that fails may leave them changed.
+    in_places: numbers of the arrays that are in places, counted over all places.
     """
 
     def __init__(self, graph: IRGraph, program: Program, target: Target, objects: UserObjects) -> None:
         self._arguments, self._target, self._objects = program.arguments, target, objects
-        self._count, self._state = len(graph.inputs_of_call), graph.state.places
+        count = len(graph.inputs_of_call)
         self.keys = arrays_written(graph)
+        self.in_places = [key - count for kind, key in self.keys if kind == "inputs" and key >= count]
+        self._named = [key for key in self.keys if key[0] != "inputs" or key[1] < count]
         # Guards are checked after the function has run, so its writes may have to be undone.
         self.are_restored = bool(self.keys and (program.checks or has_inner_checks(graph)))
         self.are_watched = bool(self.keys) and objects.watch is not None
@@ -84,28 +86,21 @@ class WrittenArrays:
         return watch(self._of(leading, leaves)) if self.are_watched and watch is not None else None
 
     def copied(self, leading: _Arrays, leaves: _Arrays) -> tuple[_Arrays, _Arrays, dict[Any, Any]]:
-        """Return ``leading`` and ``leaves`` with copies of written arrays, and a dict of these copies."""
-        arrays = zip(self.keys, self._of(leading, leaves))
-        written = [
-            (name, array) for (kind, key), array in arrays if (name := self._name(kind, key)) is not None
-        ]
+        """Return ``leading`` and ``leaves`` with copies of written arrays, and a dict of these copies.
+
+        The dict has those of arguments, parameters and constants.
+        """
         # One copy for each object, because arguments that are one array must remain one.
-        copies = {id(array): self._target.copy(array) for _, array in written}
+        arrays = dict(zip(self.keys, self._of(leading, leaves)))
+        copies = {id(array): self._target.copy(array) for array in arrays.values()}
         held = tuple(
             {name: copies.get(id(array), array) for name, array in given.items()} for given in leading
         )
         return (
             held,
             tuple(copies.get(id(leaf), leaf) for leaf in leaves),
-            {name: copies[id(array)] for name, array in written},
+            {key[1]: copies[id(arrays[key])] for key in self._named},
         )
-
-    def _name(self, kind: str, key: Any) -> Any:
-        if kind != "inputs" or key < self._count:
-            return key
-        state = self._state
-        # If calls also replace places, the new object of a place may hold the array.
-        return None if state is None or state.replaced else state.name_of(key - self._count)
 
 
 # ---------------------------------------------------------------------------------------------------- effects
@@ -177,22 +172,40 @@ class Effects:
         return result
 
     def named(
-        self, outcome: Any, effects: tuple[Any, ...], held: tuple[Any, ...]
+        self,
+        outcome: Any,
+        effects: tuple[Any, ...],
+        leaves: _Arrays,
+        held: tuple[Any, ...],
+        written: Sequence[int] = (),
     ) -> tuple[Any, dict[str, Any]]:
-        """Return the result of a pure call, and the new state by name or index."""
-        state: dict[str, Any] = {"arguments": outcome[1]} if self._updates else {}
-        if self._state is not None and self._updates is not None:
-            state.update(self._state.named(((), {}, held), outcome[1]))
-        result = outcome[0] if self._updates is not None else outcome
-        state.update((self._name(effect), value) for effect, value in zip(self._graph.effects, effects))
-        return result, state
+        """Return the result of a pure call, and the new state by name or index.
 
-    def _name(self, effect: Effect) -> Any:
-        return (
-            self._objects.write_back.name_of(effect.target)
-            if effect.kind == "place" and self._objects.write_back is not None
-            else effect.target
-        )
+        leaves: the arrays of the call, then those in places.
+        held: the objects at the places before the call.
+        written: numbers of the arrays in places that the call has written to, counted over all places.
+        """
+        state: dict[str, Any] = {"arguments": outcome[1]} if self._updates else {}
+        count, new = len(self._graph.inputs_of_call), {}
+        for effect, value in zip(self._graph.effects, effects):
+            if effect.kind != "place":
+                state[effect.target] = value
+            if effect.kind in ("argument", "place"):
+                new[effect.target] = value
+        if self._state is not None:
+            arrays = [new.get(number, leaf) for number, leaf in enumerate(leaves)]
+            numbers = {*written, *(number - count for number in new if number >= count)}
+            after = self._state.with_arrays(held, arrays[count:], numbers)
+            state.update(self._state.changed(held, after))
+            if self._updates is not None:
+                state.update(self._state.named((*self._given(arrays), after), outcome[1]))
+        return outcome[0] if self._updates is not None else outcome, state
+
+    def _given(self, arrays: Sequence[Any]) -> tuple[Any, Any]:
+        """Return the arguments of a call with these arrays, or empty ones if no place takes an argument."""
+        assert self._state is not None
+        args, kwargs = unflatten(self._graph.input_tree, arrays) if self._state.takes_arguments else ((), {})
+        return args, kwargs
 
     def state_now(self) -> dict[str, Any]:
         write_back = self._objects.write_back

@@ -225,9 +225,6 @@ class WriteBack:
         arrays = [leaf for tree, item in zip(self._children, held) for leaf in leaves_at(tree, item)]
         self._write_values(arrays[number - self._first], native)
 
-    def name_of(self, number: int) -> str:
-        return self._state.name_of(number - self._first)
-
     def _converted_back(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
         path = self._written.get(number)
         if path is not None:

@@ -335,7 +335,8 @@ class Variant:
         leading, is_apart = self.executable.leading(parameters), bool(self.written.keys) and not in_place
         leading, leaves, copies = self.written.copied(leading, leaves) if is_apart else (leading, leaves, {})
         result, effects, checks = self.executable.parts(self.executable.evaluate(leading, leaves, compiled))
-        result, state = self.effects.named(result, effects, held)
+        written = self.written.in_places if is_apart else ()
+        result, state = self.effects.named(result, effects, leaves, held, written)
         return (result, {**copies, **state}), checks
 
 

@@ -85,6 +85,84 @@ def test_writes_are_state(name: str, to: str) -> None:
         np.testing.assert_array_equal(one, as_numpy(other))
 
 
+class Held:
+    def __init__(self) -> None:
+        self.sum, self.last = torch.zeros(2), torch.zeros(2)
+        self.pair = [torch.zeros(2), torch.ones(2)]
+
+
+def another_place(held: Held, x: Any) -> Any:
+    held.sum.add_(x)
+    held.last = x * 2
+    return held.sum * x
+
+
+def the_place_itself(held: Held, x: Any) -> Any:
+    held.sum.add_(x)
+    held.sum = held.sum * 2
+    return x
+
+
+def another_place_of_the_array(held: Held, x: Any) -> Any:
+    held.sum.add_(x)
+    held.last = held.sum
+    return x
+
+
+def arrays_of_a_list(held: Held, x: Any) -> Any:
+    for array in held.pair:
+        array.add_(x)
+    held.last = x * 2
+    return held.pair[1]
+
+
+def an_array_of_a_list(held: Held, x: Any) -> Any:
+    held.pair[0].add_(x)
+    return held.pair[1] * x
+
+
+def an_argument(held: Held, x: Any) -> Any:
+    x.add_(1)
+    held.last = x
+    return held.sum + x
+
+
+IN_PLACES: dict[Any, tuple[Any, dict[Any, Any]]] = {
+    another_place: ([1, 4], {"sum": [1, 2], "last": [2, 4]}),
+    the_place_itself: ([1, 2], {"sum": [2, 4]}),
+    another_place_of_the_array: ([1, 2], {"sum": [1, 2], "last": [1, 2]}),
+    arrays_of_a_list: ([2, 3], {"pair": [[1, 2], [2, 3]], "last": [2, 4]}),
+    an_array_of_a_list: ([1, 2], {"pair": [[1, 2], [1, 1]]}),
+    an_argument: ([2, 3], {0: [2, 3], "last": [2, 3]}),
+}
+
+
+# Targets with immutable arrays return the new items of lists by themselves.
+IN_LISTS = (arrays_of_a_list, an_array_of_a_list)
+
+
+@pytest.mark.parametrize(
+    ("function", "to"),
+    [(function, to) for function in IN_PLACES for to in (TARGETS[:1] if function in IN_LISTS else TARGETS)],
+    ids=lambda item: getattr(item, "__name__", item),
+)
+def test_objects_at_places_are_state(function: Any, to: str) -> None:
+    held, (wanted, written) = Held(), IN_PLACES[function]
+    graph = graph_compiler.transpile(
+        lambda x: function(held, x), source="torch", to=to, args=(torch.ones(2),)
+    )
+    result, state = graph.functional({}, graph._pipeline.target.target.convert(ONE.clone()))
+    np.testing.assert_allclose(as_numpy(result), wanted)
+    found = {key.rpartition(".")[2] if isinstance(key, str) else key: item for key, item in state.items()}
+    found = {
+        key: [as_numpy(array).tolist() for array in item] if key == "pair" else as_numpy(item).tolist()
+        for key, item in found.items()
+    }
+    assert found == written
+    for array, before in ((held.sum, [0, 0]), (held.last, [0, 0]), *zip(held.pair, ([0, 0], [1, 1]))):
+        assert array.tolist() == before
+
+
 def normalised() -> torch.nn.Module:
     torch.manual_seed(0)
     return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1)).train()

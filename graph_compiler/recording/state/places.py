@@ -8,14 +8,14 @@ from __future__ import annotations
 import copy
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from ...errors import CallMismatch
 from ...sizes import is_symbolic
-from ...trees import Branch, Fixed, Leaf, Path, Tree, count_leaves, map_structure
+from ...trees import Branch, Fixed, Leaf, Path, Tree, count_leaves, map_structure, unflatten
 from ..reachability.containers import MISSING, is_whole
 from ..reachability.snapshot import ORDER, TrackedContainer
 from .container_updates import Containers, FromArguments, NewObject, OutsideObject, item_of
@@ -242,12 +242,31 @@ class ExternalState:
     def kept(self) -> list[StatePlace]:
         return [place for place in self.places if isinstance(place, StatePlace)]
 
-    def name_of(self, number: int) -> str:
-        """Return the name of the place of the array with this number, counted over all places."""
+    def with_arrays(self, held: Sequence[Any], arrays: Sequence[Any], numbers: Set[int]) -> tuple[Any, ...]:
+        """Return the objects ``held`` at the places, those with new arrays built again.
+
+        arrays: all arrays, counted over all places.
+        numbers: the new ones among them.
+        """
         children = self.tree.children if isinstance(self.tree, Branch) else ()
-        return [place.name for tree, place in zip(children, self.places) for _ in range(count_leaves(tree))][
-            number
-        ]
+        found, start = [], 0
+        for tree, item in zip(children, held):
+            stop = start + count_leaves(tree)
+            is_new = not numbers.isdisjoint(range(start, stop))
+            found.append(unflatten(tree, arrays[start:stop]) if is_new else item)
+            start = stop
+        return (*found, *held[len(found) :])
+
+    def changed(self, before: Sequence[Any], after: Sequence[Any]) -> dict[str, Any]:
+        places = zip(self.places, before, after)
+        return {place.name: new for place, old, new in places if new is not old}
+
+    @property
+    def takes_arguments(self) -> bool:
+        """True if a place holds an object from the arguments after the call."""
+        items = (one.item for one in self.replaced)
+        # The path of an object in the arguments starts with 0 or 1, and that of one in the state with 2.
+        return any(isinstance(item, FromArguments) and item.path[0] < 2 for item in items)
 
     def named(self, arguments: Any, new: Sequence[Any]) -> dict[str, Any]:
         return {self.places[one.number].name: item_of(arguments, one.item, new) for one in self.replaced}
