@@ -29,7 +29,7 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
         self._is_training: bool | None = None
         self._hold_all()
         if any(variant.is_random for variant in graph.variants):
-            self._keys: Any = nnx.RngStream(key=graph.variants[0].target.next_key(), tag="graph")
+            self._start_keys()
 
     def _hold_all(self) -> None:
         """Add a variable for each parameter of the graph that has none, such as those of new variants."""
@@ -65,10 +65,17 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
     def arrays_by_name(self) -> dict[str, Any]:
         return self._held()
 
+    def _start_keys(self) -> None:
+        target = self._graph.value.variants[0].target
+        # The first key may be drawn inside of a program, and the next program starts from another one.
+        with target.untraced():
+            key = target.next_key()
+        self._keys: Any = nnx.RngStream(key=key, tag="graph")
+
     def _next_key(self) -> Any:
         # The stream of keys is created when the first one is drawn.
         if not hasattr(self, "_keys"):
-            self._keys = nnx.RngStream(0, tag="graph")
+            self._start_keys()
         return self._keys()
 
     def train(self, **attributes: Any) -> None:

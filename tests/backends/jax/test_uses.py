@@ -127,6 +127,18 @@ def test_copies_of_an_nnx_module_have_variables_of_their_own() -> None:
     assert_same(module(x.numpy()), model(x) + 1)
 
 
+@pytest.mark.parametrize("is_jitted", [False, True])
+def test_modules_that_draw_after_they_are_made_have_other_numbers(is_jitted: bool) -> None:
+    nnx = pytest.importorskip("flax.nnx")
+    call = nnx.jit(lambda module, x: module(x)) if is_jitted else lambda module, x: module(x)
+    x, dropped = torch.ones(1, 64), []
+    for _ in range(2):
+        module = graph_compiler.transpile(torch.nn.Dropout().eval(), to="jax", args=(x,)).as_module()
+        module.train()
+        dropped += [np.asarray(call(module, jnp.asarray(x))) for _ in range(2)]
+    assert len({array.tobytes() for array in dropped}) == 4
+
+
 def test_a_graph_without_keys_of_a_type_tells_the_size_that_differs() -> None:
     """Keys are uint32 arrays in NumPy, which is no reason to record again."""
 
