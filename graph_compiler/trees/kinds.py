@@ -115,7 +115,8 @@ def register_container(
     items: returns (key, part) pairs of an object. Keys must be hashable.
     make: returns an object of the class from (class, keys, parts).
 
-    A second registration of a class replaces the first.
+    A second registration of a class replaces the first. Raise ``TypeError`` if the class is ``tuple``,
+    ``list`` or ``dict``.
 
     >>> class Span:
     ...     __slots__ = ("start", "stop")
@@ -128,6 +129,11 @@ def register_container(
     >>> keys, build(Span, keys, [5, 6]).stop
     (('start', 'stop'), 6)
     """
+    # Values of these classes also hold the arguments and operands of every call.
+    if cls in _PLAIN:
+        raise TypeError(
+            f"register_container: {cls.__name__} is a container of Python; register a subclass of it"
+        )
     _registered[cls] = (items, make)
     _found.cache_clear()
 

@@ -418,10 +418,10 @@ def child_of(value: Any, index: int, key: Any) -> Any:
     """Return the item or attribute of ``value`` that has the key ``key``, or the position ``index``."""
     if isinstance(key, Setting):
         return getattr(value, key)
-    if isinstance(value, (tuple, list)):
-        return value[index]
     if registered_class(type(value)) is not None:
         return parts_of(value)[1][index]
+    if isinstance(value, (tuple, list)):
+        return value[index]
     return value[key] if isinstance(value, (deque, Mapping)) else getattr(value, key)
 
 

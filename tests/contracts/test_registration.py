@@ -18,7 +18,7 @@ from graph_compiler.errors import DuplicateRow, InvalidRegistration, UnknownFram
 from graph_compiler.ops import declare
 from graph_compiler.ops.registry import SECTIONS, declare_section
 from graph_compiler.registration import BackendEntry, FrontendEntry, Registry, backends, frontends
-from graph_compiler.trees import register_container
+from graph_compiler.trees import flatten, leaves_at, register_container
 
 GROUPS = {"graph_compiler.frontends": frontends, "graph_compiler.backends": backends}
 
@@ -193,6 +193,25 @@ def test_a_container_of_ones_own() -> None:
     assert type(found) is Pair and len(graph.variants) == 1
     for one, other in zip(found._held, expected._held):
         np.testing.assert_allclose(one, other)
+
+
+class Titled(list[Any]):
+    """A list whose first item is a title, and no part of the container."""
+
+
+def test_parts_of_a_subclass_of_a_list_are_those_of_its_registration() -> None:
+    register_container(
+        Titled, lambda titled: enumerate(titled[1:]), lambda cls, keys, parts: cls(["", *parts])
+    )
+    given = Titled(["sizes", 2, 3])
+    leaves, tree = flatten(given, lambda item: isinstance(item, int))
+    assert leaves == leaves_at(tree, given) == [2, 3]
+
+
+@pytest.mark.parametrize("cls", [tuple, list, dict])
+def test_containers_of_python_cannot_be_registered(cls: type) -> None:
+    with pytest.raises(TypeError, match=f"register_container: {cls.__name__} .* subclass"):
+        register_container(cls, enumerate, lambda cls, keys, parts: cls(parts))
 
 
 def test_helpers_of_a_prelude(monkeypatch: pytest.MonkeyPatch) -> None:
