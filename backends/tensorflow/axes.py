@@ -22,16 +22,25 @@ class VectorizedMapAxis:
 
     index: index of the current slice.
     size: number of slices, which may be a tensor.
+    is_sequential: True if the slices run one after the other, so that none has the arrays of the others.
     """
 
     index: Any
     size: Any
+    is_sequential: bool = False
 
     def exchange(self, array: Any, name: str) -> Any:
         """Apply the collective ``name`` to the arrays of all slices.
 
-        ``name`` is ``"psum"``, ``"pmax"``, ``"pmin"`` or ``"all_gather"``, which adds a new first axis.
+        ``name`` is ``"psum"``, ``"pmax"``, ``"pmin"`` or ``"all_gather"``, which adds a new first axis. Raise
+        ``NotCompilable`` if the slices run one after the other.
         """
+        if self.is_sequential:
+            raise NotCompilable(
+                f"parallel.{name} runs inside of transforms.vmap of a function that tf.vectorized_map cannot "
+                "convert (it has the second derivative of a branch), so that it runs one slice after the "
+                "other. Call it outside of the map, or transform a graph that is written for jax or torch"
+            )
 
         @tf.custom_gradient
         def ruled(array: Any, index: Any) -> Any:

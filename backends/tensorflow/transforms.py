@@ -172,11 +172,13 @@ class TensorFlowDerivatives(Derivatives):
             size = how.size if how.size is not None else tf.shape(next(iter(moved.values())))[0]
             next_key = _next_key()
 
-            def one(given: tuple[Any, dict[int, Any]]) -> Arrays:
+            def one(given: tuple[Any, dict[int, Any]], is_sequential: bool = False) -> Arrays:
                 place, slices = given
                 before = _stateful_samplers()
                 fold = lambda key: tf.random.experimental.stateless_fold_in(key, place)  # noqa: E731
-                over = running_over(how.axis_name, "tensorflow", VectorizedMapAxis(place, size))
+                over = running_over(
+                    how.axis_name, "tensorflow", VectorizedMapAxis(place, size, is_sequential)
+                )
                 with target.of_slices.drawing(how.randomness, next_key, fold), over:
                     results = function([slices.get(place, array) for place, array in enumerate(arrays)])
                 # Samples of TensorFlow's own generators differ between the slices.
@@ -191,7 +193,7 @@ class TensorFlowDerivatives(Derivatives):
                 if _CONVERSION_ERROR not in str(problem) or not isinstance(size, int):
                     raise
             each = [
-                one((tf.constant(place), {index: array[place] for index, array in moved.items()}))
+                one((tf.constant(place), {index: array[place] for index, array in moved.items()}), True)
                 for place in range(size)
             ]
             return [tf.stack(arrays) for arrays in zip(*each)]

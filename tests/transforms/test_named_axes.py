@@ -133,6 +133,22 @@ def test_wrong_uses() -> None:
         rows(compiled)(tf.constant(ROWS))
 
 
+def curved(x: Any) -> Any:
+    total = tf.reduce_sum(x**3)
+    return tf.cond(total > 0, lambda: total * total, lambda: total * 3)
+
+
+def test_collectives_of_slices_that_run_one_after_the_other() -> None:
+    """``tf.vectorized_map`` converts no second derivatives of branches."""
+    x = tf.constant(ROWS)
+    mapped = rows(
+        lambda row: parallel.psum(transforms.jvp(transforms.grad(curved), (x[0],), (row,))[1], "rows")
+    )
+    for run in (mapped, tf.function(mapped, autograph=False)):
+        with pytest.raises(NotCompilable, match=r"psum .* one slice after the other"):
+            run(x)
+
+
 def test_a_compiled_map() -> None:
     for compiled in (jax.jit(rows(statistics)), tf.function(rows(statistics), autograph=False)):
         x = jnp.asarray(ROWS) if compiled.__class__.__module__.startswith("jax") else tf.constant(ROWS)
