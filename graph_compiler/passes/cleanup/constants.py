@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from numbers import Number
 from operator import attrgetter
 from typing import Any
+
+import numpy as np
 
 from ...ir.graph import Aliases, Graph, Guard
 from ...ir.node import CallRecord, Node, Origin, Value, values_in
@@ -110,7 +111,7 @@ def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
     numbers = {
         value: array.item()
         for value, array in graph.constants.values()
-        if issubclass(type(array), Number) and _fits_int32(array.item())
+        if isinstance(array, np.number) and _fits_int32(array.item())
     }
     if not numbers:
         return graph, False
