@@ -92,7 +92,7 @@ _sound_rule = rows._rows[{name!r}]
 def _faulty_rule(b, *args, **kwargs):
     result = _sound_rule(b, *args, **kwargs)
     if hasattr(result, "spec") and result.spec is not None and result.spec.dtype != "bool":
-        return b.add(result, result)
+        return b.add(b.add(result, result), 1)
     raise ArithmeticError("planted")
 
 
