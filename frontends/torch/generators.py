@@ -489,9 +489,9 @@ class Generators:
         return any(first == followed.mark for followed in self._followed.values())
 
     def is_made(self, item: Any) -> bool:
-        """Return True if ``item`` is a generator that the function made.
+        """Return True if ``item`` is a generator that the recorded function made.
 
-        Raise ``TracingError`` for such a generator if the graph is for another framework.
+        If the graph is for a framework other than torch, raise ``TracingError`` instead.
         """
         if (
             not is_generator(item)

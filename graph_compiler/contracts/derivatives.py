@@ -65,7 +65,7 @@ class Derivatives(Protocol):
         """Return a context inside which arrays may have 64-bit dtypes."""
 
     def placed(self, array: Any, device: Any) -> Any:
-        """Move the array to ``device``, a device of the framework or its name.
+        """Return ``array`` on ``device``, which is a device of the framework or the name of one.
 
         Raise ``ValueError`` if there is no such device.
         """

@@ -296,9 +296,9 @@ def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: di
 
 
 def untrained_parameters(function: Any) -> frozenset[str]:
-    """Return the names of parameters that a derivative of ``graph.functional`` takes for constants.
+    """Return the names of the parameters that derivatives of ``function`` treat as constants.
 
-    Empty for any other function.
+    The set is empty unless ``function`` is ``graph.functional`` of a graph with variants.
     """
     graph = graph_of(function)
     if graph is None or getattr(function, "__func__", None) is not Graph.functional or not graph.variants:

@@ -131,13 +131,13 @@ def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
 
 @dataclass(frozen=True)
 class GatheredResult:
-    """Result of each step that one node after the loop stacks or concatenates.
+    """Output of a loop that replaces a ``stack`` or ``concat`` of one result of each step.
 
-    slot: the result.
-    user: index of the node.
-    place: index of the result of step 0 among the arrays of the node.
+    slot: place of the result within a step.
+    user: index of the ``stack`` or ``concat`` node.
+    place: index of the result of step 0 among the arrays of that node.
     result: the stacked output of the loop.
-    nodes: nodes that compute the node's result from ``result``; empty if ``result`` is the node's result.
+    nodes: nodes that compute the result of that node from ``result``; empty if the two are equal.
     """
 
     slot: Slot

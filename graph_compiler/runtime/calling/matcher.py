@@ -469,11 +469,15 @@ def dispatcher(
     bound: Mapping[str, Any],
     is_followed: Callable[[], bool] | None = None,
 ) -> Attempt:
-    """Return ``attempt(args, kwargs)``, a generated function that checks, matches and runs a call.
+    """Return ``attempt(args, kwargs)``, a generated function that matches and runs a call.
+
+    The generated function returns ``matching.misfit`` if the variant does not fit the call.
 
     condition: condition of the environment.
-    call: expression that runs the call, over the names of ``matching``.
+    matching: lines that match the arguments and assign them to names.
+    call: expression over these names that runs the flat function.
     bound: objects that the generated code refers to, by name.
+    is_followed(): returns True while a compiler traces the call.
     """
     known = {**condition.bound, **matching.bound, **bound, "gone": GONE, "is_followed": is_followed}
     followed = "if is_followed(): return followed(args, kwargs)" if is_followed else "pass"
