@@ -44,3 +44,31 @@ def test_integers_that_jax_cannot_pass_stay_arrays() -> None:
     x = np.array([3, 4], "uint32")
     graph = graph_compiler.transpile(lambda x: x ^ np.uint32(0xFFFFFFFF), to="jax", args=(x,))
     np.testing.assert_array_equal(np.asarray(graph(x)), ~x)
+
+
+DTYPES = [
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+]
+
+
+@pytest.mark.parametrize("to", ["torch", "tensorflow"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_keep_the_dtype_of_numpy(dtype: str, to: str) -> None:
+    pytest.importorskip(to)
+    x = np.array([1, 2, 3]).astype(dtype)
+    for scalar in [np.dtype(name).type(3) for name in DTYPES]:
+        graph = graph_compiler.transpile(lambda x, scalar=scalar: x * scalar, to=to, args=(x,))
+        made, wanted = np.asarray(graph(x[::-1])), x[::-1] * scalar
+        assert made.dtype == wanted.dtype
+        np.testing.assert_array_equal(made, wanted)
