@@ -53,9 +53,8 @@ class CompiledShapes:
 
         Raise ``NewShape`` if the call should run uncompiled.
         """
-        # A dict holds weights, which keep their shapes.
         key = tuple(
-            tuple(arg.shape) if hasattr(arg, "shape") else arg for arg in args if not isinstance(arg, dict)
+            tuple(arg.shape) if hasattr(arg, "shape") else arg for arg in args if not _holds_weights(arg)
         )
         if key in self._compiled:
             return
@@ -86,11 +85,9 @@ class CompiledShapes:
         return f"compiled for {count} shape{'' if count == 1 else 's'} of its arguments"
 
     def _describe_changes(self, args: Sequence[Any]) -> str:
-        names = [
-            name
-            for name, arg in zip(inspect.signature(inspect.unwrap(self._function)).parameters, args)
-            if not isinstance(arg, dict)
-        ]
+        # The first parameters are those of captured arrays, for which there is no argument.
+        known = list(inspect.signature(inspect.unwrap(self._function)).parameters)[-len(args) :]
+        names = [name for name, arg in zip(known, args) if not _holds_weights(arg)]
         changed = [
             f"{name} "
             + ", ".join(
@@ -105,6 +102,11 @@ class CompiledShapes:
             "its arguments "
             f"({'; '.join(changed[:3])}{more}), which takes longer than a call. {_REMEDY}"
         )
+
+
+def _holds_weights(arg: Any) -> bool:
+    """Return True for weights and captured arrays, which keep their shapes."""
+    return isinstance(arg, (dict, tuple))
 
 
 def _level_of_user() -> int:

@@ -145,6 +145,9 @@ def _described(arg: Any) -> str | None:
             for name, array in arg.items()
         }
         return None if None in parts.values() else repr(sorted(parts.items()))
+    if type(arg) is tuple:
+        members = list(map(_described, arg))
+        return None if None in members else repr(members)
     return repr(arg) if type(arg) in (bool, int, float) else None
 
 

@@ -52,6 +52,9 @@ class NumpyTarget(Target):
         array = as_numpy(array)
         return None if array is None or not is_plain(array) else np.asarray(array)
 
+    def address(self, array: Any) -> int | None:
+        return int(array.ctypes.data)
+
     def dtype(self, name: str) -> Any:
         try:
             return bfloat16() if name == "bfloat16" else np.dtype(name)

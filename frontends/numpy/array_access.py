@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,15 @@ class ElementWatch:
 
     def __init__(self, arrays: list[np.ndarray[Any, Any]]) -> None:
         self._stamps = [(ElementStamp(array), array) for array in arrays]
+
+    def of_copies(self, addresses: Sequence[int | None]) -> ElementWatch:
+        made = copy.copy(self)
+        made._stamps = [
+            (stamp, array)
+            for (stamp, array), address in zip(self._stamps, addresses)
+            if stamp.pieces is None or stamp.pieces.address != address
+        ]
+        return made
 
     def changed(self) -> bool:
         return not all(stamp.fits(array) for stamp, array in self._stamps)

@@ -102,6 +102,11 @@ class Target(Protocol):
         return self.convert(array)
 
     @default
+    def address(self, array: Any) -> int | None:
+        """Return the address of the first element of a native array in host memory, or None if unknown."""
+        return None
+
+    @default
     def copy(self, array: Any) -> Any:
         """Return a native array with the elements of ``array`` that later writes to ``array`` do not change.
 
@@ -251,6 +256,29 @@ class Target(Protocol):
     def folds_captured_arrays(self) -> bool:
         """True if the compiler treats arrays that a function captures as constants of its program."""
         return False
+
+    @property
+    @default
+    def sorts_dicts(self) -> bool:
+        """True if compiled functions sort the keys of each dict of arrays at each call, which takes time."""
+        return False
+
+    @property
+    @default
+    def runs_asynchronously(self) -> Callable[[], bool] | None:
+        """Function that returns True if compiled functions called now return before they have run.
+
+        The caller can then make its checks meanwhile. The property is None if they never do.
+        """
+        return None
+
+    @default
+    def wait(self, results: Iterable[Any]) -> None:
+        """Wait until the arrays among ``results``, those of a generated function, have been computed.
+
+        Called before other code may write to memory that the function reads. Ignore traced arrays.
+        """
+        return
 
     @property
     @default

@@ -23,12 +23,22 @@ class Watch(Protocol):
     def changed(self) -> bool:
         """Return True if an array was written to, or has other memory, since the watch was created."""
 
+    def of_copies(self, addresses: Sequence[int | None]) -> Watch:
+        """Return a watch from the same moment for a caller whose conversions are at these addresses.
+
+        It need not detect writes to an array that is at the address itself, because its conversion shares
+        its memory. None is the address of a copy. There is one address for each array.
+        """
+
 
 class Unwatched:
     """Watch of immutable arrays, which never change."""
 
     def changed(self) -> bool:
         return False
+
+    def of_copies(self, addresses: Sequence[int | None]) -> Watch:
+        return self
 
 
 class Stamp(Protocol):

@@ -10,13 +10,17 @@ from ..codegen import Program, load
 from ..contracts import Live, Target
 from ..errors import GuardFailed
 from ..ir.graph import Graph as IRGraph
+from ..trees import leaves_at
 from .boundary import raise_refused
+from .calling.matcher import CallCode, leaf_texts
 from .weights import (
     CapturedArguments,
+    NativeWeights,
     capture_constants,
     capture_weights,
     foreign_weight_error,
     missing_weight_error,
+    order_weights,
     require_shapes,
     weights_reader,
 )
@@ -79,6 +83,7 @@ class Executable:
     called: what calls run: ``function``, or a compiled function that reads some arrays itself.
     leading(given=None): returns the arguments before the inputs of ``called``; with weights ``given``, those
         of ``function``.
+    is_derived: True if the weights are read while the condition of the environment is evaluated.
     read_weights(): returns the current weights by name, with those of equal layers stacked.
     """
 
@@ -97,7 +102,7 @@ class Executable:
     ) -> None:
         self._graph, self._program, self._target = graph, program, target
         self._same_framework = same_framework
-        self._parameters, self._constants, self._is_derived = cast(Any, parameters), constants, is_derived
+        self._parameters, self._constants, self.is_derived = cast(Any, parameters), constants, is_derived
         self.flat = flat = target.on_device_of_inputs(load(program), graph, program)
         self.compile_options = compilation.options_for(target)
         static = self._static()
@@ -107,6 +112,8 @@ class Executable:
             passed = capture_weights(parameters, program, passed)
             if constants and target.folds_captured_arrays:
                 passed = capture_constants(graph, target, passed)
+            if target.sorts_dicts and passed.names[:1] == ("parameters",) and not program.stacks:
+                passed = order_weights(parameters, passed)
         self._passed = passed
         self.called = self.function if passed.function is flat else self._compiled(compilation)
         self.read_weights = weights_reader(parameters, program, graph, flat)
@@ -134,26 +141,58 @@ class Executable:
         passed = (self._passed.constants,) if "constants" in self._passed.names else ()
         if "parameters" not in self._program.arguments:
             return lambda given=None: passed if given is None else whole
+        if "weights" in self._passed.names:
+            return lambda given=None: (
+                (parameters.for_call().arrays, *passed) if given is None else (given, *whole)
+            )
         if "parameters" not in self._passed.names:
             return lambda given=None: passed if given is None else (given, *whole)
-        if self._is_derived:
+        if self.is_derived:
             return lambda given=None: (parameters.current, *passed) if given is None else (given, *whole)
         return lambda given=None: (read(), *passed) if given is None else (given, *whole)
 
-    def call_code(self, names: Sequence[str]) -> tuple[str, dict[str, Any]]:
-        """Return an expression that calls ``called`` with these variables, and the objects that it reads."""
+    @property
+    def are_watched(self) -> bool:
+        """True if calls convert weights, and watch them for changes."""
+        is_passed = self._passed.names[:1] in (("parameters",), ("weights",)) and not self.is_derived
+        return is_passed and isinstance(self.read_weights, NativeWeights)
+
+    def run(self, leading: Sequence[Any], leaves: Sequence[Any]) -> Any:
+        """Return what ``called`` returns for these arguments, once it has read memory that may be written."""
+        outcome = self.called(*leading, *leaves)
+        if self.are_watched and cast(Any, self._parameters).latest.may_be_written:
+            self._target.wait(self._leaves(outcome))
+        return outcome
+
+    def _leaves(self, outcome: Any) -> list[Any]:
+        result, effects, _ = self.parts(outcome)
+        return [*leaves_at(self._graph.output_tree, result), *effects]
+
+    def call_code(self, names: Sequence[str], result: str, bound: Mapping[str, Any]) -> CallCode:
+        """Return expressions that call ``called`` with these variables.
+
+        result: expression over ``outcome`` for the result of the call.
+        bound: objects that ``result``, and the code around the call, refer to.
+        """
+        # Derived parameters are current once the environment's condition was evaluated.
+        known = "parameters.current" if self.is_derived else "parameters()"
         leading = {
-            # Derived parameters are current once the environment's condition was evaluated.
-            "parameters": "parameters.current" if self._is_derived else "parameters()",
+            "weights": "latest.arrays",
+            "parameters": "latest.native" if self.are_watched else known,
             "constants": "constants",
         }
-        text = f"function({', '.join([*(leading[name] for name in self._passed.names), *names])})"
-        bound = {
+        call = f"function({', '.join([*(leading[name] for name in self._passed.names), *names])})"
+        own = {
             "function": self.called,
             "parameters": self.read_weights,
             "constants": self._passed.constants,
+            "wait": self._target.wait,
+            "leaves_of": self._leaves,
         }
-        return text, bound
+        leaves = "leaves_of(outcome)"
+        if not self.returns_more:
+            leaves = leaf_texts(self._graph.output_tree, "outcome", "leaves_of")
+        return CallCode(call, leaves, result, {**own, **bound}, self.are_watched)
 
     def parts(self, outcome: Any) -> tuple[Any, Any, Any]:
         """Return the result, the values of effects and the values of guards in ``outcome``."""

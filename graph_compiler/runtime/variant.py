@@ -21,7 +21,16 @@ from ..recording.state.places import ExternalState, StateLock
 from ..trees import leaves_at, unflatten
 from .boundary import lines_of, with_expression
 from .calling.compiler_state import CompilerState
-from .calling.matcher import NO_FIT, Attempt, CallMiss, Matching, UndecidedValues, dispatcher
+from .calling.matcher import (
+    DOUBT,
+    NO_FIT,
+    Attempt,
+    CallMiss,
+    Matching,
+    UndecidedValues,
+    dispatcher,
+    dispatcher_ahead,
+)
 from .effects import Effects, UserObjects, WrittenArrays
 from .executable import Compilation, Executable
 from .foreign_state import owners_of
@@ -49,6 +58,8 @@ class VariantRecording:
 
 # ---------------------------------------------------------------------------------------------------- variant
 _NONE: Mapping[str, Any] = {}
+# Statement of generated code for a call that does not fit.
+_MISFIT = "return no_fit"
 
 
 @dataclass(repr=False)
@@ -135,22 +146,53 @@ class Variant:
 
     def _dispatcher(self) -> Attempt:
         """Return a generated function that replaces :meth:`attempt` for a graph that only computes."""
-        found = self.matching.code(misfit="no_fit")
-        call, bound = self.executable.call_code(found.names)
-        bound.update(
-            no_fit=NO_FIT,
-            failed=self._failed,
-            checked=self._checked,
-            followed=functools.partial(attempt_traced, self),
-        )
+        found = self.matching.code(_MISFIT, _MISFIT)
+        bound = {
+            "no_fit": NO_FIT,
+            "failed": self._failed,
+            "checked": self._checked,
+            "followed": functools.partial(attempt_traced, self),
+        }
+        calling = self.executable.call_code(found.names, self._result_code, bound)
         is_followed = None if self._tracer is None else self._tracer.is_tracing
-        return dispatcher(
-            self.environment.condition,
-            found,
-            f"checked({call})" if self.program.checks else call,
-            bound,
-            is_followed,
-        )
+        return dispatcher(self.environment.condition, found, calling, is_followed)
+
+    def _dispatcher_ahead(self) -> Attempt:
+        """Return the function that replaces :meth:`attempt` once a call has fitted.
+
+        It starts the flat function before it makes all checks, if the target lets it run meanwhile.
+        """
+        executable, runs_asynchronously = self.executable, self.target.runs_asynchronously
+        found = self.matching.code(_MISFIT, DOUBT)
+        if (
+            runs_asynchronously is None
+            or self._tracer is not None
+            or executable.compile_options is None
+            # Derived weights are current only after the condition of the environment was evaluated.
+            or executable.is_derived
+            or not (found.on_elements or executable.are_watched)
+            # Each process has to run such a function equally often.
+            or any(node.depends_on_devices for node in every(self.graph.nodes))
+        ):
+            return self._attempt
+        bound = {
+            "no_fit": NO_FIT,
+            "checked": self._checked,
+            "runs_asynchronously": runs_asynchronously,
+            "attempt_in_order": self._attempt,
+            "attempt_after_doubt": self._attempt_after_doubt,
+        }
+        calling = executable.call_code(found.names, self._result_code, bound)
+        return dispatcher_ahead(self.environment.condition, found, calling)
+
+    @property
+    def _result_code(self) -> str:
+        return "checked(outcome)" if self.program.checks else "outcome"
+
+    def _attempt_after_doubt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        # A check that failed once may fail often, and each time a run would be wasted.
+        self.attempt = self._attempt  # type: ignore[assignment,method-assign]
+        return self._attempt(args, kwargs)
 
     def _checked(self, outcome: Any) -> Any:
         return self._guarded(outcome[0], outcome[2])
@@ -182,10 +224,11 @@ class Variant:
         if self.state_lock is not None:
             with self.state_lock:
                 return self._attempt(args, kwargs)
-        if self._only_computes:
+        result = self._attempt(args, kwargs)
+        if self._only_computes and not isinstance(result, CallMiss):
             # From now on calls go to the generated function directly.
-            self.attempt = self._attempt  # type: ignore[assignment,method-assign]
-        return self._attempt(args, kwargs)
+            self.attempt = self._dispatcher_ahead()  # type: ignore[assignment,method-assign]
+        return result
 
     @functools.cached_property
     def _attempt(self) -> Attempt:
@@ -218,7 +261,7 @@ class Variant:
         try:
             leading = executable.leading()
             unwritten = self.written.watched(leading, leaves)
-            outcome = executable.called(*leading, *leaves)
+            outcome = executable.run(leading, leaves)
             if not executable.returns_more:
                 return self.as_numbers(outcome) if self._numbers else outcome
             result = self._checked(outcome)
@@ -240,7 +283,7 @@ class Variant:
         before = self.written.saved(leading, leaves)
         unwritten = self.written.watched(leading, leaves)
         try:
-            outcome = executable.called(*leading, *leaves)
+            outcome = executable.run(leading, leaves)
             result, values, checks = executable.parts(outcome)
             result = self._guarded(result, checks)
         # Generated code calls the target, which may raise anything.

@@ -60,17 +60,23 @@ def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: M
 _NONE: Mapping[str, Any] = {}
 
 
-class _ConvertedWeights(NamedTuple):
+class ConvertedWeights(NamedTuple):
     """The last conversion of a variant's weights.
 
     source: the mapping that was converted, compared by identity to find replaced arrays.
     watch: detects in-place writes by the user to arrays that no call of the graph writes to.
+    copies: the same, but only for arrays whose conversions do not share their memory.
     native: arrays of the target by name.
+    arrays: the same arrays in order, for a graph that writes to none.
+    may_be_written: True if the user's code may write to memory of the arrays while a call reads it.
     """
 
     source: Mapping[str, Any]
     watch: Watch
+    copies: Watch
     native: dict[str, Any]
+    arrays: tuple[Any, ...]
+    may_be_written: bool = False
 
 
 class NoWeights(Live):
@@ -87,6 +93,9 @@ class NativeWeights(Live):
     """Callable that returns the weights of a variant as arrays of the target.
 
     Several calls may return the same dict, with its buffers updated.
+
+    latest: the last conversion.
+    are_written: True if calls of the graph replace some of them.
     """
 
     def __init__(
@@ -106,24 +115,40 @@ class NativeWeights(Live):
         self._tables = {name: adopted if weights.is_trained(name) else copied for name in self._steady}
         self._live = weights.live(names)
         self._watch_of = self._live.watch
-        self._converted = _ConvertedWeights(_NONE, Unwatched(), dict.fromkeys(names))
+        self.are_written = bool(written)
+        self.latest = ConvertedWeights(_NONE, Unwatched(), Unwatched(), dict.fromkeys(names), ())
 
     def __call__(self) -> Mapping[str, Any]:
-        converted = self._converted
+        converted = self.latest
         if (now := self._live()) is not converted.source or converted.watch.changed():
-            converted = self._converted = self._all_converted(converted.native)
+            converted = self.latest = self._all_converted(converted.native)
         for name in self._written:
             converted.native[name] = self._buffer(name, now[name])
         return converted.native
 
-    def _all_converted(self, native: Mapping[str, Any]) -> _ConvertedWeights:
+    def is_current(self, converted: ConvertedWeights) -> bool:
+        """Return True if the arrays that were converted then have the elements of the weights."""
+        return self._live() is converted.source and not converted.copies.changed()
+
+    def for_call(self) -> ConvertedWeights:
+        """Return the weights for one call that writes to none of them.
+
+        Calling this object costs more. It also detects all writes, for callers that copy the result.
+        """
+        if not self.is_current(self.latest):
+            self()
+        return self.latest
+
+    def _all_converted(self, native: Mapping[str, Any]) -> ConvertedWeights:
         seen, watched = self._live(), self._watch_of(self._steady)
         # A new dict, so that other threads see either all old or all new arrays.
         made = dict(native)
         # The target may trace the first call, but the conversions are stored beyond it.
         with self._target.untraced():
             made.update((name, self._tables[name].get_or_convert(seen[name])) for name in self._steady)
-        return _ConvertedWeights(seen, watched, made)
+        copies = watched.of_copies([self._target.address(made[name]) for name in self._steady])
+        may_be_written = not isinstance(watched, Unwatched)
+        return ConvertedWeights(seen, watched, copies, made, tuple(made.values()), may_be_written)
 
     def _buffer(self, name: str, array: Any) -> Any:
         # Buffers are copied, because calls write to them while the target may still compute.
@@ -217,6 +242,23 @@ def capture_weights(parameters: Live, program: Program, passed: CapturedArgument
     # ``functools.wraps`` would also give it the signature of ``flat``, which ``tf.function`` follows.
     function.__name__ = flat.__name__
     return passed._replace(function=function, names=passed.names[1:], text=None)
+
+
+def order_weights(parameters: Live, passed: CapturedArguments) -> CapturedArguments:
+    """Return ``passed`` with converted weights as a tuple, if calls write to none of them.
+
+    The tuple is ``ConvertedWeights.arrays``. The first of ``passed.names`` is ``"parameters"``.
+    """
+    if not isinstance(parameters, NativeWeights) or parameters.are_written:
+        return passed
+    flat, names = passed.function, tuple(parameters.latest.native)
+
+    @functools.wraps(flat)
+    def function(weights: tuple[Any, ...], *others: Any) -> Any:
+        return flat(dict(zip(names, weights)), *others)
+
+    text = None if passed.text is None else f"{passed.text}\n# {names}"
+    return passed._replace(function=function, names=("weights", *passed.names[1:]), text=text)
 
 
 def capture_constants(graph: IRGraph, target: Target, passed: CapturedArguments) -> CapturedArguments:

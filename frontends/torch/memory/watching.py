@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import platform
 from bisect import bisect_left, bisect_right, insort
@@ -182,11 +183,12 @@ class TensorWatch:
         self._layouts = self._layouts_now()
         self._words = memory_versions([], [], [words for _, words in found if words is not None])
         self._noted = self._words.copy()
-        pieces = [one for tensor, _ in found if (one := pieces_of(tensor)) is not None]
-        self._before, self._now = (
-            [piece for one in pieces for piece in one.before],
-            [piece for one in pieces for piece in one.now],
-        )
+        self._compare([pieces_of(tensor) for tensor, _ in found])
+
+    def _compare(self, pieces: Sequence[Pieces | None]) -> None:
+        self._pieces = pieces
+        self._before = [piece for one in pieces if one is not None for piece in one.before]
+        self._now = [piece for one in pieces if one is not None for piece in one.now]
 
     def _layouts_now(self) -> list[tuple[Any, ...]]:
         return [(version(tensor), *layout_of(tensor)) for tensor in self._others]
@@ -199,6 +201,16 @@ class TensorWatch:
             and self._layouts_now() != self._layouts
             or self._before != self._now
         )
+
+    def of_copies(self, addresses: Sequence[int | None]) -> TensorWatch:
+        made = copy.copy(self)
+        made._compare(
+            [
+                None if one is None or one.address == address else one
+                for one, address in zip(self._pieces, addresses)
+            ]
+        )
+        return made
 
 
 def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:

@@ -192,6 +192,7 @@ class Pieces:
     All ``size`` bytes at ``address`` are copied if they are at most 16 KiB or if ``whole`` is True.
     Otherwise 8 pieces of 512 bytes are copied, so that a write between the pieces is missed.
 
+    address: where the memory begins.
     now: views of the memory itself, which keep ``owner`` alive, so that its address is not reused.
     before: copies of the memory when this object was created.
 
@@ -202,9 +203,10 @@ class Pieces:
     (True, None, False)
     """
 
-    __slots__ = ("before", "now")
+    __slots__ = ("address", "before", "now")
 
     def __init__(self, owner: Any, address: int, size: int, whole: bool = False) -> None:
+        self.address = address
         memory: Any = (ctypes.c_char * size).from_address(address)
         # The view would dangle if the owner were collected.
         memory.owner = owner

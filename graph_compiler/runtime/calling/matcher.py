@@ -7,7 +7,7 @@ import functools
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -83,20 +83,28 @@ _SPELLED = (bool, int, str, type(None))
 class MatchCode(NamedTuple):
     """Source lines that match a call against a recording.
 
-    lines: code that returns ``misfit``, or raises an error, if the call does not fit.
+    lines: code that leaves by ``misfit``, or raises an error, if the call does not fit.
+    on_elements: the same for conditions on the elements of arrays, to run after ``lines``.
     names: variables that hold native arrays and numbers after ``lines``.
     bound: objects that the lines refer to, by name.
-    misfit: expression to return if the call does not fit.
+    misfit: statement that leaves the generated function if the call does not fit.
     """
 
     lines: list[str]
+    on_elements: list[str]
     names: list[str]
     bound: dict[str, Any]
     misfit: str
 
 
-def match_code(graph: Graph, target: Target, is_own: Callable[[Any], bool] | None, misfit: str) -> MatchCode:
-    return _Matcher(graph, target, None, is_own, misfit).matching()
+def match_code(
+    graph: Graph, target: Target, is_own: Callable[[Any], bool] | None, misfit: str, on_elements: str
+) -> MatchCode:
+    """Return code that leaves by these statements if a call does not fit.
+
+    ``on_elements`` is for conditions on the elements of arrays, and ``misfit`` for the others.
+    """
+    return _Matcher(graph, target, None, is_own, misfit, on_elements).matching()
 
 
 def matcher(
@@ -133,12 +141,15 @@ class _Matcher:
         target: Target,
         held: Callable[[Any], Any] | None = None,
         is_own: Callable[[Any], bool] | None = None,
-        misfit: str = "None",
+        misfit: str = "return None",
+        on_elements: str = "return None",
     ) -> None:
-        self.graph, self.target, self.convert, self.misfit = graph, target, "convert", misfit
+        self.graph, self.target, self.convert = graph, target, "convert"
+        self.misfit, self._misfit_on_elements, self._reads_elements = misfit, on_elements, False
         self.written = arrays_written(graph)
         self.narrows = is_own is not None and narrows(target)
         self.lines: list[str] = []
+        self.on_elements: list[str] = []
         self.names: list[str] = []
         self.bound: dict[str, Any] = {
             "convert": target.convert,
@@ -162,9 +173,15 @@ class _Matcher:
             for index, child in enumerate(state.tree.children):
                 self._tree(child, f"state[{index}]")
         for assumption in in_order(self.graph):
-            self.lines += assumption.lines(self)
+            self._reads_elements = False
+            lines = assumption.lines(self)
+            if self._reads_elements:
+                self.on_elements += lines
+            else:
+                self.lines += lines
         return MatchCode(
             self.lines,
+            self.on_elements,
             self.names,
             {**self.bound, "unlike": (*_MISMATCH_ERRORS, *self.target.undecided_errors)},
             self.misfit,
@@ -172,7 +189,8 @@ class _Matcher:
 
     def function(self) -> Match:
         matching = self.matching()
-        body = "\n".join(f"        {line}" for line in [*matching.lines, f"return {self._returned()}"])
+        lines = [*matching.lines, *matching.on_elements, f"return {self._returned()}"]
+        body = "\n".join(f"        {line}" for line in lines)
         source = (
             f"def match(args, kwargs, state=()):\n    try:\n{body}\n    except unlike:\n        return None\n"
         )
@@ -222,7 +240,7 @@ class _Matcher:
             f"{name} = given_{number} = {access}",
             f"if {native}:",
             f"    {name} = {self.convert}({name})",
-            f"    if {name} is None: return {self.misfit}",
+            f"    if {name} is None: {self.misfit}",
         ]
         # The flat function writes to the converted array. Writing its values to the argument now raises
         # ``GuardFailed`` if the argument is read-only.
@@ -232,7 +250,7 @@ class _Matcher:
         # The converted array has lost its 64-bit dtype, so the dtype of the user's array is compared.
         if self.narrows:
             self.lines.append(
-                f"    if is_own(given_{number}) and dtype_name(given_{number}) != {spec.dtype!r}: return "
+                f"    if is_own(given_{number}) and dtype_name(given_{number}) != {spec.dtype!r}: "
                 f"{self.misfit}"
             )
         dtype = self.target.dtype(spec.dtype)
@@ -307,7 +325,7 @@ class _Matcher:
         if cls.__dictoffset__:
             self._own_attributes(tree, name)
         for i, (key, child) in enumerate(zip(tree.keys, tree.children)):
-            self._tree(child, self._child_access(cls, name, i, key))
+            self._tree(child, child_text(cls, name, i, key, self._spell))
 
     def _registered(self, tree: Branch, name: str) -> None:
         self.bound["parts_of"] = parts_of
@@ -323,28 +341,15 @@ class _Matcher:
         elif issubclass(cls, (list, tuple, dict)) and not dataclasses.is_dataclass(cls):
             self._require(f"not {name}.__dict__ or {name}.__dict__ is {name}")
 
-    def _child_access(self, cls: type, name: str, index: int, key: Any) -> str:
-        if isinstance(key, Setting):
-            return f"{name}.{key}"
-        if issubclass(cls, (tuple, list)):
-            return f"{name}[{index}]"
-        if issubclass(cls, deque):
-            return f"{name}[{key}]"
-        if issubclass(cls, Mapping):
-            return f"{name}[{repr(key) if type(key) in _SPELLED else self._bind('key', key)}]"
-        return (
-            f"{name}.{key}"
-            if dataclasses.is_dataclass(cls) or str(key).isidentifier()
-            # Attributes that were set by ``setattr`` may have names that are no identifiers.
-            else f"vars({name})[{key!r}]"
-        )
+    def _spell(self, key: Any) -> str:
+        return repr(key) if type(key) in _SPELLED else self._bind("key", key)
 
     # ---------------------------------------------------------------------------------- names for assumptions
     def given(self, number: int) -> str:
         return f"given_{number}"
 
     def on_host(self, number: int) -> str:
-        self.bound["on_host"] = self.target.on_host
+        self.bound["on_host"], self._reads_elements = self.target.on_host, True
         return f"on_host({self.names[number]})"
 
     def knows(self, symbol: Symbol) -> bool:
@@ -358,7 +363,8 @@ class _Matcher:
         self.bound.update(items)
 
     def require(self, condition: str) -> str:
-        return f"if not ({condition}): return {self.misfit}"
+        misfit = self._misfit_on_elements if self._reads_elements else self.misfit
+        return f"if not ({condition}): {misfit}"
 
     def require_of_sizes(self, condition: str, words: Callable[[], str]) -> list[str]:
         return [self.require(condition)]
@@ -392,6 +398,51 @@ class _UnknownSizeMatcher(_Matcher):
         ]
 
 
+def child_text(cls: type, name: str, index: int, key: Any, spell: Callable[[Any], str] = repr) -> str:
+    """Return an expression for an item or attribute of ``name``, an object of class ``cls``.
+
+    The class is not registered. ``spell`` returns an expression for a key of a mapping.
+    """
+    if isinstance(key, Setting):
+        return f"{name}.{key}"
+    if issubclass(cls, (tuple, list)):
+        return f"{name}[{index}]"
+    if issubclass(cls, deque):
+        return f"{name}[{key}]"
+    if issubclass(cls, Mapping):
+        return f"{name}[{spell(key)}]"
+    return (
+        f"{name}.{key}"
+        if dataclasses.is_dataclass(cls) or str(key).isidentifier()
+        # Attributes that were set by ``setattr`` may have names that are no identifiers.
+        else f"vars({name})[{key!r}]"
+    )
+
+
+def leaf_texts(tree: Tree, name: str, leaves: str) -> str:
+    """Return an expression for the leaves of ``name``, a result with the structure ``tree``.
+
+    leaves: name of a function that returns them, for structures that need more than items and attributes.
+    """
+    texts = list(_leaf_texts(tree, name))
+    return f"{leaves}({name})" if None in texts else f"({''.join(f'{text}, ' for text in texts)})"
+
+
+def _leaf_texts(tree: Tree, name: str) -> Iterator[str | None]:
+    if isinstance(tree, Leaf):
+        yield name
+    elif isinstance(tree, Branch):
+        for index, (key, child) in enumerate(zip(tree.keys, tree.children)):
+            is_spelled = type(key) in _SPELLED or not issubclass(tree.type, Mapping)
+            if registered_class(tree.type) is not None or not is_spelled:
+                yield None
+            # Classes of results may override ``[]`` with a method that copies all items.
+            elif issubclass(tree.type, dict) and not isinstance(key, Setting):
+                yield from _leaf_texts(child, f"dict.__getitem__({name}, {key!r})")
+            else:
+                yield from _leaf_texts(child, child_text(tree.type, name, index, key))
+
+
 class Matching:
     """Generated matchers of a variant."""
 
@@ -406,8 +457,8 @@ class Matching:
         # State of the host's generators before the last match.
         self._host_state: Any = None
 
-    def code(self, misfit: str) -> MatchCode:
-        return match_code(self._graph, self._target, self._is_own, misfit)
+    def code(self, misfit: str, on_elements: str) -> MatchCode:
+        return match_code(self._graph, self._target, self._is_own, misfit, on_elements)
 
     @functools.cached_property
     def match(self) -> Match:
@@ -444,51 +495,128 @@ Attempt = Callable[[tuple[Any, ...], Mapping[str, Any]], Any]
 
 # One generated function does all of this. Separate functions cost a call of a small model 4 microseconds
 # more, because after a model has run none of their code is left in the processor's caches.
-_SOURCE = """\
+_IN_ORDER = """\
 def attempt(args, kwargs, {defaults}):
     {followed}
     try:
-        if not ({condition}): return {misfit}
+        if not ({condition}): {misfit}
     except gone:
-        return {misfit}
+        {misfit}
     try:
         {lines}
+        {on_elements}
     except unlike:
-        return {misfit}
+        {misfit}
     try:
-        return {call}
+        {weights}
+        outcome = {call}
+        {wait}
+        return {result}
     except Exception as problem:
         return failed(problem)
 """
+# An exception of the function, too, is raised by the attempt in order.
+_AHEAD = """\
+def attempt(args, kwargs, {defaults}):
+    if not runs_asynchronously(): return attempt_in_order(args, kwargs)
+    try:
+        {lines}
+    except unlike:
+        {misfit}
+    try:
+        {weights}
+        outcome = {call}
+        if not ({condition}): {doubt}
+        {are_current}
+        {on_elements}
+        {wait}
+        return {result}
+    except Exception:
+        pass
+    return attempt_after_doubt(args, kwargs)
+"""
+# Statement that leaves the function ahead if a check fails.
+DOUBT = "raise doubt"
+_NOTHING = "pass"
+
+
+class CallCode(NamedTuple):
+    """Expressions that run a flat function, over the names of :class:`MatchCode`.
+
+    call: calls the function. It may read ``latest``, the converted weights.
+    leaves: the leaves of ``outcome``, the value of ``call``.
+    result: the result of the call, from ``outcome``.
+    bound: objects that both refer to, by name.
+    are_watched: True if ``call`` reads ``latest``.
+    """
+
+    call: str
+    leaves: str
+    result: str
+    bound: dict[str, Any]
+    are_watched: bool
 
 
 def dispatcher(
     condition: Condition,
     matching: MatchCode,
-    call: str,
-    bound: Mapping[str, Any],
+    calling: CallCode,
     is_followed: Callable[[], bool] | None = None,
 ) -> Attempt:
     """Return ``attempt(args, kwargs)``, a generated function that matches and runs a call.
 
-    The generated function returns ``matching.misfit`` if the variant does not fit the call.
+    The generated function leaves by ``matching.misfit`` if the variant does not fit the call.
 
     condition: condition of the environment.
     matching: lines that match the arguments and assign them to names.
-    call: expression over these names that runs the flat function.
-    bound: objects that the generated code refers to, by name.
+    calling: expressions over these names that run the flat function.
     is_followed(): returns True while a compiler traces the call.
     """
-    known = {**condition.bound, **matching.bound, **bound, "gone": GONE, "is_followed": is_followed}
-    followed = "if is_followed(): return followed(args, kwargs)" if is_followed else "pass"
     parts = {
-        "condition": condition.text,
-        "lines": "\n        ".join(matching.lines),
-        "call": call,
-        "misfit": matching.misfit,
-        "followed": followed,
+        "followed": "if is_followed(): return followed(args, kwargs)" if is_followed else _NOTHING,
+        "weights": "latest = parameters.for_call()" if calling.are_watched else _NOTHING,
     }
-    used = set(re.findall(r"\w+", _SOURCE.format(defaults="", **parts))) & known.keys()
+    return _attempt(_IN_ORDER, condition, matching, calling, {"is_followed": is_followed}, parts)
+
+
+def dispatcher_ahead(condition: Condition, matching: MatchCode, calling: CallCode) -> Attempt:
+    """Return ``attempt(args, kwargs)``, a generated function that makes slow checks while the call runs.
+
+    These are the condition of the environment, the check that weights are current, and the checks on elements
+    of arguments. If one fails, the outcome is dropped, and ``attempt_after_doubt`` attempts the call again.
+    """
+    are_watched = calling.are_watched
+    parts = {
+        "doubt": DOUBT,
+        "weights": "latest = parameters.latest" if are_watched else _NOTHING,
+        "are_current": f"if not parameters.is_current(latest): {DOUBT}" if are_watched else _NOTHING,
+    }
+    return _attempt(_AHEAD, condition, matching, calling, {"doubt": _DOUBT}, parts)
+
+
+_DOUBT = ValueError("a check failed while the function ran")
+
+
+def _attempt(
+    source: str,
+    condition: Condition,
+    matching: MatchCode,
+    calling: CallCode,
+    bound: Mapping[str, Any],
+    parts: Mapping[str, str],
+) -> Attempt:
+    known = {**condition.bound, **matching.bound, **calling.bound, **bound, "gone": GONE}
+    parts = {
+        **parts,
+        "condition": condition.text,
+        "lines": "\n        ".join(matching.lines or [_NOTHING]),
+        "on_elements": "\n        ".join(matching.on_elements or [_NOTHING]),
+        "misfit": matching.misfit,
+        "call": calling.call,
+        "result": calling.result,
+        "wait": f"if latest.may_be_written: wait({calling.leaves})" if calling.are_watched else _NOTHING,
+    }
+    used = set(re.findall(r"\w+", source.format(defaults="", **parts))) & known.keys()
     # Default arguments become locals, which are read faster than globals.
     defaults = ", ".join(f"{name}={name}" for name in known if name in used)
-    return load(Program(_SOURCE.format(defaults=defaults, **parts), "attempt", (), (), known))
+    return load(Program(source.format(defaults=defaults, **parts), "attempt", (), (), known))
