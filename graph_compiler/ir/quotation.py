@@ -42,9 +42,10 @@ def place_of(origin: Origin) -> str:
 
 
 def value_at(origin: Origin, value: Any) -> str:
-    """Return :func:`place_of`, after the kind of ``value`` if the expression may have another value.
+    """Return the text of :func:`place_of` for a message about ``value``, which was read from an array there.
 
-    ``value`` was read from an array at ``origin``.
+    It begins with "a number in", "a condition in" or "a list in" if the expression may have another value, as
+    ``table[n]`` has if ``n`` was read.
     """
     around = _nodes(origin)
     if not around or _has_value(around, value):
@@ -54,7 +55,7 @@ def value_at(origin: Origin, value: Any) -> str:
 
 
 def recorded(origin: Origin, value: Any) -> str:
-    """Return the beginning of a message: that the elements read at ``origin`` were ``value``."""
+    """Return "<expression> was <value> when recorded" for the array elements that were read at ``origin``."""
     return f"{value_at(origin, value)} was {shortened(repr(value))} when recorded"
 
 
@@ -94,9 +95,9 @@ def _is_test(node: ast.AST, outer: Any) -> bool:
 
 
 def _has_value(around: tuple[Any, ...], value: Any) -> bool:
-    """Return True if the expression is taken to have the value that was read at its instruction.
+    """Return True if the innermost node in ``around`` evaluates to ``value``, as far as its syntax shows.
 
-    Otherwise the value may be one that a part of it needs, such as the index in ``table[n]``.
+    It is False for ``table[n]``, for example, because ``value`` may be that of ``n``.
     """
     node = around[-1]
     # Python reads the parts of ``a and b``, ``not a`` and ``a < b < c``.
@@ -166,7 +167,7 @@ def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
 
 
 def statement_at(file: str, line: int) -> ast.stmt | None:
-    """Return a statement that begins at ``line`` or contains it, or None."""
+    """Return the outermost statement that begins at ``line``, or else the innermost around it, or None."""
     tree = tree_of(file)
     # ``walk`` yields outer nodes before inner ones.
     found = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)] if tree is not None else []

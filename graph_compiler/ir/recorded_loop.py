@@ -12,7 +12,10 @@ from .node import Origin, Value
 
 
 class LoopComparison(NamedTuple):
-    """Comparison that evaluated to True in the code of a loop, in the iteration with the index ``place``."""
+    """Comparison that held in the code of a loop, in the iteration with the index ``place``.
+
+    A comparison that evaluated to False is recorded negated.
+    """
 
     place: int
     condition: Size
@@ -86,7 +89,7 @@ class VariableState:
     """State of a variable, or of an item inside one, at a mark.
 
     kind: properties that are compared between marks, such as type and shape.
-    item: value of an array, or size of a symbolic number; otherwise None.
+    item: the ``Value`` of an array, or the ``Size`` that expresses a symbolic number; None for other objects.
     """
 
     kind: Any

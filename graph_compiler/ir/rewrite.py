@@ -17,10 +17,10 @@ from .node import Block, Makers, Node, Region, Value
 
 
 def copy_node(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> Node:
-    """Return a copy of ``node`` with new outputs, and with ``mapped`` applied to every value and size.
+    """Return a copy of ``node`` with new outputs, and with ``mapped`` applied to the leaves of its arguments.
 
-    Of regions, only the sizes of the enclosing scope are mapped; the copy shares their blocks. ``own``
-    gets an entry from each old output to the new one.
+    Leaves are values, sizes, and other objects such as numbers. Of regions, only the sizes of the enclosing
+    scope are mapped; the copy shares their blocks. ``own`` gets an entry from each old output to the new one.
     """
 
     def whole(structure: Any) -> Any:

@@ -99,7 +99,11 @@ def _node(node: Node, plain: Callable[[Any], Any]) -> tuple[Any, ...]:
 def _numbered(
     sources: Iterable[Value], nodes: Iterable[Node], with_specs: bool = False
 ) -> Callable[[Any], Any]:
-    """Return a function that describes values and sizes by the order in which values are produced."""
+    """Return a function that describes values by number, in the order in which they are produced.
+
+    Sizes are described by the numbers of the values that they are read from, other items by their types and
+    themselves. With ``with_specs``, the description of a value includes its shape and dtype.
+    """
     numbers = {value: number for number, value in enumerate(sources)}
     for node in nodes:
         numbers.update((value, len(numbers) + i) for i, value in enumerate(node.outputs))

@@ -70,7 +70,10 @@ def axis_indices(*, axis_name: Any) -> ArraySpec:
 
 @declare(_SECTION)
 def sharding_hint(x: Input, /, *, layout: Any) -> ArraySpec:
-    """Return ``x``; on a mesh of devices, shard its axes over the mesh axes in ``layout``."""
+    """Return ``x``; on a mesh of devices, shard its axes over the mesh axes in ``layout``.
+
+    For each axis of ``x``, the layout has the name of a mesh axis, a tuple of names, or None.
+    """
     return elementwise(x)
 
 

@@ -211,7 +211,7 @@ def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) ->
 
 
 def has_regions(op: str) -> bool:
-    """Return True if ``op`` is one of :data:`RUN_BLOCKS`.
+    """Return True if nodes of the operation ``op`` run blocks, as loops and branches do.
 
     >>> has_regions("scan"), has_regions("add")
     (True, False)

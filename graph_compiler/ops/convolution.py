@@ -162,7 +162,7 @@ def im2col(
 ) -> ArraySpec:
     """Extract all windows as columns (torch.nn.functional.unfold).
 
-    The result is ``[batch, channels * window, windows]``.
+    The result is ``[batch, channels * elements of a window, number of windows]``.
     """
     windows = tuple(map(window_output, x.shape[2:], kernel, strides, padding, dilation))
     return ArraySpec((x.shape[0], x.shape[1] * product(kernel), product(windows)), x.dtype)
@@ -379,9 +379,9 @@ def interpolate(
 ) -> ArraySpec:
     """Resample the last axes, or those before the channels, to ``size`` (torch.nn.functional.interpolate).
 
-    ``method`` is "nearest", "nearest-exact", "linear" (in every axis), "cubic" or "lanczos". ``scales`` has a
-    factor for each axis. ``align_corners`` aligns the centres of the corner elements of ``x`` and the result.
-    ``antialias`` widens the filter along axes that shrink.
+    ``method`` is "nearest", "nearest-exact", "linear" (in every axis), "cubic" or "lanczos". ``scales`` has
+    the scale factor of each axis, or None for the ratio of the sizes. ``align_corners`` aligns the centres of
+    the corner elements of ``x`` and the result. ``antialias`` widens the filter along axes that shrink.
     """
     if method not in METHODS:
         raise InvalidGraph(f"interpolate knows the methods {', '.join(METHODS)}, not {method!r}")
@@ -401,7 +401,8 @@ def grid_sample(
 ) -> ArraySpec:
     """Sample ``x[batch, channels, *space]`` at positions (torch.nn.functional.grid_sample).
 
-    The positions are ``grid[batch, *out, axes]``, from -1 to 1 over each axis, the last axis first.
+    The positions are ``grid[batch, *out, axes]``, from -1 to 1 over each axis, the last axis first. With
+    ``align_corners``, -1 and 1 are the centres of the first and last element, otherwise their outer edges.
     ``method`` is "nearest", "linear" or "cubic". ``padding`` defines what is outside of ``x``: "zeros",
     "border" (the nearest element) or "reflection".
     """
@@ -414,7 +415,7 @@ def grid_sample(
 def affine_grid(theta: ArraySpec, /, *, size: tuple[Dim, ...], align_corners: bool = False) -> ArraySpec:
     """Compute the positions for :func:`grid_sample` from affine maps ``theta[batch, n, n + 1]``.
 
-    The result is ``[batch, *size, n]``.
+    The result is ``[batch, *size, n]``. ``align_corners`` must be the same in both operations.
     """
     return ArraySpec((theta.shape[0], *size, len(size)), theta.dtype)
 

@@ -238,7 +238,8 @@ def scatter_nd(
 ) -> ArraySpec:
     """Write ``values``, broadcast, to the elements of ``x`` that ``gather_nd`` would read.
 
-    ``reduce`` combines several values for one element.
+    ``reduce`` combines the values for one element, and with ``include_self`` the old one. If it is None, a
+    new value replaces the old one; among several new values it is unspecified which.
     """
     _check_reduce(reduce)
     shape = gathered_shape(x, indices, axes)
@@ -321,7 +322,7 @@ def scatter(
     """Write ``values[i, j, ..]`` to ``x[i, indices[i, j, ..], ..]``, with the index at ``axis``.
 
     ``indices`` has as many axes as ``x`` and may be smaller; ``values`` has its shape, or is a number.
-    ``reduce`` combines several values for one element.
+    ``reduce`` and ``include_self`` are as in :func:`scatter_nd`.
     """
     _check_reduce(reduce)
     if indices.ndim != x.ndim:

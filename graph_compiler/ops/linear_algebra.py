@@ -88,7 +88,8 @@ def trace(x: ArraySpec, /, *, offset: int = 0, dtype: str | None = None) -> Arra
 def vector_norm(x: ArraySpec, /, *, axis: Axis = None, ord: float = 2.0, keepdims: bool = False) -> ArraySpec:
     """Compute ``sum(abs(x) ** ord) ** (1 / ord)`` over ``axis``.
 
-    0 counts nonzero elements; inf and -inf are the largest and the smallest absolute value.
+    If ``ord`` is 0, the nonzero elements are counted. If it is inf or -inf, the result is the largest or the
+    smallest absolute value.
     """
     return reduced(x, axis, keepdims, real_of(x.dtype))
 
@@ -139,7 +140,7 @@ def inv(x: ArraySpec, /) -> ArraySpec:
 def pinv(x: ArraySpec, rtol: Any = None, atol: Any = None, /, *, hermitian: bool = False) -> ArraySpec:
     """Compute the pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero.
 
-    The defaults of ``rtol`` and ``atol`` are those of :func:`matrix_rank`.
+    ``hermitian``, and the defaults of ``rtol`` and ``atol``, are as in :func:`matrix_rank`.
     """
     batch = broadcast(x.shape[:-2], *_shapes(rtol, atol))
     return ArraySpec((*batch, x.shape[-1], x.shape[-2]), x.dtype)
@@ -343,7 +344,8 @@ def solve_triangular(
 ) -> ArraySpec:
     """Solve ``x1 @ x == x2`` for triangular ``x1``; leading axes broadcast.
 
-    With ``left=False`` it solves ``x @ x1 == x2``; ``transpose`` transposes ``x1``.
+    With ``left=False`` it solves ``x @ x1 == x2``. ``upper`` selects the triangle of ``x1`` that is read;
+    ``transpose`` then transposes it. With ``unit_diagonal``, its diagonal counts as 1.
     """
     return ArraySpec(broadcast(x1.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(x1, x2))
 

@@ -496,7 +496,10 @@ def local_response_norm(x: ArraySpec, /, *, size: int, alpha: float, beta: float
 
 @declare(_NORMALISATION)
 def normalize(x: ArraySpec, /, *, ord: Any = 2.0, axis: tuple[int, ...], epsilon: float) -> ArraySpec:
-    """Divide ``x`` by its ``ord``-norm, at least ``epsilon`` (torch.nn.functional.normalize)."""
+    """Divide ``x`` by its ``ord``-norm over ``axis``, or by ``epsilon`` if that is larger.
+
+    It corresponds to ``torch.nn.functional.normalize``.
+    """
     normalise_axes(axis, x.ndim)
     return ArraySpec(x.shape, x.dtype)
 

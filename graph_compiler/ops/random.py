@@ -122,7 +122,7 @@ def random_binomial(key: ArraySpec, count: ArraySpec, probability: ArraySpec, /)
 def random_categorical(
     key: ArraySpec, weights: ArraySpec, /, *, samples: Dim, replacement: bool = True
 ) -> ArraySpec:
-    """Sample indices along the last axis in proportion to ``weights``.
+    """Sample ``samples`` indices along the last axis, with probabilities in proportion to ``weights``.
 
     Without ``replacement`` each index is sampled at most once.
     """

@@ -219,7 +219,12 @@ def _scan_over_time(
     length: Any,
     reverse: bool,
 ) -> Any:
-    """Run ``state = step(row, *state)`` over the rows of ``entering``; return outputs and the final state."""
+    """Run ``state = step(row, *state)`` over the rows of ``entering``, as a ``scan``.
+
+    Return the first array of the state after each row, stacked, and then the arrays of the final state. Rows
+    from ``length`` on, if it is given, leave the state unchanged, and their outputs are 0. ``matrix`` only
+    tells the width of a row.
+    """
     # In the body, the batch size is that of the hidden state, and rows are as wide as ``matrix``. Outside of
     # it, equal sizes may be read from other arrays.
     batch = state["hidden"].shape[0]

@@ -172,6 +172,10 @@ def declare(
 
     The operation has the name of the rule, without trailing underscores, unless ``name`` is given. Raise
     ``UnknownOperation`` if the section does not exist, and ``DuplicateRow`` if the operation exists already.
+
+    ``regions`` names the arguments of the rule that are blocks (:class:`Op`). The others are arrays, which
+    are positional-only or ``*args``, and parameters, which are keyword-only. Raise ``TypeError`` for another
+    kind.
     """
     if section not in SECTIONS:
         raise UnknownOperation(
@@ -260,7 +264,7 @@ def all_ops() -> dict[str, Op]:
 
 
 def check_params(op: Op, params: dict[str, Any]) -> dict[str, Any]:
-    """Return ``params`` with the defaults of ``op`` filled in.
+    """Return ``params`` with the defaults of ``op`` filled in, or ``params`` itself if it is complete.
 
     Raise ``UnknownOperation`` if a parameter is unknown, or if one without a default is missing.
     """

@@ -122,7 +122,8 @@ Input = Any
 def broadcast_dims(left: Any, right: Any) -> Any:
     """Return the size that ``left`` and ``right`` broadcast to, or ``Unknown`` if it depends on the call.
 
-    Raise ``InvalidGraph`` if both are ints that cannot be broadcast.
+    If one is symbolic and the other an int other than 1, return the int, which the symbolic size is assumed
+    to fit. Raise ``InvalidGraph`` if both are ints that cannot be broadcast.
     """
     if left == right or (isinstance(right, int) and right == 1):
         return left

@@ -74,9 +74,10 @@ class FlattenedCall:
 
 @functools.lru_cache(maxsize=256)
 def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree]:
-    """Return the order of the leaves and the structure of a call with these numbers of arrays and keywords.
+    """Return the order of the leaves, and the structure, of a call whose arguments are arrays.
 
-    The order indexes the list of the ``count`` positional arrays followed by those of the keywords.
+    ``count`` of them are positional, and ``names`` are the keywords of the others. The order indexes the list
+    of the positional arrays followed by the others.
     """
     return flatten(
         (list(range(count)), dict(zip(names, range(count, count + len(names))))),
@@ -109,8 +110,8 @@ class CallStructure:
 class ShardedCall:
     """Arrays of a call, and for each of them whether it is split along its first axis.
 
-    ``replicated`` holds the positions of arguments that are not split; with None, the layouts of the
-    arrays decide. Arrays without axes are never split.
+    ``replicated`` holds the positions of arguments that are not split. If it is None, arrays that are already
+    replicated over the devices are not split. Arrays without axes are never split.
 
     arguments: the rest of the call.
     arrays: the arrays, as arrays of the engine's framework.

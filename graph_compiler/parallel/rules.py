@@ -99,7 +99,9 @@ def layouts_of(
 ) -> dict[str, Layout]:
     """Return the layout of each parameter by ``rules``, a set of rules or several that are applied in order.
 
-    Raise ``InvalidOption`` if a layout does not fit its parameter or the mesh.
+    ``shapes`` has the shapes of the parameters by name, ``sizes`` those of the mesh axes. Raise
+    ``InvalidOption`` if a pattern matches no parameter (for predefined rules, if no pattern matches any), or
+    if a layout does not fit its parameter or the mesh.
     """
     found: dict[str, Layout] = dict.fromkeys(shapes, ())
     for one in (rules,) if isinstance(rules, Mapping) else tuple(rules):
@@ -173,7 +175,7 @@ def names_in(layout: Any, where: str) -> Iterator[str]:
 def require_fit(what: str, shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> None:
     """Raise ``InvalidOption`` if an array of this shape cannot be split by ``layout``.
 
-    ``what`` begins the message.
+    ``sizes`` has the sizes of the mesh axes by name. ``what`` begins the message.
     """
     if len(layout) > len(shape):
         raise InvalidOption(

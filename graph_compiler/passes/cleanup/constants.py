@@ -167,8 +167,9 @@ def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with random calls marked as deterministic, for constant folding.
 
-    Calls with an array argument that depends on an input or a parameter stay random. ``copy`` is the name of
-    the function that copies arrays which the caller may write to.
+    Calls with an array argument that depends on an input or a parameter stay random. Symbolic sizes in the
+    arguments of the others are replaced by the recorded ones, which guards check. ``copy`` is the name of the
+    function that copies arrays which the caller may write to.
     """
     aliases = Aliases(graph)
     outside = {*graph.inputs, *graph.parameters.values()}

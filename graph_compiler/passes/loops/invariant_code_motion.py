@@ -59,7 +59,8 @@ class InlinedLoop:
     def history(self, place: int) -> ArrayHistory | None:
         """Return the reads and writes of the array at index ``place`` of the carry in an iteration.
 
-        Return None if the array is used in another way.
+        Return None if it is not written or is used in another way, or if the iteration returns a version of
+        it other than as the carry of this array.
         """
         found = ArrayHistory(self.state[place])
         for node in self.nodes:

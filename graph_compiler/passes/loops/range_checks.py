@@ -136,7 +136,10 @@ class _RangeProver:
         return (step,) if length is None else (step, without_max_zero(length) - 1 - step)
 
     def _with_first(self, facts: Facts) -> Facts:
-        """Return ``facts`` and, of those that fall with the innermost loop index, the facts at index 0."""
+        """Return ``facts`` and, for each that decreases with the innermost loop index, its value at index 0.
+
+        That value is the largest one, so it is at least 0 as well.
+        """
         step = self._step()
         found = ((fact, *self._innermost(fact)) for fact in facts)
         return (
@@ -152,7 +155,10 @@ class _RangeProver:
         return Size.of(Symbol(self.steps[-1], 0, 0, "item"))
 
     def _counters(self, node: Node, inputs: Sequence[Value]) -> Iterator[tuple[Value, Any]]:
-        """Yield carried values and rows that are proved to be linear in the loop index, with expressions."""
+        """Yield ``(value, expression)`` for carried values and rows that are proved linear in the loop index.
+
+        ``inputs`` are the inputs of one of the loop's regions, and the values are among them.
+        """
         body, carried, step = node.regions[-1].block, node.params["carried"], self._step()
         for place, start in enumerate(map(self._told, node.inputs[:carried])):
             by = _counts(body, body.outputs[place], body.inputs[place])
@@ -276,7 +282,10 @@ def _is_same_object(one: Any, other: Any) -> bool:
 
 
 def _counts(body: Block, made: Any, counter: Value) -> int | None:
-    """Return the constant by which ``made`` exceeds ``counter``; None if no constant is known."""
+    """Return the constant by which ``made`` exceeds ``counter``, or None if none is known.
+
+    Both are values of ``body``.
+    """
     if made is counter:
         return 0
     node = body.maker(made) if isinstance(made, Value) else None

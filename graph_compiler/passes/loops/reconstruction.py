@@ -67,16 +67,19 @@ class StepsMissing(Signal):
 def fold_loops(graph: Graph, counts: bool = True, unroll: bool = False) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, where marked loops of the graph have become loop nodes.
 
-    A loop that no loop node can express stays unrolled, and guards fix its trip count; with ``unroll``, all
-    loops do. With ``counts``, loop indices of the target are Python integers, which may be bounds of slices
-    and sizes; without it, loops that need this are unrolled. Raise ``StepsMissing`` if not all iterations of
-    an unrolled loop were recorded.
+    A loop that no loop node can express stays unrolled, and guards fix its trip count. With ``unroll``, this
+    applies to all loops. With ``counts``, loop indices of the target are Python integers, which may be bounds
+    of slices and sizes; without it, loops that need this are unrolled. Raise ``StepsMissing`` if not all
+    iterations of an unrolled loop were recorded.
     """
     return (_LoopFolder(graph, counts, unroll).graph(), True) if graph.loops else (graph, False)
 
 
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
-    """Return the nodes that replace the recorded iterations of a running loop, or None if there are none."""
+    """Return the nodes that replace the recorded iterations of a running loop.
+
+    Return None if a loop node cannot express them.
+    """
     folding = _LoopFolder(graph, True, False, loop)
     folding.places.used.update(
         (held.item, inf) for held in loop.marks[-1].state.values() if isinstance(held.item, Value)
@@ -307,7 +310,8 @@ class RemainingIterations(NamedTuple):
 def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> RemainingIterations | None:
     """Return a program for the iterations of a running ``for`` loop after the first ``done``.
 
-    Return None if the loop is not a ``scan`` or carries arrays that it did not compute.
+    Return None if the recorded iterations do not become a ``scan``, or if it carries arrays that they did not
+    compute.
     """
     if (nodes := folded_so_far(graph, loop)) is None or nodes[-1].op != "scan":
         return None

@@ -267,7 +267,10 @@ def _written_value(build: Builder, read: Node, write: Node) -> Value | None:
 
 
 def _select_value(build: Builder, write: Node, key: Key) -> Value:
-    """Return ``x[key]`` after ``write`` wrote to elements of ``x`` that may be the same or others."""
+    """Compute ``x[key]`` after ``write`` wrote to ``x``, without reading the written array.
+
+    If the keys may select the same elements, choose between the old and the written value at run time.
+    """
     before: Value = write.inputs[0]
     read: Value = build.getitem(before, key=key)
     if are_keys_disjoint(key, write.params["key"], before.shape):

@@ -42,7 +42,10 @@ class RowRead:
     sides: RowSides | None = None
 
     def of_row(self, ndim: int, sequences: Container[Any]) -> RowRead:
-        """Return the same read as a part of a full row if ``sequences`` has these rows, or ``self``."""
+        """Return the same read as a part of a full row if ``sequences`` has these rows, otherwise ``self``.
+
+        ``ndim`` is the number of axes of the result. If it is 0, return ``self``, except on diagonals.
+        """
         # Except on diagonals, a scalar keeps a sequence of its own, because scalars may be computed for all
         # rows at once.
         if isinstance(self.source, int):
@@ -128,9 +131,10 @@ def find_cells(
     is_down: bool,
     is_still: Callable[[Any], bool],
 ) -> CarriedCells | None:
-    """Return the cells of an array of the carry, whose accesses have the keys ``places``, or None.
+    """Return the cells of an array of the carry, or None if its reads and writes are not those of cells.
 
-    ``given`` is the array before the loop. ``is_down`` is True if the loop index descends.
+    ``given`` is the array before the loop. ``places`` has the key of each read and write. ``is_down`` is True
+    if the loop index descends. ``is_still(key)`` returns True if a key is the same in each iteration.
     """
     (target, *others) = dict.fromkeys(places[node] for node in history.writes)
     if others or not is_still(target.rest):
@@ -285,7 +289,7 @@ class _RowLoop(InlinedLoop):
 
     @classmethod
     def of(cls, node: Node, rewriter: Rewriter) -> _RowLoop | None:
-        """Return the loop; None if it has no counter (:func:`_counter`) that is the index in a key."""
+        """Return the loop of ``node``, or None if no key in it contains its counter (:func:`_counter`)."""
         counter = _counter(node, rewriter)
         if counter is None:
             return None
