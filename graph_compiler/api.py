@@ -64,9 +64,9 @@ def compile(
     """Record a callable and return it as a flat graph, for its own framework or, with ``to=``, for another.
 
     With ``args`` or ``kwargs`` (``args=()`` counts) the callable is recorded now, and the result is a
-    :class:`Graph`. Otherwise the result is a :class:`LazyGraph`, which its first call records, unless the
-    model provides example inputs (:func:`transpile`). For several objects the result is a tuple, without
-    objects a decorator.
+    :class:`Graph`. Otherwise the result is a :class:`LazyGraph`, which its first call records, unless ``to``
+    is another framework and the model provides example inputs (:func:`transpile`). For several objects the
+    result is a tuple, without objects a decorator.
 
     Args:
         objs: Functions, methods, models and other callables. For a class the result is a subclass, for a
@@ -319,7 +319,10 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
 
 
 class _DefaultTarget:
-    """Value of ``to`` in :func:`transpile` without a target: the default of the source framework."""
+    """Placeholder for ``to`` in :func:`transpile`, if the caller names no target.
+
+    ``than`` returns the default target of the source framework.
+    """
 
     @staticmethod
     def than(source: FrontendEntry) -> str:
@@ -458,9 +461,10 @@ def _pipeline(
     options: Options,
     is_lazy: bool = False,
 ) -> Any:
-    """Return the pipeline of a callable, or a deferred one if its framework may be known later.
+    """Return the pipeline of a callable.
 
-    Raise ``NotCompilable`` if ``obj`` is a class or not callable.
+    If the graph is lazy and the source framework cannot be inferred from ``obj`` alone, return a
+    ``DeferredPipeline``. Raise ``NotCompilable`` if ``obj`` is a class or not callable.
     """
     if not callable(obj) or isinstance(obj, type):
         # An object such as a loaded SavedModel may hold callables, which the message names.
@@ -491,9 +495,11 @@ def _pipeline(
 
 
 def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Return the framework that a callable is written in.
+    """Return the framework that a callable is written in: ``source``, or else the inferred one.
 
-    Raise ``UnknownFramework`` for an unknown ``source``, and ``SourceNotFound`` if none can be inferred.
+    Raise ``UnknownFramework`` for an unknown ``source``. Raise ``SourceNotFound`` if no framework can be
+    inferred, or if the code names only NumPy and the arguments are arrays of a framework that does not accept
+    such code.
     """
     if source:
         return frontends.get(source).name
@@ -528,7 +534,10 @@ def _reject_mixed(obj: Any, found: FrontendEntry) -> None:
 
 
 def _bound_call(obj: Any) -> Any:
-    """Return the bound ``__call__`` of a user's object that computes attributes, or another object itself."""
+    """Return the bound ``__call__`` of an object whose class defines ``__getattr__`` or ``__getattribute__``.
+
+    Return graphs, functions, modules of a framework and all other objects unchanged.
+    """
     # A graph forwards attributes to its original, so it defines `__getattr__` too.
     if isinstance(obj, (Graph, FunctionType)):
         return obj

@@ -42,8 +42,8 @@ NO_ARRAY = -1
 class SameArray:
     """Assumption about which inputs are the same object, because a write to one shows in the other.
 
-    firsts: for each of the first inputs, the index of the first input that is the same object; ``NO_ARRAY``
-        if its identity does not matter.
+    firsts: for each input, from the first on, the index of the first input that is the same object;
+        ``NO_ARRAY`` if its identity does not matter. It may cover fewer inputs than the graph has.
     """
 
     kind: ClassVar[str] = "same_array"
@@ -121,9 +121,10 @@ _MOST_WORK: Any = 10_000
 
 
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
-    """Return True if an array in ``written`` (indices) shares memory with another array or overlaps itself.
+    """Return True if an array in ``written`` (indices) may share memory with another array or with itself.
 
-    Return True also if that cannot be ruled out quickly.
+    Return True also if deciding that would take too long. Only NumPy arrays and torch tensors are compared;
+    an array without an address counts as disjoint from all others.
     """
     # Arrays that own contiguous memory, each passed once, cannot overlap. This is the common case.
     if all(map(_is_apart, arrays)) and len(set(map(id, arrays))) == len(arrays):
@@ -218,7 +219,7 @@ def _address_range(array: Any) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class DisjointMemory:
-    """Assumption that no written array shares memory with another array, nor its elements with each other.
+    """Assumption that no written array shares memory with another array, or has elements that share memory.
 
     Otherwise a write to one array would show in another.
 
@@ -440,7 +441,8 @@ class InputFact:
     """Assumption about one property of inputs.
 
     fact: name of the property (see :func:`fact_of`).
-    expected: values of the property, for the inputs from the first on.
+    expected: value of the property for each input, from the first on. It may cover fewer inputs than the
+        graph has.
     """
 
     kind: ClassVar[str] = "input_fact"
@@ -511,7 +513,7 @@ def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
 
 
 def fact_of(array: Any, fact: str) -> Fact:
-    """Return a property of an array: ``"packing"``, ``"layout"`` or one of the trait ``facts``."""
+    """Return the property ``fact`` of an array: ``"packing"``, ``"layout"`` or one of the trait ``facts``."""
     return _reader(fact)(array)
 
 
@@ -531,7 +533,7 @@ def _layout(array: Any) -> Fact:
     """Return True for a contiguous array in row-major order; otherwise its axes in the order of memory.
 
     Axes of size 1 are left out. If the elements are not densely packed in that order, the strides of all
-    axes, in elements, follow.
+    axes, in elements, follow. Return True also for an array whose memory layout is unknown.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))
@@ -549,7 +551,8 @@ def _packing(array: Any) -> Literal[True] | tuple[int, ...]:
     """Return True for a contiguous array in row-major order; otherwise its axes in the order of memory.
 
     Axes of size 1 are left out. For each axis, 1 follows if there is no gap between its elements, else 0. So
-    the result is the same for slices of other sizes.
+    the result is the same for slices of other sizes. Return True also for an array whose memory layout is
+    unknown.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))

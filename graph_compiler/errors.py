@@ -66,11 +66,13 @@ class UnknownFramework(GraphCompilerError, ValueError):
 
 
 class InvalidRegistration(GraphCompilerError, TypeError):
-    """Raised when a package registers an invalid frontend or backend, or one under a name that is taken.
+    """Raised for a registered frontend or backend that is invalid, or whose name is taken.
 
-    Cause: the entry point of the package is not importable, is of the wrong type, or its module lacks a
-        member of the contract.
-    Fix: add what the message lists; docs/extending.md has a complete example.
+    It may be raised as late as when the frontend or backend is first used.
+
+    Cause: the entry point cannot be imported, is of the wrong type, or has another name than its entry; the
+        name is taken; or the module, or an array of the framework, lacks a member of the contract.
+    Fix: do what the message says; docs/extending.md has a complete example.
 
     >>> import types
     >>> from graph_compiler.contracts import Backend

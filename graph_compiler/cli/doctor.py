@@ -160,7 +160,11 @@ def _package(name: str, version: str | None, quick: bool) -> dict[str, Any]:
 
 
 def _failure(code: str) -> str:
-    """Run ``code`` in a new interpreter, and return a text about its failure, or ""."""
+    """Run ``code`` in a new interpreter.
+
+    Return "" if it succeeds. If it fails, return the last line of its stderr, or a text about its exit code
+    or the timeout.
+    """
     try:
         done = subprocess.run(
             [sys.executable, "-c", code],

@@ -170,9 +170,10 @@ def end_when_interrupted() -> None:
 
 
 def exit_interrupted() -> None:
-    """End the process at once, without the seconds that Python needs to release framework objects.
+    """End the process at once with exit code 130.
 
-    Unfinished files of saved graphs are removed first.
+    Python would need seconds to release objects of the frameworks, so its cleanup is skipped. Unfinished
+    files of saved graphs are removed first.
     """
     discard_partial()
     for stream in (sys.stdout, sys.stderr):

@@ -98,7 +98,8 @@ def _random_array(spec: re.Match[str], whole: str, generator: np.random.Generato
 def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
     """Return positional and named arguments from .npy, .npz and .json files.
 
-    ``dtypes`` are those of the graph's inputs, by name. Raise ``WrongInput`` for a missing or malformed file.
+    Entries of a .json file become arrays if ``dtypes``, which are those of the graph's inputs by name, has a
+    dtype for their name or position. Raise ``WrongInput`` for a missing or malformed file, or another suffix.
     """
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -178,7 +179,11 @@ def _loaded(file: Path) -> Any:
 
 # ------------------------------------------------------------------------------ arguments
 def fit_to_graph(given: Given, graph: IRGraph) -> Given:
-    """Return positional and named arguments in the form in which the graph was recorded, where possible."""
+    """Return the positional and the named arguments, each passed as it was while recording.
+
+    Surplus positional arguments get the names of recorded keyword arguments, in order. Named arguments that
+    were recorded by position become positional. Arguments that fit no input are left as given.
+    """
     (args, kwargs), found = given, list(paths(graph.input_tree))
     by_place = {
         path[1]: value.name for path, value in zip(found, graph.inputs) if path[0] == 0 and len(path) == 2
@@ -206,9 +211,10 @@ SUFFIXES = (".npz", ".npy", ".json")
 
 
 def named_leaves(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of a result as pairs of path and NumPy array, or another object unchanged.
+    """Yield ``(path, leaf)`` for each leaf of a result.
 
-    The path of a result that is not a container is ``name``, by default ``"result"``.
+    Arrays are converted to NumPy, and other objects are left unchanged. The path of a result that is not a
+    container is ``name``, by default ``"result"``.
 
     >>> [name for name, _ in named_leaves({"logits": np.ones(2), "states": [np.ones(1), None]})]
     ['logits', 'states.0', 'states.1']
@@ -263,10 +269,10 @@ def write(leaves: Mapping[str, Any], path: Path) -> None:
 
 
 def check_path(path: Path, suffixes: tuple[str, ...], force: bool) -> Path:
-    """Return ``path`` if it may be written to.
+    """Return ``path`` if it may be written to. Call this before any long computation.
 
-    Raise ``WrongInput``, before any long computation, for another suffix, a missing folder, or an existing
-    file or folder without ``force``.
+    Raise ``WrongInput`` for a suffix that is not in ``suffixes`` (if there are any), a missing folder, or an
+    existing file or folder without ``force``.
     """
     if suffixes and path.suffix not in suffixes:
         raise WrongInput(f"{path} is to be one of {', '.join(suffixes)}")

@@ -58,7 +58,8 @@ def names_a_file(source: str) -> bool:
 def original(source: str) -> Any:
     """Return the callable that ``source`` names: an object of a module, or a Hugging Face model.
 
-    Raise ``WrongInput`` if there is none.
+    If it names a class, return an instance made without arguments; if it names a graph, return the original
+    of that. Raise ``WrongInput`` if there is no such callable.
     """
     if ":" in source:
         return _callable(_object(source), source)

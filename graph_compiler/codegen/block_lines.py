@@ -89,7 +89,7 @@ class Folding:
 
     lines: the lines of the block.
     text: expression for each value.
-    liveness: uses of the values of the block.
+    uses: uses of the values of the block.
     folded: values that were inlined into another line.
     operands: expressions that may be inlined into the next line: number of lines with them, node, and
         expression.
@@ -104,7 +104,12 @@ class Folding:
     ends: list[tuple[int, Node, str]] = field(default_factory=list)
 
     def note(self, node: Node, expression: str) -> None:
-        """Note that the last line assigns ``expression`` to the output of ``node``, and may be inlined."""
+        """Record the last line, which assigns ``expression`` to the output of ``node``, if it may be inlined.
+
+        A value that no node reads may be inlined into the results of the block. A value that one node reads
+        once may be inlined into the line of that node, unless ``node`` writes, samples random numbers or has
+        regions, or the original assigns the value to a variable of its name.
+        """
         (value,) = node.outputs
         uses, last = self.uses.counts[value], (len(self.lines.texts), node, expression)
         if not uses:
@@ -118,9 +123,10 @@ class Folding:
             self.operands.append(last)
 
     def into_node(self, node: Node, expression: str) -> str:
-        """Return ``expression`` with preceding expressions inlined that only ``node`` uses.
+        """Return ``expression`` of ``node`` with expressions of the last lines inlined.
 
-        Their lines are removed.
+        An expression is inlined if only ``node`` uses it, if it comes from the same line of the original, and
+        if the result is not too long. Its line is removed.
         """
         while self.operands and self.operands[-1][0] == len(self.lines.texts):
             _, before, inner = self.operands[-1]
@@ -140,9 +146,10 @@ class Folding:
         return expression
 
     def into_results(self, text: Sequence[str], outputs: Sequence[Any]) -> list[str]:
-        """Return the texts of ``outputs`` with preceding expressions inlined that only produce one of them.
+        """Return ``text``, the texts of ``outputs``, with expressions of the last lines inlined.
 
-        Their lines are removed.
+        An expression is inlined if it only computes one of ``outputs``, unless the result would be too long
+        or effects would change their order. Its line is removed.
         """
         found, first, has_effect = list(text), len(text), False
         while self.ends and self.ends[-1][0] == len(self.lines.texts):
@@ -163,7 +170,7 @@ class Folding:
 
 # --------------------------------------------------------------------------------------------- uses of values
 def arrays_in(structure: Any) -> set[Value]:
-    """Return the values in nested arguments, with the sources of symbols other than sizes."""
+    """Return the values in nested arguments, and the sources of all symbols there that are not sizes."""
     found = set()
     for item in iterate_structure(structure):
         if isinstance(item, Value):
@@ -215,7 +222,7 @@ class ValueUses:
         return self.made.intersection(self.last_use.get(node, ())).intersection(node.outputs)
 
     def is_only_read_by(self, node: Node, item: Value) -> bool:
-        """Return True if only ``node`` still reads ``item``, once, and its name may be assigned again."""
+        """Return True if ``node`` is the last to read ``item``, reads it once, and may reassign its name."""
         return (
             item in self.own
             and item in self.last_use.get(node, ())

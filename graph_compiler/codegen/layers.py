@@ -84,7 +84,7 @@ NO_WEIGHTS = LayerWeights({}, {})
 def indexed_weights_by_block(graph: Graph) -> dict[int, LayerWeights]:
     """Return, for blocks that several ``call`` nodes run, the operands that they can read from a dict.
 
-    The keys are ``id(block)``.
+    The keys are ``id(block)``. Nodes with a checkpoint do not count.
     """
     calls: dict[int, list[Node]] = {}
     for node in distinct(graph.nodes):
@@ -120,9 +120,9 @@ def _indexed_weights(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -
 
 
 def common_number(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
-    """Return the texts around the only number in which names differ, and the number in each, or None.
+    """Return the texts before and after the one number in which names differ, and the number in each name.
 
-    ``names`` must contain at least two different names.
+    Return None if they differ in anything else. ``names`` must contain at least two different names.
     """
     another = next(name for name in names if name != names[0])
     pairs = [difference(names[0] if name != names[0] else another, name) for name in names]
@@ -174,7 +174,11 @@ class Stack(NamedTuple):
 
 
 def stacks_of(graph: Graph) -> dict[Node, Stack]:
-    """Return stacks of parameters for ``stack`` nodes whose operands' names differ only in one number."""
+    """Return the ``Stack`` of each ``stack`` node whose operands' names differ only in one number.
+
+    The node must stack along axis 0, and its operands must be parameters that are neither used elsewhere nor
+    written to.
+    """
     uses = Counter(value for node in graph.nodes for value in node.uses)
     uses.update(graph.roots())
     written = {effect.target for effect in graph.effects if effect.kind == "buffer"}

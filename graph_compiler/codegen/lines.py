@@ -16,7 +16,9 @@ _NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]
 
 
 def inline_expression(expression: str, name: str, inner: str) -> str | None:
-    """Return ``expression`` with ``inner`` substituted for ``name``, in parentheses if needed, or None.
+    """Return ``expression`` with ``inner`` substituted for ``name``, in parentheses if needed.
+
+    Return None if ``name`` does not occur exactly once, or if ``inner`` or the result would be too long.
 
     >>> inline_expression("jnp.sum(mul, axis=1)", "mul", "x * 2.0")
     'jnp.sum(x * 2.0, axis=1)'

@@ -96,7 +96,7 @@ class _Results:
         return self._expression_of(value) or self._named_object(value)
 
     def _expression_of(self, value: Any) -> str | None:
-        """Return an expression for ``value`` or for an equal object, or None."""
+        """Return an expression that evaluates to ``value`` or an equal object; None if none is known."""
         if isinstance(value, type):
             return self._class(value)
         if isinstance(value, enum.Enum):
@@ -173,7 +173,10 @@ class _Results:
         return self._object(cls.__name__, cls)
 
     def _object(self, name: str, item: Any) -> str:
-        """Return the name of a class or function in the source, where it is imported or bound."""
+        """Import a class or function into the source, and return its name there.
+
+        If it cannot be imported, bind it as a global.
+        """
         if _is_importable(item):
             return self._imported(item.__module__, item.__name__)
         if id(item) not in self.named:

@@ -47,9 +47,10 @@ class Definitions:
     origins: dict[str, list[tuple[int, Origin]]] = field(default_factory=dict)
 
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
-        """Return a name for the definition ``text``, which contains ``OWN_NAME`` instead of the name.
+        """Add the definition ``text``, which contains ``OWN_NAME`` instead of the name, and return its name.
 
-        A text that was added before keeps its name.
+        The name is ``wanted``, with a number if ``names`` or an open namespace contains it. It is reserved
+        there, also with each of ``suffixes`` appended. A text that was added before keeps its name.
         """
         if text not in self.named:
             free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
@@ -326,7 +327,12 @@ class BlockWriter:
         return names
 
     def name_carry(self, node: Node, body: Region, is_statement: bool = True) -> list[str]:
-        """Return names for the carry of a loop, before and after each iteration of ``body``."""
+        """Return names for the carry of a loop, before and after each iteration of ``body``.
+
+        An entry keeps the name of its initial value if ``body`` has an input of that name for it, and if
+        either only this loop still reads the value, or the loop ``is_statement`` and leaves it unchanged.
+        Other entries get new names.
+        """
         names = []
         for place in range(node.params["carried"]):
             item, given = node.inputs[place], body.block.inputs[place]
@@ -350,7 +356,10 @@ class BlockWriter:
         return name
 
     def _release_after(self, node: Node) -> list[Value]:
-        """Return values of this block that are not needed after ``node``, and free their names."""
+        """Return values of this block that are not needed after ``node``, and free their names.
+
+        Values whose name another value still has are left out.
+        """
         gone = []
         for value in self.uses.last_use.get(node, ()):
             if value in self.uses.own and value not in node.outputs:
@@ -391,10 +400,10 @@ class BlockWriter:
     def write_inner(
         self, region: Region, inputs: Sequence[str], captured: Sequence[Any], is_assigning: bool = False
     ) -> RegionText:
-        """Write a region in an inner scope, for a nested function or a statement, and return it.
+        """Write a region for a nested function or the body of a statement, and return its text.
 
-        Its inputs have the names ``inputs``; ``captured`` values keep their outer names. If the region
-        ``is_assigning``, it may assign the names ``inputs`` again.
+        Its first inputs get the names ``inputs``. The others are ``captured``, arguments that keep the text
+        they have in this scope. With ``is_assigning``, the region may assign the names ``inputs`` again.
         """
         block = region.block
         assigned = [
@@ -418,7 +427,10 @@ class BlockWriter:
         return self.folding.into_results([repr(self.literal(item)) for item in outputs], outputs)
 
     def write_separately(self, region: Region, inputs: Sequence[str]) -> RegionText:
-        """Write a region in an inner scope, for a separate function, and return it."""
+        """Write a region for a separate function, and return its text.
+
+        ``inputs`` are the names of all its inputs. Lines that read sizes which nothing uses are dropped.
+        """
         block = region.block
         scope = BlockWriter(self.shared, block.nodes, block.outputs, self)
         scope.text.update(zip(block.inputs, inputs, strict=True))
@@ -464,7 +476,7 @@ class BlockWriter:
         return name
 
     def define_region(self, region: Region, write: Callable[[BlockWriter, str], None]) -> str:
-        """Return the name of the function for a region, written once for all nodes with its block."""
+        """Return the name of the function for a region; write it if no region with the same block has one."""
         known, block = self.shared.functions, id(region.block)
         known[block] = known.get(block) or self.define(region.name, write)
         return known[block]

@@ -280,7 +280,10 @@ def _identifiers(text: str) -> list[str]:
 
 
 def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -> list[FunctionType]:
-    """Return the functions of ``prelude`` that the text ``function`` uses, directly or through others."""
+    """Return the functions of ``prelude`` that the text ``function`` uses, directly or through others.
+
+    Each comes after those that it uses. With ``known``, functions with other names are not used directly.
+    """
     if prelude is None:
         return []
     found: dict[str, FunctionType] = {}
@@ -322,7 +325,7 @@ def _source_of(helper: FunctionType) -> str:
 
 @functools.cache
 def _used_by(helper: FunctionType) -> tuple[str, ...]:
-    """Return the names that a helper may use from outside."""
+    """Return the identifiers in a helper's source, except those that only name its local variables."""
     codes = list(_codes_in(helper.__code__))
     # A variable of one function may have the name of a global or attribute in another.
     own = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)} - {

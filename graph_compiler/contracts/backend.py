@@ -118,7 +118,8 @@ class Target(Protocol):
     def elements(self, array: Any) -> Any:
         """Return the elements as nested lists, or as a Python number for a 0-d array.
 
-        ``array`` may be a Python number already. Wait for the array if necessary.
+        Wait for the array if necessary. Return a Python number unchanged if functions of the target may
+        return such a number instead of an array.
         """
         return self.to_numpy(array).tolist()
 
@@ -183,10 +184,10 @@ class Target(Protocol):
 
     @default
     def is_signal(self, problem: Exception) -> bool:
-        """Return True if the framework itself handles ``problem``, so that it must propagate.
+        """Return True if ``problem`` is for code outside of the variant, so that it must propagate.
 
-        Examples are the end of a recomputation and a missing derivative. After any other exception of a
-        variant, another variant may be tried.
+        Examples: the framework ends a recomputation, or a derivative is missing and a transform has a
+        fallback. After any other exception of a variant, another variant may be tried.
         """
         return False
 
@@ -314,9 +315,10 @@ class Target(Protocol):
     ) -> Callable[[tuple[Any, ...], tuple[Any, ...], Callable[[], Any], Callable[[], Any]], Any] | None:
         """Function ``branch(checks, guards, run, otherwise)`` that adds a branch to the traced program.
 
-        It returns the list of arrays that ``run()`` returns if the traced ``checks`` have the elements that
-        ``guards`` expect, and that of ``otherwise()`` if not. The property is None if the framework has no
-        such branch.
+        When the program runs, the branch returns the list of arrays of ``run()`` if the elements of
+        ``checks`` are those that ``guards`` expect, up to rounding, and that of ``otherwise()`` if not. The
+        function raises ``GuardFailed`` while tracing if the shape of a check is known to differ. The property
+        is None if the framework has no such branch.
         """
         return None
 
@@ -374,7 +376,7 @@ class Target(Protocol):
 
     @default
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
-        """Return a new key for a call with these ``leaves``, and advance the sequence of keys.
+        """Return a new key, or generator, for a call with these ``leaves``, and advance the sequence of keys.
 
         Return None if graphs draw from the framework's own generator instead. Raise ``CallMismatch`` if keys
         have to be arguments, because the framework traces the call or maps it over rows. The default raises
@@ -386,8 +388,8 @@ class Target(Protocol):
     def random_state_restorer(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         """Return a function that resets random generators to the state that they have now.
 
-        These are the framework's own and those among ``leaves``. A framework that draws from keys only has
-        nothing to reset.
+        These are the framework's own and those among ``leaves``. If the framework draws only from keys, there
+        is nothing to reset.
         """
         return lambda: None
 

@@ -24,10 +24,10 @@ class Watch(Protocol):
         """Return True if an array was written to, or has other memory, since the watch was created."""
 
     def of_copies(self, addresses: Sequence[int | None]) -> Watch:
-        """Return a watch from the same moment for a caller whose conversions are at these addresses.
+        """Return a watch from the same moment for a caller that has converted the arrays.
 
-        It need not detect writes to an array that is at the address itself, because its conversion shares
-        its memory. None is the address of a copy. There is one address for each array.
+        addresses: for each array, the address of its conversion; None for a copy. If it is that of the array
+            itself, both share memory, and writes to the array need not be detected.
         """
 
 
@@ -405,7 +405,10 @@ class SavedCalls(Protocol):
 
     @default
     def spell(self, item: Any) -> str | None:
-        """Return the text that a file stores for an object of the framework, such as a dtype, or None."""
+        """Return the text that a file stores for an object of the framework, such as a dtype.
+
+        Return None for an object that a file cannot store.
+        """
         return None
 
     @default

@@ -195,7 +195,7 @@ class Parallelism(Protocol):
 
     @default
     def call_keys(self) -> Mapping[type, Callable[[Any], Any]]:
-        """Return, for classes of arrays, functions of an array that return the properties to compare.
+        """Return, by class of arrays, the function that returns the properties of an array to compare.
 
         Examples are the shape and the sharding. A call whose properties differ from those of the last call is
         prepared again.
@@ -210,19 +210,20 @@ class Parallelism(Protocol):
         """
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
-        """Return True if ``array`` is replicated over devices, so that a call must not split it as a batch.
+        """Return True if ``array`` is replicated over the devices of ``axis``.
 
-        Raise ``InvalidOption`` if its sharding cannot be read, because it is traced.
+        A call then passes it whole to each device instead of splitting it. Raise ``InvalidOption`` if its
+        sharding is unknown because it is traced.
         """
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Return ``arrays``, with their elements in the first process, replicated on every device."""
+        """Return ``arrays`` replicated on every device, with the elements that the first process has."""
 
     @default
     def broadcast_parameters(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Return parameters, with the elements of the first process, as replicated arguments of a function.
+        """Return the parameters ``arrays`` as arguments for a function that :meth:`spread` returns.
 
-        The function is one that :meth:`spread` returns. Mutable arrays may be changed in place.
+        They have the elements of the first process. Mutable arrays may be changed in place.
         """
         return self.replicated(arrays, axis)
 
@@ -298,7 +299,9 @@ class Parallelism(Protocol):
         split: Sequence[bool],
         local_batch: bool,
     ) -> Callable[[Arrays, Arrays], Arrays]:
-        """Return ``function``, a function of sharded parameters and of arguments, running over ``mesh``.
+        """Return a function that runs ``function`` over ``mesh``.
+
+        Both take the sharded parameters and the arguments, and return the results.
 
         split: for each argument, True if it is sharded along its first axis over the axes ``batch`` of the
             mesh.

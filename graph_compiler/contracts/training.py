@@ -193,9 +193,10 @@ class Training(Protocol):
 
     @default
     def averaged(self, gradients: Arrays, metrics: Arrays) -> tuple[Arrays, Arrays]:
-        """Return the gradients and metrics of the batch if each device has computed those of its rows.
+        """Average gradients and metrics over the devices, if each has computed them for its part of a batch.
 
-        The default returns both unchanged, for steps on one device.
+        Metrics that are not floating-point stay unchanged. The default returns both unchanged, for steps that
+        compute the whole batch.
         """
         return gradients, metrics
 

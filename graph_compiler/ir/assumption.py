@@ -149,8 +149,9 @@ def input_number(item: Any, read: JsonReader) -> int:
 def first_difference(left: Any, right: Any, rounding: float = 0.0) -> tuple[str, Any, Any]:
     """Return the index of the first element in which nested lists differ, and the two elements.
 
-    Lists of different lengths count as elements. The index is empty if ``left`` and ``right`` are not
-    lists of one length, or if they do not differ.
+    Elements are compared by :func:`same_elements`, with the tolerance ``rounding``. Lists of different
+    lengths count as elements. The index is empty if ``left`` and ``right`` are not lists of one length, or if
+    they do not differ.
 
     >>> first_difference([[1, 2], [3, 4]], [[1, 2], [3, 5]])
     ('[1][1]', 4, 5)

@@ -491,7 +491,10 @@ class Graph:
             yield effect.value
 
     def entry_guards(self) -> list[Guard]:
-        """Return the guards on sizes that depend only on inputs, parameters and constants."""
+        """Return the guards on sizes that can be checked before any node runs.
+
+        They depend only on inputs, parameters and constants: on sizes, or on numbers, but not on strides.
+        """
         # Most graphs have no guards, and need no search.
         if not self.guards:
             return []
@@ -577,7 +580,7 @@ __all__ = ["Effect", "Graph", "Guard"]
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
     """Return the graph as text, with a line for each node.
 
-    With ``around``, that node is marked by ``->``, and lines far from it are left out.
+    With ``around``, that node is marked by ``->``, and only ``lines`` lines before and after it are kept.
     """
     names = _Names()
     head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(names.declared, graph.inputs))}"
@@ -695,7 +698,8 @@ class Aliases:
 def call_signature(graph: Graph) -> inspect.Signature:
     """Return a signature with the names of the recorded arguments, for an original without a signature.
 
-    Each parameter can be passed by position or by keyword, and has no default.
+    An argument that was passed by position and is no leaf, such as a container, is named
+    ``argument_<position>``. Each parameter can be passed by position or by keyword, and has no default.
     """
     args, kwargs = unflatten(graph.input_tree, graph.inputs)
     names = [item.name if isinstance(item, Value) else f"argument_{place}" for place, item in enumerate(args)]

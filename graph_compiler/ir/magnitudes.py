@@ -70,7 +70,10 @@ def _largest(numbers: Range) -> float:
 
 
 def _run(nodes: Sequence[Node], known: dict[Value, Range]) -> bool:
-    """Enter the ranges of all results in ``known``; return False at the first one that may exceed int32."""
+    """Enter the ranges of the nodes' results in ``known``.
+
+    Stop and return False at the first that may exceed int32. Return True if none may.
+    """
     for node in nodes:
         made = (
             _BLOCKS[node.op](node, known) if node.op in _BLOCKS else [_range(node, known)] * len(node.outputs)
