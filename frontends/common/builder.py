@@ -114,7 +114,11 @@ class RaisingBuilder(Builder):
         return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else convert_number(x, dtype)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Return ``spec`` with undecided and overlong sizes replaced. Guards may be added."""
+        """Return ``spec`` with overlong size expressions replaced by unknown sizes.
+
+        An undecided size, which is one of several expressions, becomes the first of them, with guards that
+        they are equal.
+        """
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
     def _settled(self, dim: Any) -> Any:

@@ -22,9 +22,11 @@ _BY_SINGULAR_VALUES = (2, -2)
 
 
 def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
-    """Compute the condition numbers of the matrices ``x`` in the norm of ``order``.
+    """Compute the condition numbers of the matrices ``x`` in the norm ``order``.
 
-    With ``keeps_nan``, NaN is kept for matrices that contain NaN.
+    For 2 and -2 these are quotients of singular values. For other orders, a matrix that is singular or
+    contains NaN has the number infinity. With ``keeps_nan``, all matrices that contain NaN have NaN, and no
+    others.
     """
     has_nan = b.any(b.isnan(x), axis=(-2, -1))
     if order in _BY_SINGULAR_VALUES:

@@ -252,7 +252,10 @@ def _of_vectors(node: Node) -> Picked:
 
 
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
-    """Assume that inputs which the operations ``made`` of the call ``key`` read as indices are in bounds."""
+    """Assume that inputs of the graph are in bounds where the operations ``made`` read them as indices.
+
+    ``key`` is the recorded call that became these operations. It decides if negative indices are in bounds.
+    """
     for node in made:
         picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
         for indices, size, besides in picked(node) if picked is not None else ():
@@ -641,7 +644,11 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
 
 
 def _broadcastable_value(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
-    """Return what broadcasts against ``x`` and equals ``value`` where ``mask`` is true, or None."""
+    """Return a value that broadcasts against ``x`` and equals ``value`` where ``mask`` is true, or None.
+
+    It is None if ``value`` has one element for each true element of the mask. ``behind`` is the number of
+    axes of ``x`` after those of the mask.
+    """
     if not isinstance(value, Value) or value.ndim <= behind:
         return value
     place = value.ndim - behind - 1

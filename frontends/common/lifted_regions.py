@@ -429,9 +429,10 @@ class LiftedRegions:
         )
 
     def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
-        """Replace guards from index ``since`` on that compare sums of loop indices by guards on the ends.
+        """Replace guards on loop indices, from index ``since`` on, by guards on the ends of the loops.
 
-        A replacement that always holds is left out. See :func:`at_ends`.
+        ``numbers`` maps each loop index to its smallest and largest value. A guard stays if :func:`at_ends`
+        finds no replacement, and is left out if the replacement always holds.
         """
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
@@ -445,7 +446,8 @@ class LiftedRegions:
     ) -> None:
         """Move the guards from index ``since`` on, which a block has added, into ``nodes`` as checks.
 
-        Guards on sizes of the enclosing scope may stay guards.
+        Guards on sizes of the enclosing scope stay guards; with ``is_branch``, only if no node computes the
+        arrays of these sizes.
         """
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []

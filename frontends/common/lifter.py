@@ -445,7 +445,7 @@ class Lifter:
     def _with_floats(self, node: Node, args: list[Any]) -> list[Any]:
         """Return ``args`` with floats that depend on loop indices cast to the dtype of a floating array.
 
-        This is the first floating operand or output of ``node``; without one, nothing is cast.
+        That array is the first floating operand or output of ``node``; without one, nothing is cast.
         """
         # Not every target combines a Python float with a loop index that is an array.
         beside = [
@@ -562,7 +562,7 @@ class Lifter:
             self.current_values[value] = Value(value.name, value.spec)
 
     def _bind(self, node: Node, result: Any, only: Value | None = None) -> None:
-        """Set the outputs of ``node`` to ``result``, what its row returned, or only the output ``only``.
+        """Set the outputs of ``node``, or only the output ``only``, to ``result``, which its row returned.
 
         Raise :class:`UnsupportedOperation` if the number of results, or the dtype or recorded shape of an
         output, differs from what the framework returned. A node without outputs is not checked.

@@ -157,10 +157,10 @@ _MOST_READ = 16
 
 
 class Reading:
-    """Settings of one attempt at a recording.
+    """How one attempt at a recording treats numbers that are read from arrays.
 
-    symbolic: True if numbers that are read from arrays become symbols.
-    any: True once a number has become a symbol.
+    symbolic: True if they become symbols, False if they become constants, with guards.
+    any: set to True by the recording once a number has become a symbol.
     """
 
     def __init__(self, symbolic: bool = True) -> None:
@@ -275,9 +275,10 @@ def read(b: Any, x: Value, is_constant: bool = True) -> Value:
 
 
 def as_index(b: Any, x: Value, index: Any) -> Any:
-    """Return ``index`` with the numbers read from arrays replaced by 0-d arrays or recorded values.
+    """Return ``index``, an index of ``x``, with numbers that were read from arrays replaced.
 
-    Guards may be added.
+    In an index of integers and slices, the integers become 0-d arrays, guarded to be in bounds. All other
+    numbers become their recorded values, guarded to be equal.
     """
     parts = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):

@@ -39,8 +39,8 @@ class DerivativeVerification:
 
     dtype: name of the dtype that determines the default tolerance.
     error: largest difference between the derivative along a random direction and the central differences
-        along it. It is relative to the largest element of both for the same result, or to 0.001 if that is
-        larger.
+        along it. Each result's difference is divided by the largest absolute value of the two, or by 0.001 if
+        that is larger.
     """
 
     dtype: str

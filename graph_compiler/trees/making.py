@@ -47,9 +47,10 @@ def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -
 
 
 def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return an object of ``cls``, a mapping and dataclass, that is made with these items.
+    """Return an object of ``cls``, a mapping and dataclass, with these items.
 
-    Required fields that are not in ``keys`` are passed as None.
+    Items that are fields are passed to the constructor, and required fields that are not in ``keys`` as None.
+    Other items are set if the class has ``__setitem__`` or is a dict, else left out.
     """
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]

@@ -134,8 +134,8 @@ Tree = Union[Leaf, Static, Branch]
 def same_static(left: Any, right: Any) -> bool:
     """Return True if two static values are treated as equal.
 
-    Their types must be equal. Numbers, strings and the like are compared by value, and most other objects by
-    identity.
+    Their types must be equal. Numbers, strings and the like are compared by value, tuples and lists item by
+    item, and most other objects by identity.
 
     >>> same_static(2, 2), same_static(2, 2.0), same_static(object(), object())
     (True, False, False)
@@ -205,7 +205,11 @@ def _has_slots(cls: type) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return True if an object is to be compared by its contents."""
+    """Return True if an object is to be compared by its contents.
+
+    That is, if it consists of lists, tuples, dicts and plain objects with a ``__dict__``, which hold only
+    classes and values that :func:`same_static` compares by value.
+    """
     waiting, seen = [value], 0
     while waiting:
         item = waiting.pop()
@@ -298,7 +302,7 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
 
 
 def entries_of(tree: Tree) -> dict[Any, Tree]:
-    """Return the trees of the items of a container by key.
+    """Return the trees of the items or attributes of a container by key. The result is empty for a leaf.
 
     >>> leaves, tree = flatten((1.5, "x"), is_leaf=lambda value: isinstance(value, float))
     >>> entries_of(tree), entries_of(Static((2, 3)))
@@ -415,7 +419,10 @@ def leaves_at(tree: Tree, value: Any) -> list[Any]:
 
 
 def child_of(value: Any, index: int, key: Any) -> Any:
-    """Return the item or attribute of ``value`` that has the key ``key``, or the position ``index``."""
+    """Return the item or attribute of ``value`` with the key ``key``.
+
+    In a tuple, a list or a registered container, return the item at the position ``index``.
+    """
     if isinstance(key, Setting):
         return getattr(value, key)
     if registered_class(type(value)) is not None:
@@ -428,7 +435,8 @@ def child_of(value: Any, index: int, key: Any) -> Any:
 def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
     """Return nested tuples, lists, dicts and slices with ``function`` applied to each leaf.
 
-    Instances of subclasses of dict are leaves. Named tuples keep their class.
+    Instances of subclasses of dict are leaves. Named tuples keep their class; instances of other subclasses
+    of tuple and list become tuples and lists.
     """
     cls = type(value)
     # Nearly all calls are of plain tuples and lists of leaves, so these are handled without recursion.

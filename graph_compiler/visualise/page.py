@@ -223,13 +223,15 @@ class Table(Generic[Entry]):
 class ItemColumns:
     """Columns of all items: the inputs, the operations and the output.
 
-    Most entries are numbers in a ``Table``.
+    Entries of ``op``, ``name``, ``kind``, ``place``, ``specs`` and ``module`` are indices into the ``Table``
+    of that column. Those of ``data`` and ``sized`` are indices of items, and those of ``held`` are indices
+    into ``Description.arrays``.
 
     op: name of the call.
     name: name of the first result.
     kind: kind of the item, such as ``"product"`` or ``"input"``.
     place: location in the user's code.
-    line: line of the generated source.
+    line: line number in the generated source.
     specs: dtypes and shapes of the results.
     data: items whose arrays the item reads.
     held: parameters and constants that it reads.

@@ -302,7 +302,10 @@ def _operations(graph: IRGraph, modules: Sequence[str]) -> Counter[str]:
 
 
 def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] | None:
-    """Return the multiply-adds per module, or None if the graph cannot be lifted to canonical operations."""
+    """Return the multiply-adds by module path; None for a module with products in a ``while_loop``.
+
+    Return None if the graph cannot be lifted to canonical operations.
+    """
     recorded = variant.recording.graph if variant.recording is not None else variant.graph
     try:
         canonical = (
