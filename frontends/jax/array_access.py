@@ -1,4 +1,4 @@
-"""Writing of results into the user's JAX arrays, which are immutable."""
+"""Access to the user's JAX arrays. They are immutable, so they cannot be written to."""
 
 from __future__ import annotations
 

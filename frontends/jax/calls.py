@@ -39,7 +39,9 @@ from .sizes import ReadNumber, current, decided, hints, symbolic
 
 
 def as_jax(array: Any) -> Any:
-    """Return an array as a JAX array.
+    """Return an array of any framework as a JAX array.
+
+    Tensors are detached, and 64-bit dtypes are narrowed if JAX runs without them.
 
     >>> as_jax(jax.numpy.arange(2)).tolist()
     [0, 1]
@@ -144,7 +146,7 @@ def _jvp_rule(primals: Any, tangents: Any, *, call: PublicCall) -> Any:
 
 
 def _transpose_rule(cotangents: Any, *arrays: Any, call: PublicCall) -> list[Any]:
-    """Return the cotangents of the unknown arrays of a call, and None for its other arrays."""
+    """Return the cotangent of each array of a call that is an undefined primal, and None for the others."""
     unknown = [ad.is_undefined_primal(item) for item in arrays]
 
     def linear(*given: Any) -> list[Any]:
@@ -210,7 +212,8 @@ def recording_calls(
 ) -> Iterator[Callable[[Any], Any]]:
     """Record calls of the public functions ``names`` by this thread inside of the block.
 
-    Yield a function that returns the function to call instead of another one.
+    The functions are replaced in the modules of JAX, flax and optax, and in the namespaces ``scopes``. Yield
+    a function that maps any function to the one to call instead of it.
     """
     replacements, methods = {}, []
     for name in names:
@@ -376,9 +379,9 @@ def _bind_call(name: str, original: Callable[..., Any], args: Any, kwargs: Any) 
 def _abstract_results(
     name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any]
 ) -> tuple[Any, ...] | None:
-    """Return the types of a call's results as its lifting row infers them, or None.
+    """Return the types of a call's results as its lifting row infers them. Guards on sizes may be added.
 
-    Guards on sizes may be added.
+    Return None if the row does not accept the arguments, or if the call raises at the current sizes.
     """
     from .lifting.driver import abstract_eval
 

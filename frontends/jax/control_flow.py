@@ -94,7 +94,10 @@ def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> lis
 
 
 def cond(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``cond`` equation as a ``branch`` node, or as the program of one of its branches."""
+    """Read a ``cond`` equation as a ``branch`` node.
+
+    If the index is a number, or if the equation is an error check, inline one of the branches instead.
+    """
     index, *captured = operands
     branches = equation.params["branches"]
     step = _RegionWriter(reader, equation, [])
@@ -129,7 +132,10 @@ def associative_scan(reader: ProgramReader, equation: Any, operands: list[Any]) 
 
 
 def checkpoint(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read ``jax.checkpoint`` as a ``call`` node with ``checkpoint=True``, or inline it."""
+    """Read ``jax.checkpoint`` as a ``call`` node with ``checkpoint=True``.
+
+    Inline it if it is not known to save only its operands, or if no operand is a value of the graph.
+    """
     program = ClosedJaxpr(equation.params["jaxpr"], ())
     if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
         return reader.inlined(equation, program, operands)
@@ -402,7 +408,11 @@ ORDERS = 2
 def call_with_rule(
     reader: ProgramReader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
 ) -> list[Any]:
-    """Read a call of a function with a derivative rule, as a ``custom_derivative`` node or inlined."""
+    """Read a call of a function with a derivative rule as a ``custom_derivative`` node.
+
+    Inline the function if rules are not followed here, or if nothing is differentiated. If the rule cannot be
+    traced, or only higher orders would need it, inline the function with results whose derivative raises.
+    """
     call = CallWriter(reader, equation, inner, operands)
     if reader.orders is None:
         return call.inlined()

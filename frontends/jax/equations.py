@@ -87,7 +87,10 @@ _FEWEST = 3
 
 
 def repeated_programs(program: ClosedJaxpr) -> frozenset[int]:
-    """Return ids of programs of the user's jitted functions that are called more than once."""
+    """Return ids of programs of the user's jitted functions that are called more than once.
+
+    Programs of fewer than three equations are left out.
+    """
     counts: Counter[int] = Counter()
     kept: set[int] = set()
 
@@ -621,7 +624,10 @@ def _operand(held: dict[Any, Any], atom: Any) -> Any:
 # --------------------------------------------------------------------------------------- origins of equations
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Return True if the code in ``file`` counts as the user's."""
+    """Return True if the code in ``file`` counts as the user's.
+
+    Files of frameworks and of this package do not, nor do ``contextlib``, ``functools`` and frozen modules.
+    """
     is_internal = (
         file.startswith("<frozen")
         or Path(file).name in _PYTHONS

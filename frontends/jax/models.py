@@ -199,7 +199,10 @@ def nodes_of(item: Any) -> list[Any]:
 
 
 def variables_of(item: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the variables of an ``nnx`` object that hold a JAX array, each with its path."""
+    """Yield ``(path, variable)`` for each variable of an ``nnx`` object that holds a JAX array.
+
+    The paths are dotted, and sorted.
+    """
     from flax import nnx
 
     found = [(path, node) for path, node in nnx.iter_graph(item) if isinstance(node, nnx.Variable)]
@@ -336,6 +339,9 @@ def _dotted_path(path: tuple[Any, ...]) -> str:
 
 def _short_names(item: Any) -> dict[str, str]:
     """Map the names of a pytree's JAX arrays to their paths.
+
+    An array has its path as its name. If the pytree wraps another one (``__wrapped__``, ``__self__``), arrays
+    of that have their names in it.
 
     >>> _short_names((jax.numpy.ones(2), 3))
     {'0': '0'}
@@ -497,16 +503,24 @@ class Model(Protocol):
         """Return the object that holds the array: its variable, or the model if it has no variables."""
 
     def put(self, name: str, array: Any) -> None:
-        """Replace the array at ``name``, if the model allows that."""
+        """Replace the array ``name`` by ``array``. Models of immutable pytrees and arguments do nothing."""
 
     def is_trained(self, name: str) -> bool:
-        """Return True if the array counts as trained."""
+        """Return True if the array ``name`` is trainable, according to the framework of the model.
+
+        In a pytree that marks no arrays as such, all floating and complex arrays are trainable.
+        """
 
     def parts(self) -> list[Any]:
-        """Return objects that the model consists of."""
+        """Return the model's object and known objects inside of it, such as layers and variables."""
 
     def traced(self, arrays: Mapping[str, Any]) -> AbstractContextManager[tuple[Any, Held]]:
-        """Yield the object to use instead of the model, and a function that returns its current arrays."""
+        """Return a context in which the model is used with ``arrays``, by name, instead of its own.
+
+        It yields the object to use, which is a copy or the model itself, and a function that returns its
+        current arrays. On exit, a model that was changed in place has its own arrays again. A graph that the
+        function calls is yielded unchanged.
+        """
 
 
 # The first entry that fits an object is used.
@@ -533,7 +547,10 @@ def is_model(item: Any) -> bool:
 
 
 def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
-    """Yield part and attribute name for attributes of a model that may determine what it computes."""
+    """Yield ``(part, name)`` for each attribute of a model that may determine what it computes.
+
+    Parts are the nodes of an ``nnx`` object and the layers of a Keras object. Other models have none.
+    """
     parts = nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
     # Keras stores in private attributes what has been called.
     for part in parts:

@@ -63,6 +63,8 @@ def row_key(op: str) -> str:
 def resolve(name: str) -> Any:
     """Return the function with a dotted public name.
 
+    Raise ``AttributeError`` if this version of JAX does not have it.
+
     >>> resolve("jax.nn.softmax").__name__
     'softmax'
     """

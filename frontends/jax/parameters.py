@@ -70,7 +70,10 @@ class JaxWeights(contracts.Weights):
 
     @contextmanager
     def called_with(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """Yield the callable to run with ``arrays``, and a function that returns the current ones."""
+        """Yield the callable with ``arrays`` in its models, and a function that returns their current arrays.
+
+        Models that are changed in place have their own arrays again after the block.
+        """
         with ExitStack() as stack:
             held, replacements = {}, {}
             for prefix, model in self._models.items():
@@ -154,7 +157,10 @@ class JaxWeights(contracts.Weights):
 
 
 def _model_called(function: Any) -> Any:
-    """Return the model among ``function``, its owner and what it wraps, or the innermost function."""
+    """Return the model that ``function`` is, is a method of, or wraps.
+
+    Return the innermost function that it wraps if none of these is a model.
+    """
     while model_of(function) is None:
         owner = getattr(function, "__self__", None)
         inner = (
@@ -178,7 +184,11 @@ def _replaced_callable(function: Any, replacements: Mapping[int, Any]) -> Any:
 def _named_models(
     called: Any, others: Iterable[Any], names: Mapping[int, str]
 ) -> Iterator[tuple[str, Model]]:
-    """Yield models among ``called`` and ``others``, each with the prefix of its names."""
+    """Yield ``(prefix, model)`` for models among ``called`` and ``others``.
+
+    The prefix of the names of its arrays is empty for ``called``. Other models that cannot be changed in
+    place are left out if no name refers to them.
+    """
     found = {id(item): model for item in (called, *others) if (model := model_of(item)) is not None}
     inside = {id(part) for model in found.values() for part in model.parts() if part is not model.item}
     known: set[int] = set()

@@ -74,12 +74,6 @@ def jax_record(node: Node) -> CallProgram:
 
 @dataclass(frozen=True, eq=False)
 class BoundPrimitive:
-    """Callable that binds a primitive with given parameters.
-
-    primitive: the primitive.
-    params: its parameters.
-    """
-
     primitive: Any
     params: dict[str, Any]
 

@@ -242,7 +242,10 @@ class _Attempt:
 
     # ------------------------------------------------------------------------------ tracing
     def run_or_refuted(self) -> Recording | Refutation[JaxHypotheses]:
-        """Return the recording, or a ``Refutation`` with the hypotheses for the next attempt."""
+        """Return the recording, or a ``Refutation`` with the hypotheses for the next attempt.
+
+        Raise the exception of this attempt if no other hypotheses would help.
+        """
         try:
             return self.run()
         # JAX, and the user's code that it calls, may raise any exception because of symbolic sizes.

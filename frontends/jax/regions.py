@@ -39,7 +39,11 @@ _NATIVE: dict[str, Callable[..., Any]] = {
 
 
 def collective(name: str, x: Any, **params: Any) -> Any:
-    """Return the result of the collective ``name`` while a function is recorded."""
+    """Return the result of the collective ``name`` while a function is recorded.
+
+    Over an axis of a transformation inside of the function, such as ``vmap``, call JAX's own collective.
+    Otherwise bind a primitive for an axis of a device mesh.
+    """
     operands = () if x is None else (jnp.asarray(x),)
     if name == "sharding_hint":
         return _hint.bind(*operands, **params)

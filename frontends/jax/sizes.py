@@ -170,7 +170,11 @@ def current() -> SizeRecording:
 
 
 def symbolic(size: Any) -> Any:
-    """Return the number, which may be symbolic, that user code gets for ``size``."""
+    """Return the object that user code gets for ``size``.
+
+    It is a symbolic number, or for a comparison the bool of the recorded call, which is guarded. Return
+    anything but a ``Size`` unchanged.
+    """
     if not isinstance(size, Size):
         return size
     if size.type is bool:

@@ -58,7 +58,7 @@ def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
 
 @contextmanager
 def explain_unknown_elements(name: str) -> Iterator[None]:
-    """Turn errors about unknown elements or other threads into :class:`TracingError`."""
+    """Turn errors about unknown elements, other threads and flax's trace level into :class:`TracingError`."""
     try:
         yield
     except jax.errors.ConcretizationTypeError as problem:

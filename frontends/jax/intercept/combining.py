@@ -64,7 +64,11 @@ def _vectorize(program: Any, consts: Any = ()) -> Combine:
 
 
 def _independent_operations(program: Any) -> list[str]:
-    """Return the names of the operations by which ``program`` reduces several arrays, or an empty list."""
+    """Return the names of the operations by which ``program`` combines each of several arrays by itself.
+
+    Return an empty list if a result depends on another array, or on an operation that is not in
+    ``OPERATIONS``.
+    """
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
     equations = [made[id(out)] for out in program.outvars if id(out) in made]
@@ -78,7 +82,10 @@ def _independent_operations(program: Any) -> list[str]:
 
 
 def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that computes a ``reduce`` equation by other operations, or None."""
+    """Return a function that computes a ``reduce`` equation by other operations.
+
+    Return None if the equation reduces by one of ``OPERATIONS``, which lifting rows handle.
+    """
     if operation(params["jaxpr"]) is not None:
         return None
     combine, axes, names = (
@@ -116,7 +123,11 @@ def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
 
 
 def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that computes a ``reduce_window`` equation by other operations, or None."""
+    """Return a function that computes a ``reduce_window`` equation by other operations.
+
+    Return None if the equation reduces by one of ``OPERATIONS``, which lifting rows handle, or if the
+    function would need more than ``MOST_EQUATIONS`` equations.
+    """
     window, dilation = params["window_dimensions"], params["window_dilation"]
     equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)
     if operation(params["jaxpr"]) is not None or equations > MOST_EQUATIONS:
@@ -231,7 +242,11 @@ class _LengthlessRecording:
 def symbolic_associative_scan(
     original: Callable[..., Any], is_traced: Callable[[], bool]
 ) -> Callable[..., Any]:
-    """Return an ``associative_scan`` that binds the primitive, or calls ``original``."""
+    """Return a replacement of ``jax.lax.associative_scan`` that binds one primitive for any length.
+
+    It calls ``original`` in other threads, outside of tracing, and if the arrays do not have a common axis or
+    the function cannot be traced for any number of pairs.
+    """
     thread = threading.get_ident()
 
     def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
@@ -264,7 +279,10 @@ def _common_axis(leaves: list[Any], axis: Any) -> int | None:
 def _combine(
     fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
 ) -> tuple[CombineFunction, list[Any]] | None:
-    """Return ``fn`` as an operation on any number of pairs and the arrays that it closes over, or None."""
+    """Trace ``fn`` for any number of pairs. Return it as an operation, and the arrays that it closes over.
+
+    Return None if it raises, needs the number of pairs, or returns another structure, shape or dtype.
+    """
     outside: list[Any] = []
 
     def flat(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
@@ -343,7 +361,7 @@ def _types(*operands: Any, combine: CombineFunction, sequences: int, axis: int, 
 def _scan_by_doubling(
     *operands: Any, combine: CombineFunction, sequences: int, axis: int, reverse: bool
 ) -> list[Any]:
-    """Compute the scan in a loop that JAX can differentiate."""
+    """Compute the scan as a parallel prefix scan (Hillis-Steele), in a loop that JAX can differentiate."""
     held, leaves = operands[: len(operands) - sequences], operands[len(operands) - sequences :]
     length = leaves[0].shape[axis]
     places = jax.lax.iota("int32", length)

@@ -180,16 +180,21 @@ class TracerReads:
         self.numbers: set[Value] = set()
 
     def elements(self, tracer: Any, depth: int, asked: Callable[[Any], bool] = lambda array: False) -> Any:
-        """Return the elements that the user's current instruction read untraced, or None.
+        """Return the array that the user's current instruction read in the untraced run, or None.
 
-        Raise :class:`TracingError` if they do not fit the tracer, or are too many.
+        Add an equation that reads its elements, unless ``asked`` returns True for the array. Raise
+        :class:`TracingError` if its dtype or shape differs from those of the tracer, or if it is too large.
         """
         if (array := self._next(tracer, depth + 1)) is not None and not asked(array):
             _bind(tracer, seen=ReadElements(array.tolist()))
         return array
 
     def number(self, tracer: Any, depth: int) -> Any:
-        """Return the only element of a tracer as a symbolic number, or None."""
+        """Return the element of a 0-d tracer as a symbolic number, or None.
+
+        It is None for tracers with axes or of another dtype than int or float, if numbers are not symbols in
+        this attempt, and if the current instruction read nothing in the untraced run.
+        """
         if not self.reading.symbolic or tracer.ndim or tracer.dtype.kind not in "iuf":
             return None
         if (array := self._next(tracer, depth + 1)) is None:

@@ -40,7 +40,10 @@ def is_checkpoint(equation: Any) -> bool:
 
 
 def checkpointed_program(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
-    """Return the program that ``program`` calls by ``jax.checkpoint`` and True, or ``program`` and False."""
+    """Return the program of the ``jax.checkpoint`` that is the only equation of ``program``, and True.
+
+    Return ``program`` and False if there is no such equation, or if the call cannot be inlined.
+    """
     jaxpr = program.jaxpr
     equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 and is_checkpoint(jaxpr.eqns[0]) else None
     # Inlining renames each operand of the call to an input of the called program, so all must be different
@@ -76,7 +79,10 @@ _PUBLIC = {
 
 
 def public_of(equation: Any) -> str | None:
-    """Return the public function in ``_PUBLIC`` that an equation calls, or None."""
+    """Return the public name of the function in ``_PUBLIC`` that an equation calls, or None.
+
+    Operands must have the dtype of the result, which is floating, and its shape unless they are literals.
+    """
     name, place = name_of(equation)
     avals = [atom.aval for atom in (*equation.invars, *equation.outvars)]
     if (
@@ -118,7 +124,8 @@ class TracedRule:
 def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> TracedRule:
     """Trace the derivative rule of an equation with respect to operands at ``places``.
 
-    Exceptions of the rule, which is the user's code, propagate.
+    With ``is_forward``, trace it in forward mode if all results are differentiable. Exceptions of the rule,
+    which is the user's code, propagate. Raise :class:`TracingError` if it closes over a traced array.
     """
     results = tuple(place for place, var in enumerate(equation.outvars) if has_derivative(var.aval))
     sources = tuple(place for place in places if has_derivative(equation.invars[place].aval))
@@ -209,7 +216,10 @@ def _type(aval: Any) -> Any:
 
 
 def name_of(equation: Any) -> tuple[str, str]:
-    """Return the name and the ``file:line`` of the function that an equation calls, as far as known."""
+    """Return the name and the ``file:line`` of the function that an equation calls.
+
+    If they are unknown, the name is ``"a function"`` and the place is empty.
+    """
     program = called_program(equation)
     info = (program.jaxpr.debug_info.func_src_info if program else None) or ""
     name, _, place = info.partition(" at ")

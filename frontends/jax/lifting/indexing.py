@@ -333,7 +333,11 @@ def _fill_outside(
 
 
 def default_fill(dtype: str) -> Any:
-    """Return the value that JAX's gather has out of bounds by default."""
+    """Return the value that JAX's gather returns out of bounds by default.
+
+    It is NaN for floating and complex numbers, True for bools, the largest number for unsigned integers, and
+    the smallest for signed ones.
+    """
     if is_inexact(dtype):
         return float("nan")
     if not is_integer(dtype):
@@ -377,7 +381,11 @@ def _scatter(name: str, reduce: str | None) -> Callable[..., Any]:
 
 
 def _by_order(b: JaxBuilder, x: Value, updates: Value, scattered: Callable[..., Any]) -> Any:
-    """Return the complex numbers whose ranks ``scattered`` selects from those of ``x`` and ``updates``."""
+    """Scatter complex ``updates`` into ``x`` by a minimum or maximum in lexicographic order.
+
+    ``scattered`` is called with the ranks of ``x`` and ``updates`` in that order, and returns the ranks of
+    the result.
+    """
     # ``min`` and ``max`` do not compare complex numbers, but their ranks.
     parts = [b.reshape(part, shape=(product(part.shape),)) for part in (x, updates)]
     flat = b.concat(*parts, axis=0)

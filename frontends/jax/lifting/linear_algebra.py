@@ -245,7 +245,11 @@ def _with_batch_groups(b: JaxBuilder, x: Any, groups: int) -> Any:
 def _dilate_and_crop(
     b: JaxBuilder, x: Any, space: list[int], dilation: tuple[int, ...], padding: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """Return ``x`` dilated with zeros and cropped by constant negative padding, and the other padding."""
+    """Dilate ``x`` with zeros, and crop it by the padding that is a negative int.
+
+    Return the result, and the remaining padding of each axis in ``space``. ``dilation`` and ``padding`` have
+    an entry for each of these axes, too.
+    """
     gaps, pads = [0] * x.ndim, [(0, 0)] * x.ndim
     for axis, gap, pair in zip(space, dilation, padding):
         gaps[axis], pads[axis] = gap - 1, pair

@@ -33,7 +33,10 @@ _WIDE = ("int32", "int64")
 
 
 def clamp_index(b: JaxBuilder, index: Value, size: Any) -> Value:
-    """Return ``index``, clamped to ``[-size, size)`` unless its range shows that it is inside."""
+    """Return ``index``, clamped to ``[-size, size)`` unless its range shows that it is inside.
+
+    Guards on sizes may be added.
+    """
     found = range_of(b, index)
     if found is not None and holds_with_guard(b, -size, found[0]) and holds_with_guard(b, found[1] + 1, size):
         return index
