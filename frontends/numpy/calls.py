@@ -232,7 +232,8 @@ def normalize_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call in the form in which they are recorded.
 
-    Raise :class:`TracingError` if an argument is a function.
+    ``out`` becomes a keyword, and NumPy integers become ints unless they are operands with a dtype. Raise
+    :class:`TracingError` if an argument is a function.
     """
     key = row_key(name)
     args, kwargs = map_structure(_scalar, args), map_structure(_scalar, kwargs)

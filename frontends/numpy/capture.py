@@ -356,12 +356,12 @@ class NumpyCapture:
     ) -> Any:
         """Run a call on the arrays behind its proxies, append its node, and return the result with proxies.
 
-        No node is appended if the call returns no new array or scalar, writes to no argument, and
-        samples nothing. Raise :class:`TracingError` if the recording is over, if another call is
-        running, or if the call cannot be recorded.
+        No node is appended if the call returns no new array or scalar, writes to no argument, and samples
+        nothing. Raise :class:`TracingError` if the recording is over, if another call is running, or if the
+        call cannot be recorded.
 
-        gives_number: called after the call; True if a scalar result is a Python number for the user's
-            code.
+        gives_number: function that is called after the call, and returns True if a scalar result is a Python
+            number for the user's code.
         reads: True if that number is read from an array.
         """
         self.call.begin(name)

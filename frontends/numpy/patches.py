@@ -65,7 +65,10 @@ def is_number(item: Any) -> bool:
 def record_host_math(
     current: Callable[[], Any], name: str, original: Callable[..., Any], args: tuple[Any, ...]
 ) -> Any:
-    """Record a call of ``math``, ``cmath`` or ``complex`` and return its result, or NotImplemented."""
+    """Record a call of ``math``, ``cmath`` or ``complex``, and return its result.
+
+    Return NotImplemented outside of a recording, and if the function cannot be recorded for these arguments.
+    """
     capture = current()
     if capture is None or not all(
         isinstance(leaf, (int, float, complex)) for leaf in iterate_structure(args)
@@ -347,9 +350,9 @@ def _shim_of(item: Any) -> Any:
 
 
 def replacement_of(item: Any) -> Any:
-    """Return the object to use while recording for ``item``, which the user's function holds, or None.
+    """Return the object to use instead of ``item``, which the user's function refers to, while recording.
 
-    Other objects are replaced by name (:func:`replaced`).
+    Return None if nothing replaces ``item``.
     """
     if type(item) is np.vectorize:
         return TracedVectorize(recorded, item)

@@ -39,7 +39,11 @@ class ElementGuards:
         self._recorder, self._here = recorder, here
 
     def guard_only(self, array: Any, convert: Callable[[Any], Any], answer: Any) -> Any:
-        """Guard what ``convert`` reads of the only element of ``array`` if needed; return ``answer``."""
+        """Guard that ``convert`` returns the same for the only element of ``array``, and return ``answer``.
+
+        The guard is on the truth of the element for ``bool``, on its integer part for ``int``, and otherwise
+        on the element. No guard is added if the array is the same in all calls.
+        """
         # Python gets a constant, so the array that is guarded has no derivative.
         array = self.snapshot_of(array, as_constants=convert in (float, complex))
         if convert is bool and array.dtype != bool:

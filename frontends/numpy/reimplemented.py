@@ -110,7 +110,11 @@ COMPUTED: dict[str, Callable[[Recorded, Any], Any]] = {
 
 
 class TracedVectorize:
-    """Replacement of ``np.vectorize`` objects while recording."""
+    """Replacement of an ``np.vectorize`` object while recording.
+
+    The function is called for one element after the other, and its calls are recorded. The sizes of the loop
+    are guarded.
+    """
 
     def __init__(self, recorded: Recorded, real: Any) -> None:
         self._recorded, self._real = recorded, real

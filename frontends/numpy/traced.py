@@ -280,7 +280,10 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def clamp_index(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
-    """Replace traced integers out of bounds in an index of numbers and slices by the last position."""
+    """Return ``function`` and ``args``, with traced integers out of bounds replaced by the last position.
+
+    Only an index of ``getitem`` or ``setitem`` is changed, and only if it consists of numbers and slices.
+    """
     if function not in (operator.getitem, operator.setitem):
         return function, args
     # In a region these integers are computed from placeholders.

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 
 class TensorVersion:
-    """Version of an array, which fits every ``tf.Tensor``."""
+    """Stamp of an array. It fits any ``tf.Tensor``, because tensors are immutable, and no variable."""
 
     __slots__ = ()
 

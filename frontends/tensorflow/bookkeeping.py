@@ -116,9 +116,10 @@ def _read_variable(reader: GraphReader, operation: Any, operands: Sequence[Tenso
 
 
 def read_of(reader: GraphReader, operation: Any, handle: TensorValue) -> TensorValue:
-    """Return the current value of the variable with this ``handle``, with the gradient of a read.
+    """Return the current value of the variable with this ``handle``, as a gradient tape reads it.
 
-    Raise ``UnsupportedOperation`` if the handle is unknown.
+    The gradient of an assigned value goes to the variable if that is trained, and otherwise nowhere. Raise
+    ``UnsupportedOperation`` if the handle is unknown.
     """
     found, name = variable_of(reader, operation, handle), reader.assigned.get(handle_number(handle.seen))
     if name is None or not (found.made.dtype.is_floating or found.made.dtype.is_complex):

@@ -122,7 +122,11 @@ _OPTIONALS: dict[str, Handler] = {"OptionalGetValue": _recompute}
 
 # --------------------------------------------------------------------------------------------------- branches
 def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``If`` and ``Case``, to a ``branch`` node or to the operations of one branch."""
+    """Lift ``If`` and ``Case`` to a ``branch`` node.
+
+    Lift only the operations of one branch if the index is known, if that branch does nothing but assert, or,
+    under a guard, if the specs of the results differ between branches.
+    """
     index, *given = operands
     graphs = branches_of(operation)
     if isinstance(index.item, np.ndarray) and not _differs_between_iterations(reader, index):

@@ -156,7 +156,10 @@ def _are_constants(node: Node) -> bool:
 
 
 def _weak(nodes: Iterable[Node], known: set[Value]) -> set[Value]:
-    """Add to ``known``, and return, the values that are Python numbers in the user's code, in regions too."""
+    """Add the values that are Python numbers in the user's code to ``known``, and return it.
+
+    Values in regions of ``nodes`` are included.
+    """
     for node in nodes:
         if node.record is not None and node.record.weak:
             known.update(node.outputs)

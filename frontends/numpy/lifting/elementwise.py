@@ -225,7 +225,8 @@ _TRUTH = frozenset({"isfinite", "isinf", "isnan"})
 def operands_of(b: NumpyBuilder, ufunc: Any, operands: tuple[Any, ...], dtype: Any = None) -> tuple[Any, ...]:
     """Cast operands to the dtypes of the loop that NumPy selects for ``ufunc``, or for its ``dtype=``.
 
-    Python numbers may stay numbers.
+    Python numbers may stay numbers, but at least one operand becomes an array. Raise
+    :class:`UnsupportedOperation` for an int that its dtype cannot hold.
     """
     given = [_loop_type(b, item) for item in operands]
     # All operands are Python numbers.
@@ -265,7 +266,10 @@ def _operand(b: NumpyBuilder, item: Any, kind: str) -> Any:
 
 
 def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Callable[..., Any]:
-    """Register and return a row of the ufunc ``name``."""
+    """Register and return a row of the ufunc ``name``, which calls ``compute`` with the operands of its loop.
+
+    ``ufunc`` is ``numpy.<name>`` by default.
+    """
     called = ufunc or getattr(np, name)
 
     def row(

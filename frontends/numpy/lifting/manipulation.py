@@ -16,7 +16,10 @@ from .table import NumpyBuilder, axes_of, axis_of, dtype_name, rows, shape_of
 
 
 def complete_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
-    """Return ``shape`` with -1 replaced by the size that ``total`` elements imply, 0 if the rest is empty."""
+    """Return ``shape`` with -1 replaced by the size that ``total`` elements imply.
+
+    It is 0 if another size is 0, because then no size follows from ``total``.
+    """
     places = [i for i, dim in enumerate(shape) if isinstance(dim, int) and dim == -1]
     if not places:
         return shape
