@@ -159,9 +159,10 @@ class Rewriter:
         )
 
     def _region(self, region: Region) -> Region:
-        """Return ``region`` with the sizes replaced that it shares with the enclosing scope.
+        """Replace values in the sizes that ``region`` shares with the enclosing scope.
 
-        If several nodes share the region, they share the new one, as long as its sizes are equal.
+        Return ``region`` itself if no size changes. Nodes that share a region also share the new one, as long
+        as its sizes are equal.
         """
         sizes = {symbol: self.mapped(size) for symbol, size in region.sizes.items()}
         known = self._regions.get(id(region), region)

@@ -79,7 +79,11 @@ def conv(
     groups: int = 1,
     layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """Cross-correlate ``x`` with ``weight`` and add ``bias`` per channel (torch.nn.functional.conv2d)."""
+    """Cross-correlate ``x`` with ``weight`` and add ``bias`` per channel (torch.nn.functional.conv2d).
+
+    ``x`` is ``[batch, channels, *space]``, or ``[batch, *space, channels]`` in the layout "channels_last".
+    The weight is ``[out, in // groups, *kernel]`` in both.
+    """
     channels, space = _split(x, layout)
     kernel = weight.shape[2:]
     _check(x, weight, channels, weight.shape[1] * groups)
@@ -140,8 +144,8 @@ def conv_transpose(
 ) -> ArraySpec:
     """Compute a transposed convolution (torch.nn.functional.conv_transpose2d).
 
-    It is the gradient of :func:`conv` with respect to its input. ``output_padding`` enlarges the result at
-    the end of each axis.
+    It is the gradient of :func:`conv` with respect to its input. The weight is ``[in, out // groups,
+    *kernel]``. ``padding`` is cut off the result; ``output_padding`` enlarges it at the end of each axis.
     """
     channels, space = _split(x, layout)
     _check(x, weight, channels, weight.shape[0])

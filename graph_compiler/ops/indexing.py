@@ -48,7 +48,10 @@ def count_nonzero(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False)
 
 @declare(_SEARCHING)
 def nonzero(x: ArraySpec, /, *, hint: int = 0) -> tuple[ArraySpec, ...]:
-    """Return the indices of the nonzero elements in row-major order, as one array per axis."""
+    """Return the indices of the nonzero elements in row-major order, as one array per axis.
+
+    ``hint`` is the number of nonzero elements while recording.
+    """
     # All arrays share one object, because they have equal lengths.
     count = Unknown(hint)
     return (ArraySpec((count,), "int64"),) * x.ndim
@@ -58,7 +61,8 @@ def nonzero(x: ArraySpec, /, *, hint: int = 0) -> tuple[ArraySpec, ...]:
 def argwhere(x: ArraySpec, /, *, hint: int = 0, size: Dim | None = None, fill_value: int = -1) -> ArraySpec:
     """Return the indices of the nonzero elements in row-major order, one row for each element.
 
-    With ``size`` there are that many rows, truncated or filled with ``fill_value``.
+    With ``size`` there are that many rows, truncated or filled with ``fill_value``. ``hint`` is the number of
+    nonzero elements while recording.
     """
     return ArraySpec((Unknown(hint) if size is None else size, x.ndim), "int64")
 
@@ -95,7 +99,8 @@ _SETS = "sets"
 def unique_all(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
     """Return the sorted unique elements, with their first indices, inverse indices and counts.
 
-    With ``axis``, slices along it are compared. NaN equals no element.
+    With ``axis``, slices along it are compared. NaN equals no element. ``hint`` is the number of unique
+    elements while recording.
     """
     values, inverse, counts = _unique(x, axis, hint)
     # There are as many first indices as counts.
@@ -106,7 +111,7 @@ def unique_all(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tu
 def unique_values(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> ArraySpec:
     """Return the sorted unique elements, or with ``axis`` the unique slices along it.
 
-    NaN equals no element.
+    NaN equals no element. ``hint`` is the number of unique elements while recording.
     """
     return _unique(x, axis, hint)[0]
 
@@ -115,7 +120,8 @@ def unique_values(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) ->
 def unique_consecutive(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
     """Return the first element of each run of equal elements, with inverse indices and run lengths.
 
-    With ``axis``, slices along it are compared. NaN equals no element.
+    With ``axis``, slices along it are compared. NaN equals no element. ``hint`` is the number of runs while
+    recording.
     """
     return _unique(x, axis, hint)
 

@@ -299,7 +299,7 @@ def matrix_exp(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_LINALG)
 def householder_product(x: ArraySpec, tau: ArraySpec, /) -> ArraySpec:
-    """Compute the first columns of the product of Householder reflections, as many as ``x`` has.
+    """Compute the product of Householder reflections, cut off after as many columns as ``x`` has.
 
     The vectors of the reflections are below the diagonal of ``x``, their factors are ``tau``.
     """
@@ -320,7 +320,11 @@ def geqrf(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
 def ormqr(
     x: ArraySpec, tau: ArraySpec, x2: ArraySpec, /, *, left: bool = True, transpose: bool = False
 ) -> ArraySpec:
-    """Multiply ``x2`` by the full Q of ``geqrf``, or by its adjoint, from the left or the right."""
+    """Multiply ``x2`` by the full Q of ``geqrf``, or by its adjoint, from the left or the right.
+
+    ``x`` and ``tau`` are the results of ``geqrf``. The product is ``Q @ x2``, or ``x2 @ Q`` with
+    ``left=False``; ``transpose`` selects the adjoint of Q.
+    """
     return x2
 
 
@@ -496,14 +500,14 @@ def _one(x: ArraySpec, n: Dim | None, axis: int) -> Any:
 def fft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
     """Compute the discrete Fourier transform along ``axis``.
 
-    ``x`` is truncated or zero-padded to ``n``, if it is given.
+    ``x`` is truncated or zero-padded to ``n``, if it is given. ``norm`` is that of ``numpy.fft``.
     """
     return fftn(x, s=None if n is None else (n,), axes=(axis,))
 
 
 @declare(_FFT)
 def ifft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """Compute the inverse of ``fft``."""
+    """Compute the inverse of ``fft``; parameters as in ``fft``."""
     return fftn(x, s=None if n is None else (n,), axes=(axis,))
 
 
@@ -511,14 +515,15 @@ def ifft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "
 def fftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str = "backward") -> ArraySpec:
     """Compute the discrete Fourier transform over ``axes``.
 
-    ``x`` is truncated or zero-padded to ``s``, if it is given.
+    ``x`` is truncated or zero-padded to the sizes ``s`` of these axes, if they are given. ``norm`` is that of
+    ``numpy.fft``.
     """
     return ArraySpec(_resized(x, s, axes), complex_of(x.dtype))
 
 
 @declare(_FFT)
 def ifftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str = "backward") -> ArraySpec:
-    """Compute the inverse of ``fftn``."""
+    """Compute the inverse of ``fftn``; parameters as in ``fftn``."""
     return ArraySpec(_resized(x, s, axes), complex_of(x.dtype))
 
 
@@ -567,7 +572,10 @@ def hfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "
 
 @declare(_FFT)
 def ihfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """Compute the inverse of ``hfft``."""
+    """Compute the inverse of ``hfft`` for real ``x``: ``n // 2 + 1`` elements along ``axis``.
+
+    ``n`` is the size of ``axis`` unless it is given; then ``x`` is truncated or zero-padded to it.
+    """
     return rfft(x, n=n, axis=axis)
 
 

@@ -249,7 +249,7 @@ def split(x: ArraySpec, /, *, sizes: tuple[Dim, ...], axis: int = 0) -> tuple[Ar
 
 @declare(_MANIPULATION)
 def flip(x: ArraySpec, /, *, axis: int | tuple[int, ...]) -> ArraySpec:
-    """Reverse the elements along ``axis``, one or several."""
+    """Reverse the order of the elements along ``axis``, an axis or a tuple of axes."""
     normalise_axes(axis, x.ndim)
     return x
 

@@ -226,7 +226,7 @@ def cumulative_trapezoid(
 ) -> ArraySpec:
     """Integrate ``y`` cumulatively along ``axis`` by the trapezoidal rule.
 
-    The result has one element less along ``axis``.
+    The result has one element less along ``axis``. ``x`` and ``dx`` are as in :func:`trapezoid`.
     """
     shape = _sample_shape(y, x)
     place = normalise_axis(axis, len(shape))
@@ -291,7 +291,7 @@ def cov(
     """Compute the covariance matrix of the rows of ``x``; for a vector, its variance as a scalar array.
 
     ``fweights`` are integers that say how often each column occurs, ``aweights`` any other weights of the
-    columns.
+    columns. ``correction`` is ``ddof`` of ``numpy.cov``.
     """
     return ArraySpec(() if x.ndim < 2 else (x.shape[0], x.shape[0]), x.dtype)
 

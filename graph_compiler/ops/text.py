@@ -53,6 +53,8 @@ def factor(text: str) -> str:
 def literal(item: Any, symbol_text: Callable[[Symbol], str]) -> Any:
     """Convert a size or a non-finite number to :class:`Text`; return any other item unchanged.
 
+    ``symbol_text`` returns the text of a symbol of a size.
+
     >>> literal(-math.inf, str), literal(1, str)
     (-math.inf, 1)
     """
