@@ -408,7 +408,8 @@ def condition(
 ) -> Condition:
     """Return the condition that all ``guards`` hold.
 
-    With ``versions_of``, guards that have versions are evaluated again only after a change.
+    Its evaluation also refreshes the objects in ``derived``. With ``versions_of``, these are refreshed, and
+    guards that have versions evaluated again, only after a change.
 
     >>> held = {"step": 1}
     >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)
@@ -461,7 +462,10 @@ def _compiled(source: str) -> CodeType:
 def _seen_by(
     versions_of: VersionsOf, guards: list[EnvironmentGuard], derived: Sequence[Derived]
 ) -> list[EnvironmentGuard]:
-    """Return a guard that evaluates ``guards`` if a version has changed, in a list, or an empty list."""
+    """Return a list of one guard, which evaluates ``guards`` and refreshes ``derived`` after a change.
+
+    Return an empty list if nothing has a version.
+    """
     dicts = _distinct(
         [
             *(guard.of for guard in guards if guard.of is not None),
@@ -579,7 +583,7 @@ class EnvironmentGuards:
 
     @functools.cached_property
     def simple(self) -> Condition:
-        """The condition of the guards on a dict whose last item is a bool, int, float, string or None.
+        """Condition of the guards with ``of`` whose last item is a bool, int, float, string or None.
 
         A compiler of the framework can trace these.
         """

@@ -54,7 +54,10 @@ _DEEPEST = 3
 
 
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
-    """Return the paths in ``(args, kwargs)`` of numbers that may be trip counts in ``function``."""
+    """Return the paths in ``(args, kwargs)`` of numbers that may be trip counts in ``function``.
+
+    For a function that ``trace`` has rewritten, these are all ints and floats among the arguments.
+    """
     if _NUMBERS.isdisjoint(map(type, (*args, *kwargs.values()))):
         return frozenset()
     function = function if isinstance(function, types.FunctionType) else entry_method(function, function)
@@ -379,7 +382,11 @@ class LoopMarker:
 
     # ------------------------------------------------------------------------------ loop indices
     def needs_no_guard(self, size: Size, origin: Origin) -> bool:
-        """Return True if ``size`` is a condition on loop indices that needs no guard here."""
+        """Return True if ``size`` is a condition on indices of running loops that needs no guard here.
+
+        It needs none in the first iteration of the innermost loop whose index it reads, and later if it is
+        proved to be the same in all further iterations. It is stored as a comparison of that loop.
+        """
         open_ = (loop for loop in self._running if loop.is_open and loop.marks)
         running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}
         read = {symbol.source for symbol in size.symbols()} & self.steps.keys()
@@ -395,7 +402,10 @@ class LoopMarker:
         return True
 
     def with_numbers(self, size: Size) -> Any:
-        """Return ``size`` with numbers instead of loop indices, and leave the loops of these unrolled."""
+        """Return ``size`` with numbers instead of loop indices, and stop marking the loops of these.
+
+        These loops stay unrolled.
+        """
         counted = {symbol.source for symbol in size.symbols()} & self.steps.keys()
         if not counted:
             return size

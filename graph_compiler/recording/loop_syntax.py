@@ -56,7 +56,10 @@ class Conditions(NamedTuple):
 
 
 def for_over(frame: FrameType) -> Found | None:
-    """Return the ``for`` loop whose iterable the current instruction of ``frame`` produces, or None."""
+    """Return the ``for`` loop whose iterable the current instruction of ``frame`` produces.
+
+    Return None if there is no such loop, or if it has an ``else``.
+    """
     around = _around(frame.f_code, frame.f_lasti)
     # In Python 3.11 this instruction has the position of the whole loop.
     begins = _OPNAME[frame.f_code.co_code[frame.f_lasti]] == "GET_ITER"
@@ -87,7 +90,11 @@ def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
 
 
 def while_asking(frame: FrameType) -> tuple[Found, int, Conditions] | None:
-    """Return the ``while`` that ``frame`` tests now, the condition's index, and all conditions; or None."""
+    """Return the ``while`` whose test ``frame`` evaluates, the current condition's index, and all conditions.
+
+    Return None if ``frame`` evaluates no such condition, or if the loop has an ``else`` or a test of a form
+    that is not supported.
+    """
     around = _around(frame.f_code, frame.f_lasti)
     place = next((place for place in reversed(range(len(around))) if _is_in_test(around, place)), None)
     if place is None or around[place].orelse:
@@ -291,7 +298,11 @@ class Purity:
         self.is_value = is_value
 
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
-        """Return True if the statements of a loop pass the check."""
+        """Return True if the statements of the loop ``found`` in ``frame`` pass the check.
+
+        With ``is_traced``, statements with branches, jumps, boolean operators, chained comparisons or calls
+        of the user's functions do not pass.
+        """
         if is_traced and any(
             isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)
         ):

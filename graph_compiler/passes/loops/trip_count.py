@@ -55,7 +55,7 @@ class _IntervalScope:
 
     block: the block.
     ends: intervals of inputs that are counters or captured integers.
-    makers: nodes of loop bodies that were inlined for analysis, by their outputs.
+    makers: nodes of regions that were inlined for analysis, by their outputs.
     """
 
     block: Block
@@ -214,7 +214,11 @@ class _CountedLoop:
 
     # ------------------------------------------------------------------------------ conditions
     def _implied(self, truth: Any, holds: bool, late: int) -> Iterator[tuple[str, Any, Any, int]]:
-        """Yield comparisons ``(symbol, left, right, late)`` that are true if ``truth`` equals ``holds``."""
+        """Yield comparisons ``(symbol, left, right, late)`` that hold if ``truth`` equals ``holds``.
+
+        Floats are assumed not to be NaN. ``late`` is 1 for a comparison that held in the previous iteration,
+        which stored it in a carried flag, and 0 for one that holds now.
+        """
         # A carried flag is what the previous iteration computed.
         if truth in self.state and not late:
             yield from self._implied(self.outputs[1][self.state.index(truth)], holds, 1)

@@ -13,11 +13,12 @@ from ...ir.node import Node, Origin, Value
 def copy_aliased_outputs(
     graph: Graph, views: Container[str], read_only: Container[str], scalars: bool = False
 ) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with copies of outputs that may share memory or be read-only.
+    """Return ``(graph, changed)``, with copies of outputs that may be read-only or share memory.
 
-    Outputs are the results, and the values of effects except those that are written to arguments. ``views``
-    are the operations whose result may be a view of their first input in the target, ``read_only`` those
-    whose view cannot be written to. With ``scalars``, outputs without axes are copied, too.
+    The memory may be that of an input, a parameter, a constant or another output. Outputs are the results,
+    and the values of effects except those that are written to arguments. ``views`` are the operations whose
+    result may be a view of their first input in the target, ``read_only`` those whose view cannot be written
+    to. With ``scalars``, outputs without axes are copied, too.
     """
     # A canonical graph is pure, so ``x`` and a clone of ``x`` are the same value in it.
     taken: set[Any] = set()

@@ -43,7 +43,7 @@ def move_checks_out(graph: Graph, make: Make = canonical) -> Graph:
 
     Checks on sizes stay. In a canonical graph (``make`` is :func:`canonical`), checks that are proved to
     hold are removed. The marks of ``graph.loops`` are updated in place, because nodes move. Raise
-    ``UnsupportedOperation`` if a check on elements is in a region of another operation than a branch, call
+    ``UnsupportedOperation`` if a check on elements is in a region of an operation other than a branch, call
     or loop.
     """
     if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):

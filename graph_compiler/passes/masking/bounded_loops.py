@@ -239,9 +239,10 @@ Ends = Mapping[Value, "tuple[Any, Any]"]
 
 @only_with(*_OPENED)
 def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with upper bounds as trip counts of inner loops, if they are known.
+    """Return ``(graph, changed)``, with upper bounds instead of trip counts that depend on a loop index.
 
-    The trip counts of these loops depend on an outer loop index.
+    A branch skips the iterations beyond the actual trip count. Loops stay as they are if no bound is known,
+    if they run in reverse, or if they stack outputs.
     """
     if not any(map(_is_open, graph.nodes)):
         return graph, False
@@ -368,7 +369,11 @@ class _BoundingScope:
 
 
 def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
-    """Return ``step`` without the reads that can run before it, and these reads."""
+    """Return ``step`` without the reads that can run before it, and these reads.
+
+    They are ``getitem`` nodes that remove axes and use no value in ``changing``, which holds the values of
+    the current iteration.
+    """
     # The caller puts them before the branch, because no later pass moves them out of it.
     nodes: list[Node] = []
     still: list[Node] = []

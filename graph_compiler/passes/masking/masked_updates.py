@@ -51,9 +51,10 @@ def masked_scatter_to_where(graph: Graph) -> tuple[Graph, bool]:
 class _BlockSizes:
     """Comparison of sizes in a block.
 
-    sources: inputs, parameters and constants of the graph, whose sizes can be guarded.
-    outward(size): a size of the block expressed in sizes of the graph.
-    guards: guards on equal sizes, shared by all blocks of the graph.
+    sources: inputs, parameters and constants of the graph, whose sizes can be guarded; empty in a called
+        function.
+    outward(size): a size of the block expressed in sizes of the graph; unchanged in a called function.
+    guards: guards on equal sizes, shared by all blocks outside of called functions.
     """
 
     def __init__(self, sources: frozenset[Value], outward: Callable[[Any], Any] = lambda size: size) -> None:
@@ -70,10 +71,10 @@ class _BlockSizes:
         return found
 
     def are_equal(self, some: Sequence[Any], others: Sequence[Any], origin: Origin) -> bool:
-        """Return True if two shapes are equal; guard sizes that are equal only in the recorded call.
+        """Return True if two shapes are equal, and add guards on sizes whose equality is not certain.
 
-        Return False if they were not equal there, or if a guard would need another size than one of
-        ``sources``.
+        Return False if the shapes differed while recording, or if a guard would read the size of a value that
+        is not in ``sources``.
         """
         conditions = [
             apply("eq", self.outward(one), self.outward(other))
@@ -118,7 +119,7 @@ def _written(block: Block) -> frozenset[Value]:
 
 
 def _mask_of(block: Block, node: Node) -> Value:
-    """Return the mask of a ``masked_scatter`` as it was before it got the axes of the array."""
+    """Return the mask of a ``masked_scatter`` before it was reshaped and broadcast to the array's shape."""
     x, mask, _ = node.inputs
     for op in ("broadcast_to", "reshape"):
         made = block.maker(mask)
@@ -158,7 +159,9 @@ class _SelectionBuilder(PaddedBuilder):
     def harmless(self, item: Any, number: Any) -> Any:
         """Return the full array of ``item``, with gradients for selected elements only.
 
-        Return anything but a padded array unchanged.
+        Unselected elements are replaced by ``number``. If their contents are unknown and the mask has the
+        shape of the array, the target may keep them, because only their gradient has to be masked. Return
+        anything but a padded array unchanged.
         """
         mask = self.mask(item.spans) if isinstance(item, PaddedArray) else None
         if mask is None or mask.shape != item.full.shape or item.padding is not None:

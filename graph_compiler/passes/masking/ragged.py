@@ -82,7 +82,7 @@ def _bound(span: Span) -> Any:
 
 
 class EqualSizesBuilder(Builder):
-    """Builder that takes the sizes in ``Unknown.if_equal`` for equal, where its base leaves them unknown."""
+    """Builder that assumes that the sizes in ``Unknown.if_equal`` are equal; its base leaves them unknown."""
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
         shape = (dim.if_equal[0] if isinstance(dim, Unknown) and dim.if_equal else dim for dim in spec.shape)
@@ -536,7 +536,10 @@ def _contracted(rewrite: PaddedRewrite, labels: Sequence[Sequence[Any]], result:
 
 
 def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
-    """Return ``operand`` without spans along the axes that the result keeps, or unchanged."""
+    """Return ``operand`` without spans along the axes that the result keeps.
+
+    Return it unchanged if it is not padded, has no more axes than the result, or has padding of 0.
+    """
     # Padding along these axes only affects padding of the result. The caller takes gradients of the fully
     # masked operands instead, because a cotangent of 0 would be multiplied by the padding, which may be
     # infinite.

@@ -83,8 +83,8 @@ _FLAGS = attrgetter(*(field.name for field in fields(CallRecord) if field.name n
 class NodeSignature:
     """Node split into a key, which must be equal in all iterations of a loop, and leaves, which may differ.
 
-    key: number of everything but the leaves; equal for equal nodes. It is negative for a node that must not
-        be part of a loop.
+    key: integer that identifies everything but the leaves. It is negative for a node that must not be part of
+        a loop.
     leaves: the values that the node reads (also for sizes) and its numbers, in order.
     """
 
@@ -141,8 +141,9 @@ class SignatureCache:
 class GraphSignatures:
     """Cache of the signatures of the nodes of one graph.
 
-    Nodes that must not be part of a loop get a key that equals no other. Checks and random draws are among
-    them unless ``with_checks`` and ``with_draws``. ``written`` holds owners of memory that nodes may write.
+    Nodes that must not be part of a loop get a key that equals no other. Checks are among them unless
+    ``with_checks``, and nodes that sample random numbers unless ``with_draws``. So are nodes on memory that
+    is written to or shared, unless its owner is in ``written``.
     """
 
     def __init__(
@@ -226,7 +227,7 @@ def _key(node: Node, leaves: list[Any], keys: SignatureCache, counters: Collecti
 
 
 class _Reading:
-    """Traversal of the arguments of one node."""
+    """Traversal of the parts of one node that collects its leaves and describes the rest."""
 
     # A class instead of nested functions: these would form a reference cycle that waits for the garbage
     # collector.
@@ -360,7 +361,7 @@ class IndexedBlock:
 
 @dataclass(frozen=True)
 class RepeatedSteps:
-    """Steps of ``period`` nodes each, of which ``count`` begin at node ``first`` of the block.
+    """Run of ``count`` steps of ``period`` nodes each, which begins at node ``first`` of a block.
 
     program: the block.
     patterns: for each node of a step, the patterns of its leaves; empty before they are determined.
@@ -407,10 +408,10 @@ def _shift(pattern: Pattern, steps: int) -> Pattern:
 def fit_steps(
     program: IndexedBlock, first: int, period: int, count: int, fewest: int
 ) -> RepeatedSteps | None:
-    """Return steps that one loop can run, at least ``fewest``, or None.
+    """Return at least ``fewest`` consecutive steps that one loop can run, or None if none are found.
 
-    ``count`` steps of ``period`` nodes begin at node ``first``. Instead of results of steps before the loop,
-    the first steps may read any value from before the loop.
+    They are among the ``count`` steps of ``period`` nodes that begin at node ``first``. Instead of results of
+    steps before the loop, its first steps may read any value from before the loop.
     """
     low = 0
     while count - low >= fewest:
@@ -429,7 +430,7 @@ def fit_steps(
 
 
 class _PatternFit:
-    """Search for patterns of leaves that fit two steps, and for the steps around them that these fit."""
+    """Search for patterns of leaves that fit two steps, and for the steps around these that follow them."""
 
     def __init__(self, steps: RepeatedSteps, about: int) -> None:
         self.about, self.first, self.period = about, steps.first, steps.period
@@ -557,10 +558,10 @@ class CounterSequences:
         self.made: dict[Any, tuple[Node, Value]] = {}
 
     def given(self, node: Node, row: Sequence[Pattern], place: int) -> list[Node] | None:
-        """Return ``node`` with rows of sequences instead of its changing numbers, after nodes that it needs.
+        """Return nodes that compute ``node`` with rows of sequences instead of its changing numbers.
 
         ``node`` is the node at ``place`` of the last step, and ``row`` has the patterns of its leaves.
-        Return None if that is impossible.
+        Return None if a changing number cannot be replaced.
         """
         changing = {
             at: pattern
@@ -634,7 +635,11 @@ class CounterSequences:
         return parts.get(False, 0), parts[True]
 
     def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
-        """Return a scalar that is ``numbers[i]`` in step ``i``, of the dtype of the arrays, or None."""
+        """Return a scalar that is ``numbers[i]`` in step ``i``, of the dtype of the arrays of ``node``.
+
+        Return None if ``node`` is no arithmetic on arrays of one dtype, if this dtype does not fit the
+        numbers, or if their list would be too long.
+        """
         dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
         dtype = dtypes.pop() if len(dtypes) == 1 else ""
         if node.op not in _ARITHMETIC or (type(numbers[0]) is float) != dtype.startswith("float"):
@@ -649,7 +654,10 @@ class CounterSequences:
         return self._list(dtype, tuple(numbers)) if dtype in _EXACT and len(numbers) <= _MOST_LISTED else None
 
     def _index(self, node: Node, number: Pattern) -> Size | None:
-        """Return ``number`` as a size that depends on the loop index, for the key of ``node``, or None."""
+        """Return ``number`` as a size that depends on the loop index, for the key of ``node``.
+
+        Return None if ``node`` has no key, or if ``number`` is no integer or changes its sign.
+        """
         # A negative index counts from the end, so the sign must not change.
         if (
             node.op not in _KEYED

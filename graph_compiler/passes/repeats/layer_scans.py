@@ -66,7 +66,11 @@ class _LayerLoop:
 
     @classmethod
     def of(cls, graph: Graph, layers: Sequence[Node]) -> _LayerLoop | None:
-        """Return the loop of the calls ``layers``, in order, or None if there is none."""
+        """Return the loop that replaces the calls ``layers``, which are in order, or None.
+
+        It is None if the sizes of the calls differ, if an operand changes in a way that the class does not
+        describe, or if no operand is carried or none is a weight that differs between the layers.
+        """
         weights = set(graph.parameters.values())
         # One body cannot have two sizes for the same symbol.
         if any(layer.regions[0].sizes != layers[0].regions[0].sizes for layer in layers):

@@ -150,7 +150,9 @@ class ArrayNames:
 
 
 def word(parts: Sequence[str]) -> str:
-    """Return a word for one of the items that ``parts``, the start of a path, name.
+    """Return a word for an item whose path starts with ``parts``: their last word, without a plural ``s``.
+
+    Return ``"layer"`` if that word has fewer than three letters.
 
     >>> word(["encoder", "layers", ""]), word(["residual_block"]), word(["transformer", "h", ""])
     ('layer', 'block', 'layer')
@@ -165,7 +167,10 @@ def word(parts: Sequence[str]) -> str:
 def layers_in(
     program: IndexedBlock, run: RepeatedRun, names: ArrayNames, fewest: int
 ) -> RepeatedSteps | None:
-    """Return the layers of a run, divided by the numbers in the names of the weights, or None."""
+    """Return ``run`` as steps that are layers, or None if it has fewer than ``fewest`` layers.
+
+    The numbers in the names of the weights determine where a layer begins.
+    """
     cuts = _LayerBoundaries(program, run, names)
     counted = [(first, (run.end - first) // run.period) for first in cuts.places()]
     ranked = [

@@ -515,10 +515,11 @@ class _RollingRound:
         return self.instead.get(index, () if self.taken[index] else (node,))
 
     def _roll(self, run: RepeatedRun) -> None:
-        """Replace a run by a loop: the one with the smallest carry, among several first nodes of a step.
+        """Replace ``run`` by a loop, or do nothing if no loop is found.
 
-        If no loop has one period as its step, try several periods, because a step may contain a short
-        unrolled loop with numbers of its own. Do nothing if no loop is found.
+        Several nodes are tried as the first of a step, and the loop with the smallest carry is used. If no
+        loop has one period as its step, try several periods, because a step may contain a short unrolled loop
+        with numbers of its own.
         """
         for times in range(1, _MOST_INNER + 1):
             longer = run._replace(period=run.period * times)

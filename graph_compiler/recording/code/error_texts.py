@@ -28,7 +28,10 @@ _BLOCKS = ("body", "orelse")
 
 
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
-    """Return True if ``function`` is known to read ``argument`` only in code that raises, or in ``is``."""
+    """Return True if ``function`` is known to read a parameter only in code that raises, or in ``is``.
+
+    The parameter is the one to which ``call`` passes ``argument``.
+    """
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):
         return False

@@ -184,9 +184,9 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)
 
 
 def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
-    """Return names of variables that are found to store the value made at offset ``instruction``.
+    """Return the names of the variables that store the value made at offset ``instruction``.
 
-    An unpacked tuple is stored in several.
+    An unpacked tuple is stored in several variables. Return an empty tuple if no variable is found.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)

@@ -78,7 +78,10 @@ class Locator:
         return frozenset() if frame is None else names_read(frame.f_code)
 
     def name_of(self, item: Any) -> str | None:
-        """Return a name of ``item`` in the running function, or None."""
+        """Return a name of ``item`` in the innermost frame outside of frameworks and this package, or None.
+
+        It is that of a local variable, of a global that the code uses, or of an attribute of ``self``.
+        """
         frame = self._outer_frame()
         if frame is None:
             return None

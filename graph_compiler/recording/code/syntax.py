@@ -38,7 +38,7 @@ def runs_later(code: CodeType) -> bool:
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
-    """Return the ``def`` of a function in its file, or None."""
+    """Return the ``def`` of a function in its file; None if it is not found or not unique."""
     tree = tree_of(code.co_filename)
     found = (
         []
@@ -54,7 +54,7 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 
 
 def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
-    """Return the ``def`` or ``lambda`` of a function in its file, or None."""
+    """Return the ``def`` or ``lambda`` of a function in its file; None if it is not found or not unique."""
     if code.co_name != "<lambda>":
         return definition_of(code)
     tree = tree_of(code.co_filename)

@@ -130,7 +130,11 @@ class Trials:
                 )
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, ArrayKind]] = ()) -> None:
-        """Call ``function`` on arrays like those in ``given``, then restore objects from a snapshot."""
+        """Call ``function`` on arrays like those in ``given``, and undo what it changes.
+
+        Raise ``Raised`` if a ``raise`` or ``assert`` of the user ends it. Raise ``TracingError`` for another
+        exception of the user's code or a framework, and if it changes an object other than the variables.
+        """
         before, world = (
             self.cells.read(),
             ObjectSnapshot([("", root) for function in self.functions for root in _roots(function)]),
@@ -245,7 +249,9 @@ class BranchRecorder:
     def run(self, truth: Any, then: Side, otherwise: Side) -> dict[str, Any]:
         """Record both branches and return the value of each variable after them.
 
-        Lists that a branch appends to are extended in place.
+        Lists that a branch appends to are extended in place. Raise ``TracingError`` if the values of a
+        variable after the branches do not agree in form, shape or dtype, and ``Raised`` as in
+        :meth:`Trials.run`.
         """
         # A branch returns what it appends to a list, because appending itself would happen once for all
         # values.

@@ -45,10 +45,10 @@ _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq
 
 
 def convert_function(function: types.FunctionType, statements: Any) -> types.FunctionType:
-    """Return ``function`` with its statements rewritten to call ``statements``.
+    """Return a copy of ``function`` with its statements rewritten to call ``statements``.
 
-    A function that was converted already is returned unchanged. Raise ``NotCompilable`` if its source is not
-    found, or if it is a generator or a coroutine.
+    A function that was converted already is returned itself. Raise ``NotCompilable`` if its source is not
+    found or not unique, or if it is a generator or a coroutine.
     """
     code = function.__code__
     if is_converted(function):
@@ -342,7 +342,7 @@ class _Conversion(ast.NodeTransformer):
         return at(ast.Expr(_asked(method, *args)), place)
 
     def _source(self, node: ast.expr) -> ast.expr:
-        """Rewrite the iterable of a loop so that ``range`` and the like accept arrays and sizes."""
+        """Rewrite the iterable of a loop so that the functions in ``_SOURCES`` accept arrays and sizes."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SOURCES:
             args = [self._source(arg) if node.func.id != "range" else self.visit(arg) for arg in node.args]
             made = ast.Call(
@@ -389,7 +389,11 @@ class _Conversion(ast.NodeTransformer):
         return self._comprehension(node, "listed")
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, method: str, *args: ast.expr) -> Any:
-        """Rewrite a comprehension as a call of ``method`` that receives its item as a function, if it can."""
+        """Rewrite a comprehension as a call of ``method`` with its iterable and a function for its items.
+
+        It stays a comprehension if it has a condition or several ``for``, or if its item contains a lambda, a
+        generator or ``:=``.
+        """
         one = node.generators[0]
         is_plain = len(node.generators) == 1 and not one.ifs and not one.is_async
         if not is_plain or any(isinstance(inner, _KEEPING) for inner in ast.walk(node.elt)):
@@ -448,7 +452,7 @@ class _Conversion(ast.NodeTransformer):
 
 
 class _AsSizes(ast.NodeTransformer):
-    """Rewriter of comparisons of two operands in the condition of a ``while`` to calls of ``compared``."""
+    """Rewriter that turns comparisons of two operands in a ``while`` test into calls of ``compared``."""
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)

@@ -172,9 +172,10 @@ class _Lowering:
 
 
 def _asked_in_steps(loop: ast.While, own: LoopFlags, body: Statements, exits: Sequence[str]) -> Statements:
-    """Move a condition that assigns variables out of the test of a ``while``, in place.
+    """Replace the condition of a ``while``, which assigns variables, by a flag, in place.
 
-    Statements that evaluate it are appended to ``body``, and returned for the place before the loop.
+    A statement that computes the flag is appended to ``body``. Return the statements that compute it before
+    the loop.
     """
     again = assign(own.goes_on, copy.deepcopy(loop.test), loop.test)
     body.append(at(ast.If(none_of(exits), [again], []), loop.test) if exits else again)
@@ -183,7 +184,7 @@ def _asked_in_steps(loop: ast.While, own: LoopFlags, body: Statements, exits: Se
 
 
 def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
-    """Return a copy of ``statement`` whose one branch always leaves, with ``rest`` at the end of the other.
+    """Return a copy of ``statement`` with ``rest`` at the end of a branch, if the other branch always leaves.
 
     Return None if no branch always leaves.
     """

@@ -153,7 +153,7 @@ class GrownList(AppendableList):
         return self.parts
 
     def whole(self, is_kept: bool = False) -> StackedItems | None:
-        """Return all items as one ``StackedItems``, or None.
+        """Return all items as one ``StackedItems``, or None if they cannot be stacked.
 
         If ``is_kept``, also return None if a write to an item of the result might not reach this list.
         """
@@ -359,7 +359,8 @@ class GrowingList:
     def update_plan(self) -> bool:
         """Set the plan to what a trial iteration appended, and return True if another trial is needed.
 
-        The appended items are removed.
+        The appended items are removed. Raise ``TracingError`` if they are not alike or cannot be stacked, or
+        if they contain lists or dicts that other variables hold.
         """
         if is_shared(self.inside.parts):
             raise TracingError(
@@ -551,7 +552,10 @@ def _strong(found: Regions, array: Any, kind: ArrayKind) -> Any:
 
 
 def _rows_of(found: Regions, form: ContainerForm, arrays: Iterator[Any]) -> Any:
-    """Stack the arrays of leaves to rows with the shape of an item, or return None."""
+    """Stack the arrays of leaves so that each row has the shape of an item.
+
+    Return None unless the items are arrays or nested lists and tuples of equal shapes.
+    """
     if form.cls is None:
         return next(arrays)
     parts = [_rows_of(found, part, arrays) for part in form.parts]

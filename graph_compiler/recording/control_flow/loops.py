@@ -243,7 +243,10 @@ class ZipSource:
 
 
 def source_of(regions: Regions, item: Any) -> Source | None:
-    """Return ``item`` as the iterable of a recorded loop, or None."""
+    """Return ``item`` as the iterable of a recorded loop.
+
+    Return None unless it is a range, an array with axes, a grown list that can be stacked, or a source.
+    """
     if isinstance(item, (RangeSource, RowsSource, StackedSource, EnumerateSource, ZipSource)):
         return item
     if isinstance(item, GrownList):
@@ -453,7 +456,8 @@ class LoopRecorder:
     def scan(self, step: Callable[..., None], rows: Sequence[Any], length: Any, checkpoint: bool) -> None:
         """Record ``length`` iterations, each with one row of each array in ``rows``.
 
-        Set the variables to their values after the loop.
+        Set the variables to their values after the loop. ``checkpoint`` recomputes iterations in the backward
+        pass.
         """
         self.probe = self.goes_on
         self._settle(step, rows)
@@ -481,7 +485,7 @@ class LoopRecorder:
         return self._at() - self.start
 
     def counter(self, start: int) -> Callable[[], Any]:
-        """Add a loop index to the carry that begins at ``start``, and return a function that reads it."""
+        """Add a loop index, which begins at ``start``, to the carry, and return a function that reads it."""
         self.start = start
         self.values[_COUNTER] = (ContainerForm(), [start])
         self.carried[_COUNTER, 0] = _Carried((_COUNTER, 0), start, self.regions.kind(start))
@@ -551,7 +555,10 @@ class LoopRecorder:
 
     # ------------------------------------------------------------------------------ carry
     def _settle(self, step: Callable[..., None], rows: Sequence[Any]) -> None:
-        """Find the carry, and what lists receive, by trial iterations."""
+        """Find the carry, and what iterations append to lists, by trial iterations.
+
+        Raise ``ContentsDiffer`` if forms or kinds of variables do not settle.
+        """
         for _ in range(_MOST_TRIALS):
             changed: list[GrowingList] = []
             if not self._learn(self._tried(step, rows, changed)) and not changed:

@@ -108,11 +108,11 @@ class MemoryOwner:
 
 @dataclass(frozen=True)
 class RecordedBlock:
-    """A recorded block, with the owners of its outputs.
+    """Recorded block, and whose memory its outputs may share.
 
     body: nodes, inputs and outputs of the block.
-    outside: owners, made outside the block, of memory that outputs with axes may share.
-    owners: owners of all outputs.
+    outside: values from outside the block whose memory its non-scalar outputs may share.
+    owners: for each output, the owner of its memory.
     """
 
     body: Body
@@ -299,7 +299,10 @@ class RecordedRegions(Regions, Generic[B]):
         return self.entered([self.converted(row, kind)], [(row, kind)])[0]
 
     def owners(self, values: Sequence[Value], kinds: Sequence[ArrayKind]) -> list[MemoryOwner]:
-        """Return the memory owners of ``values``, outputs of the innermost open block of these ``kinds``."""
+        """Return the owner of the memory of each of ``values``, outputs of the innermost open block.
+
+        ``kinds`` are the kinds of the outputs.
+        """
         mine = (self.recorder.base_of(value) for value in values)
         return [
             MemoryOwner(owner, self._is_new(owner), not self.may_write(kind))
@@ -339,7 +342,11 @@ class RecordedRegions(Regions, Generic[B]):
                 )
 
     def _tie_kept(self, arrays: Arrays, owners: Sequence[MemoryOwner], count: int) -> None:
-        """Tie or freeze the stacked outputs whose rows may be arrays that other names refer to."""
+        """Mark each stacked output as a possible alias of the outputs with the same owner.
+
+        Freeze it if its rows may be arrays from outside the block. ``count`` is the number of carried
+        outputs, which come first.
+        """
         values = [self.value_of(array) for array in arrays]
         for place in range(count, len(values)):
             owner = owners[place]
@@ -355,7 +362,7 @@ class RecordedRegions(Regions, Generic[B]):
     def _tie(
         self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value], count: int = 0
     ) -> None:
-        """Tie results of a node to the outer arrays that they may be.
+        """Mark results of a node as possible aliases of the outer arrays that they may be.
 
         A block may return an outer array unchanged, and a loop without an iteration returns its carry
         unchanged. ``count`` is the number of carried results.

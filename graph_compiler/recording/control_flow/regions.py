@@ -127,7 +127,11 @@ class Regions(ABC):
         return result
 
     def blank(self, kind: ArrayKind, arrays: Sequence[Any]) -> Any:
-        """Return zeros of ``kind``, or None if its sizes are unknown. ``arrays`` are examples of shapes."""
+        """Return zeros of ``kind``.
+
+        Their sizes are those of an array of this kind in ``arrays``. Return None if there is no such array,
+        unless ``kind`` has no axes.
+        """
         if not kind.shape:
             return self.converted(0, kind)
         like = next((array for array in arrays if self.kind(array) == kind), None)

@@ -112,8 +112,9 @@ class Statements:
     def branch(
         self, test: Any, then: Any, otherwise: Any, given: Sequence[str], guarded: Sequence[str]
     ) -> None:
-        """Run an ``if``. If ``test`` is an array of the recording, record both blocks where that is possible.
+        """Run an ``if``. If ``test`` is an array of the recording, record both blocks.
 
+        If a block raises an exception of the user, add a guard on ``test`` and run one block instead.
         ``given`` are the assigned variables that are read after it; those in ``guarded`` are read only if the
         enclosing loop was left.
         """
@@ -149,7 +150,8 @@ class Statements:
     def choice(self, test: Any, then: Any, otherwise: Any) -> Any:
         """Run ``then() if test else otherwise()``.
 
-        If ``test`` is an array of the recording, record both sides where that is possible.
+        If ``test`` is an array of the recording, record both sides. If a side raises an exception of the
+        user, add a guard on ``test`` and run one side instead.
         """
         found = regions_of(test)
         if found is None:

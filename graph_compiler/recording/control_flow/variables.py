@@ -98,9 +98,10 @@ for _name in _BY_ITEMS:
 
 
 def plain(item: Any, depth: int = 0) -> Any:
-    """Return ``item`` with ``AppendableList`` objects replaced by plain lists, also inside containers.
+    """Return ``item`` with ``AppendableList`` objects replaced by plain lists.
 
-    Lists and dicts are changed in place.
+    Those in up to four nested tuples, lists and dicts are replaced, too. Lists and dicts are changed in
+    place.
     """
     if isinstance(item, AppendableList):
         return item.plain()
@@ -185,7 +186,11 @@ class ClosureCells:
         return {name: item for name, item in found.items() if type(item) is list}
 
     def growing(self, outside: Container[int]) -> dict[str, Any]:
-        """Return the lists that the blocks append to and that may grow, by variable."""
+        """Return the lists that the blocks append to, by variable.
+
+        Lists of variables that the blocks assign, or whose cell has its id in ``outside``, are left out, and
+        so are plain lists to which something else refers.
+        """
         found = {}
         for name in self._appended - self.cells.keys():
             item = _contents(cell := self._around[name])
@@ -371,7 +376,11 @@ def _kind(regions: Regions, item: Any) -> ArrayKind | None:
 
 
 def common_kind(one: ArrayKind, other: ArrayKind) -> ArrayKind | None:
-    """Return the kind that two leaves can be converted to, or None."""
+    """Return the kind to which leaves of both kinds can be converted, or None.
+
+    Two numbers take the wider dtype. A number takes the kind of an array without axes whose dtype can
+    represent it. Two arrays must agree in dtype and shape.
+    """
     # No array dtype can hold the number.
     if "object" in (one.dtype, other.dtype):
         return None

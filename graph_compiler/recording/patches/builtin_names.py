@@ -313,7 +313,11 @@ def builtin_lookups(functions: Iterable[types.FunctionType]) -> Iterator[LookedU
 
 
 def conversion_replacements(places: Iterable[LookedUp], symbols: Symbols) -> list[Replacement]:
-    """Return the patches for ``int``, ``float``, ``complex`` and ``len`` in the namespaces of ``places``."""
+    """Return the patches for ``int``, ``float``, ``complex`` and ``len`` in the namespaces of ``places``.
+
+    If a file also passes a name on as a value, the shim gets an alias, and patches of the functions' code
+    make calls look up that alias. Names that a module defines itself are left out.
+    """
     spaces: dict[tuple[int, str], dict[str, Any]] = {}
     files: dict[tuple[int, str], set[str]] = {}
     functions: dict[tuple[int, str], dict[int, types.FunctionType]] = {}

@@ -95,7 +95,10 @@ def _called(
     *args: Any,
     **kwargs: Any,
 ) -> Any:
-    """Return the result of a recorded call, a symbolic number, or the result of ``compose`` or ``original``.
+    """Record a call of ``original`` with recorded numbers, or return a symbolic number for symbolic ones.
+
+    If that is impossible, return the result of ``compose``, or of ``original`` if ``compose`` is None. Other
+    arguments are passed to ``original``.
 
     by_count: names of the function in ``FUNCTIONS`` of ``sizes``, by number of arguments.
     """

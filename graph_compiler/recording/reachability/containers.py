@@ -61,7 +61,7 @@ _HOLDING: dict[tuple[str, str], bool] = {
 
 
 def is_holding(cls: type) -> bool:
-    """Return True if ``cls`` is or derives from a class of ``_HOLDING``.
+    """Return True if ``cls`` derives from a class of ``_HOLDING``, whose objects contain those of the user.
 
     >>> import queue, types
     >>> is_holding(queue.Queue), is_holding(types.SimpleNamespace), is_holding(type)
@@ -71,7 +71,7 @@ def is_holding(cls: type) -> bool:
 
 
 def reads_itself(cls: type) -> bool:
-    """Return True if ``cls`` is or derives from a class of ``_HOLDING`` whose methods read what it contains.
+    """Return True if ``cls`` derives from a class of ``_HOLDING`` whose own methods read what it contains.
 
     >>> import queue, types
     >>> reads_itself(queue.Queue), reads_itself(types.SimpleNamespace)
@@ -114,7 +114,7 @@ def is_asked(item: Any) -> bool:
 
 
 def answers_of(item: Any, names: Collection[str]) -> list[GuardedAnswers]:
-    """Return the rows with which code that reads ``names`` guards ``item``.
+    """Return the rows that guard ``item`` for code that reads attributes of these ``names``.
 
     >>> logger = logging.getLogger("graph_compiler.doctest")
     >>> [row.what for row in answers_of(logger, {"isEnabledFor"})], answers_of(logger, {"info"})

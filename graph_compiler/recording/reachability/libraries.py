@@ -50,7 +50,10 @@ class LibraryCode(NamedTuple):
 
 
 def library_code(roots: Iterable[Any], opened: Collection[str] = ()) -> LibraryCode:
-    """Return the library code that functions, classes and objects in ``roots`` may run."""
+    """Return the library code that functions, classes and objects in ``roots`` may run.
+
+    Packages in ``opened`` count as libraries.
+    """
     # The search passes through the user's functions, which are not in the result.
     return _Walk(roots, opened).found()
 
@@ -335,7 +338,10 @@ def _is_unknown(package: str) -> bool:
 
 @contextmanager
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
-    """Raise ``SourceNotFound`` for a ``TypeError`` in the block if ``obj`` uses another framework."""
+    """Raise ``SourceNotFound`` for a ``TypeError`` in the block if ``obj`` uses another framework only.
+
+    If it also uses ``written_in``, the error is raised unchanged.
+    """
     try:
         yield
     except TypeError as problem:

@@ -142,7 +142,12 @@ def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
 
 
 def hidden_by_class(sought: MissingNames, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
-    """Yield guards that ``cls`` itself neither gets nor loses certain attributes."""
+    """Yield guards on which attributes ``cls`` itself has.
+
+    It must get none that Python looks up by itself, or that hides one which code reads from a base class
+    whose id is in ``watched``. Of the names in ``sought`` that no base class has, it must have the same as
+    now.
+    """
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     # Python itself looks up such a name, or the class would hide an attribute of a base.
     names = _ASKED_BY_PYTHON.union(*map(sought.read_of, above)).difference(vars(cls))
