@@ -64,7 +64,11 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def has_kernel(node: Node, names: Sequence[str]) -> bool:
-    """Return False if TensorFlow was found to lack a kernel for a call like ``node``."""
+    """Return False if TensorFlow lacks a kernel for a call like ``node``, whose arguments have ``names``.
+
+    Convolutions and pooling with the channels first or with dilation are run on zeros, once for each dtype
+    and layout. All other operations count as having a kernel.
+    """
     key, params = row_key(node.op), node.params
     layout, dilation = str(params.get("data_format")), max(params.get("dilations", ()), default=1)
     if key not in _KERNELS or layout not in _LAYOUTS and dilation == 1:

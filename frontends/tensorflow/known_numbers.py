@@ -39,7 +39,7 @@ class NumberTrace(Sizes, Protocol):
     reading: Reading
 
     def number(self, tensor: Any) -> Any:
-        """Return the only element of ``tensor`` as a number, or ``tensor`` itself."""
+        """Return the only element of ``tensor`` as a number or symbol, or else ``tensor`` itself."""
 
     def length(self, tensor: Any) -> Any:
         """Return the first size of ``tensor`` if it can be found, or None."""
@@ -88,7 +88,10 @@ class RecordedElements:
 def recorded_elements(
     recorder: Recorder, operands: Sequence[TensorValue], places: Sequence[int]
 ) -> RecordedElements | None:
-    """Return elements that operands at ``places`` have in this call, or None if none is recorded."""
+    """Return the elements that operands at ``places`` have in this call.
+
+    Return None in a block, or if no operand has recorded elements.
+    """
     if recorder.in_block:
         return None
     found = {
@@ -109,7 +112,10 @@ def _is_recorded(recorder: Recorder, held: TensorValue) -> bool:
 
 
 def fix_operand(b: Any, elements: RecordedElements, place: int, operand: Value) -> Any:
-    """Return the recorded elements of the operand at ``place``, with a guard if they may vary."""
+    """Return the recorded elements of the operand at ``place``, as a scalar or nested tuples.
+
+    If they may vary, add a guard on ``operand`` to the graph.
+    """
     held = elements.held[place]
     if place in elements.varying:
         b.graph.guards.append(
@@ -168,9 +174,10 @@ def is_few(dtype: str, count: int, rank: int) -> bool:
 def computed(
     key: str, operands: list[KnownArray], attributes: dict[str, Any], decide: Callable[[Size], Any]
 ) -> list[KnownArray] | None:
-    """Return the results of the operation ``key`` on known arrays as known arrays, or None.
+    """Return the results of the operation ``key`` on known arrays, or None.
 
-    :func:`takes_integers` and :func:`fits` must hold.
+    It is None if the operation has no rule, its result is unknown, or a result has too many elements.
+    ``decide`` converts a size to a guarded number. :func:`takes_integers` and :func:`fits` must hold.
     """
     rule = _RULES.get(key)
     if rule is None or not operands:
@@ -194,7 +201,7 @@ def computed(
 def in_range(array: KnownArray, dtype: str) -> KnownArray | None:
     """Return ``array`` with its numbers wrapped around to the range of an int32 or int64 ``dtype``.
 
-    Return None if a symbolic size prevents that.
+    Arrays of another dtype are returned unchanged. Return None if a symbolic size prevents the wrap-around.
 
     >>> in_range(as_known_array((2**31, -1)), "int32").tolist()
     [-2147483648, -1]
@@ -227,7 +234,7 @@ def _of_python(array: KnownArray) -> KnownArray:
 
 
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
-    """Return True if the operation ``key`` can be evaluated on known numbers of these dtypes."""
+    """Return True if operation ``key`` can be evaluated on known numbers of the dtypes in ``attributes``."""
     # A size becomes a Python number next to float arrays, so it may be cast to a float.
     if key == "Cast":
         return attributes["SrcT"] in _FEW_OF and attributes["DstT"] in (*_FEW_OF, *_EXACT)
@@ -537,7 +544,10 @@ class Count:
 
 
 def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
-    """Return the trip count and the counters of a loop if they can be found, or None."""
+    """Return the trip count and the counters of a while loop, or None if its trip count is unknown.
+
+    ``start`` are the initial values of the state.
+    """
     counting = _Counting(condition, body, start)
     steps = counting.steps(condition.outputs[0])
     if steps is None or isinstance(steps, bool):

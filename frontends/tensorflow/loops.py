@@ -47,8 +47,8 @@ _CHANGES = frozenset(
 class RowOrder:
     """Order in which a loop writes the rows of a list.
 
-    first: the first row, an int or a size.
-    step: 1 or -1.
+    first: index of the row that the first iteration writes, an int or a size.
+    step: 1 or -1, the distance to the row that the next iteration writes.
     """
 
     first: Any
@@ -74,7 +74,10 @@ class LoopRoles:
 
 
 def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) -> LoopRoles:
-    """Return the roles of the elements of a state that starts as ``operands``."""
+    """Return the roles of the elements of a loop's state, whose initial values are ``operands``.
+
+    ``count`` is None if the trip count is unknown. All elements that the body changes are then carried.
+    """
     places = range(len(operands))
     if count is None:
         return LoopRoles(
@@ -282,7 +285,7 @@ def _is_unread(reader: GraphReader, operation: Any, place: int, held: TensorValu
 def _shape_of_a_row(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue], number: int
 ) -> tuple[int, ...] | None:
-    """Run the loop and return the shape of a row of its list at ``number``, or None."""
+    """Run the loop and return the shape of a row of its list at ``number``, or None if no row was written."""
     dtype = tf.as_dtype(operands[number].item.dtype)
     with reader.evaluator.trying():
         tensors = reader.evaluator.operation(operation, [operand.seen for operand in operands])[number]
@@ -373,7 +376,7 @@ class _WhileLoop:
     def results(self) -> list[TensorValue]:
         """Append the loop node and return the results of the operation.
 
-        :meth:`read` must have returned an empty list.
+        Set the variables that the body assigns. :meth:`read` must have returned an empty list.
         """
         # The whole loop runs once on the arrays of the call, for the arrays that its results have there.
         ends = self.reader.evaluator.operation(self.operation, [operand.seen for operand in self.operands])

@@ -61,7 +61,7 @@ _INTERNAL = tuple(_folders_of(tf.__file__, keras.__file__, errors.__file__, str(
 
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Return True if the code in ``file`` counts as the user's.
+    """Return True if the code in ``file`` is not that of TensorFlow, Keras, this package or Python itself.
 
     >>> is_users(tf.__file__), is_users("model.py")
     (False, True)

@@ -178,6 +178,8 @@ def _scope_of(operation: Any) -> str:
 def layer_path(scope: str, layers: Container[str], known: Mapping[str, str]) -> str:
     """Return ``scope`` without the numbers that TensorFlow appends if the scope of a layer is opened again.
 
+    ``layers`` has the names of layers. ``known`` maps scopes to paths, which replace them.
+
     >>> layer_path("model_1/conv1_1/batchnorm", {"model", "conv1"}, {})
     'model/conv1/batchnorm'
     >>> layer_path("model_1/conv_1/batchnorm", {"model", "conv", "conv_1"}, {"model_1/conv_1": "model/conv"})
@@ -191,7 +193,9 @@ def layer_path(scope: str, layers: Container[str], known: Mapping[str, str]) -> 
 
 
 def layer_of_parameter(operation: str, parameter: str) -> tuple[str, str] | None:
-    """Return the scope and the path of a layer from the names of a reader of its parameter, or None.
+    """Return the scope and the path of the layer of ``parameter``, which ``operation`` reads.
+
+    Both arguments are names. Return None if the operation is not in a scope of that layer.
 
     >>> layer_of_parameter("model_1/conv_1/convolution/ReadVariableOp", "model/conv/kernel")
     ('model_1/conv_1', 'model/conv')

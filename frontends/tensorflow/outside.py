@@ -101,7 +101,11 @@ _TRACING_ATTRIBUTES = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
 
 
 def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
-    """Return guards on what the objects in ``reached`` refer to, and on the layers among ``roots``."""
+    """Return guards on state outside of the arguments and variables.
+
+    These are the objects that code in ``reached`` refers to, the attributes of the Keras layers in
+    ``reached`` and ``roots``, and the settings of Keras if it is used. Parts in ``free`` get no guard.
+    """
 
     def of_others(owner: Any) -> Iterator[EnvironmentGuard]:
         yield from () if isinstance(owner, keras.Layer) else _keras_guards(owner, free)

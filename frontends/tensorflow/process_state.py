@@ -84,7 +84,10 @@ _modes: weakref.WeakKeyDictionary[Any, Mode] = weakref.WeakKeyDictionary()
 
 
 def mode_of(function: Any) -> Mode:
-    """Return the mode of a function, or of the object that it is a method of."""
+    """Return the mode of a function, or of the object that it is a method of.
+
+    The same object always has the same mode, unless it does not support weak references.
+    """
     owner = getattr(function, "__self__", function)
     try:
         return _modes.setdefault(owner, Mode())
@@ -119,7 +122,10 @@ _OF_THREAD = ("is_eager", "device_name", "device_spec", "scope_name", "function_
 
 @contextmanager
 def preserve_state() -> Iterator[None]:
-    """Restore the state of TensorFlow and Keras that ``_SAVED`` covers after this context."""
+    """Restore the state of TensorFlow and Keras that ``_SAVED`` covers after this context.
+
+    Restore the counters of Keras' layer names, too, if the context raises.
+    """
     found = [saved() for saved in _SAVED]
     put_back_names = _keras_names()
     try:

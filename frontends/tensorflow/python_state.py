@@ -81,7 +81,10 @@ class PythonState:
 
     # ------------------------------------------------------------------------------ before the call
     def enter(self, enter: Enter) -> None:
-        """Replace arrays in the places by ``enter(name, leaf)``, and set ``values``."""
+        """Replace arrays, and numbers if they count as state, in the places by ``enter(name, leaf)``.
+
+        Set ``values`` to what the places then hold.
+        """
         trees, values = list[Tree](), list[Any]()
         for place in self.places:
             held, name = place.read(), place.name.removeprefix("self.") or "state"
@@ -161,7 +164,11 @@ def _is_traced(item: Any) -> bool:
 
 
 def _is_first_setup(change: Change) -> bool:
-    """Return True if a change seems to be setup that a first call does for later ones."""
+    """Return True if a change looks like setup that a first call does for later ones.
+
+    It replaces None, a bool or a missing attribute, or adds a variable, layer or the like, and stores no
+    traced tensors.
+    """
     if flatten(change.now, _is_traced, opens)[0]:
         return False
     is_first = type(change.before) in _FLAGS

@@ -48,7 +48,10 @@ _MARK = "_graph_compiler_collective"
 
 
 def collective(name: str, x: Any, axis_name: str) -> Any:
-    """Return a tensor with a mark, so that the reader records it as the collective ``name``."""
+    """Return a tensor with a mark, so that the reader records it as the collective ``name``.
+
+    ``x`` is ignored for ``axis_index`` and ``axis_indices``. ``pmax`` and ``pmin`` raise if differentiated.
+    """
     if name in ("axis_index", "axis_indices"):
         kept = tf.constant(0) if name == "axis_index" else tf.range(RECORDED_DEVICES)
         return _mark(_with_unknown_size(kept), name, axis_name)
@@ -324,7 +327,10 @@ class GraphReader:
         return TensorValue(None, handle)
 
     def constant(self, array: Any) -> TensorValue:
-        """Return the ``TensorValue`` of ``array``, which may become a new constant of the graph."""
+        """Return the ``TensorValue`` of ``array``: known numbers if it is small, or else a constant.
+
+        A constant is added to the graph unless it is there already. Strings, lists and handles have no item.
+        """
         dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
         if dtype in ("string", "variant", "resource"):
             return TensorValue(None, array)

@@ -65,7 +65,11 @@ class VariableCounter:
 
     @contextmanager
     def counting(self, graph: Any, array_of: Callable[[Any], Any]) -> Iterator[None]:
-        """Count the variables that are created in this context."""
+        """Count the variables that are created in this context.
+
+        ``array_of`` converts initial values that are tensors of ``graph``, because variables outlive the
+        graph.
+        """
         original = BaseResourceVariable.__init__
 
         def made(variable: Any, *args: Any, **kwargs: Any) -> None:
@@ -101,7 +105,11 @@ _PATCHES = PatchSet(*SETTINGS, *refused(DRAWS), *MATH)
 
 
 def record(request: Request) -> Recording:
-    """Record one call of the function of ``request``, which may be called several times."""
+    """Record one call of the function of ``request``.
+
+    The function may run several times, until an attempt's hypotheses hold. Errors that TensorFlow raises
+    because it traces become ``TracingError``; others are raised unchanged.
+    """
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
     start = TracingHypotheses(Axes(), Reading(request.numbers), request.places, request.numbers)
     give_up = (partial(_more_fixed, arrays), _without_numbers)
@@ -173,7 +181,10 @@ def _without_numbers(hypotheses: TracingHypotheses, problem: Exception) -> Traci
 
 
 def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
-    """Return the sets of axes that attempts may fix, in ascending order."""
+    """Return the sets of axes that attempts may fix, each a part of the next.
+
+    These are the last axes of float arrays of at least two axes, all axes but the first ones, and all axes.
+    """
     # Layers need the last size as a number.
     channels = Axes(
         (index, array.ndim - 1)
@@ -389,7 +400,10 @@ class _TracingAttempt:
                 raise
 
     def _first_occurrences(self, leaves: list[Any]) -> tuple[int, ...]:
-        """Return for each leaf the index of the first one that is the same object, or only ``NO_ARRAY``."""
+        """Return for each leaf the index of the first leaf that is the same object.
+
+        If no code in reach compares identities, return ``NO_ARRAY`` for each leaf.
+        """
         # Calls that pass one tensor twice would need a variant of their own, so only code that can tell has
         # this guard.
         if len(leaves) < 2 or not any(

@@ -48,6 +48,8 @@ def _range(array: Any) -> Range:
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
     """Return a random tensor of this ``shape`` and ``dtype``.
 
+    Integers, and most floats, lie between the bounds ``seen``.
+
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0).numpy().tolist()
     [3, 3]
     """

@@ -79,7 +79,10 @@ def symbolic(sizes: Sizes, expression: Any) -> Any:
 
 
 def asked_by(*packages: str) -> bool:
-    """Return True if the code that asks the caller of this function belongs to one of ``packages``."""
+    """Return True if the code that called the caller of this function is in a module of ``packages``.
+
+    ``packages`` are prefixes of module names. Frames that only forward the question are skipped.
+    """
     frame = sys._getframe(2)
     while frame.f_back is not None and _module(frame).startswith(_ASK_FOR_OTHERS):
         frame = frame.f_back
@@ -206,7 +209,10 @@ class Shape(PartialShape):
 
 
 class RequiredShape(PartialShape):
-    """Shape of a tensor in an inner ``tf.function`` that needs known sizes."""
+    """Shape of a tensor in an inner ``tf.function``, for code that needs known sizes.
+
+    Reading an unknown size raises ``RuntimeError``, after which the recording starts again with fixed sizes.
+    """
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):

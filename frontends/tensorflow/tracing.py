@@ -105,9 +105,10 @@ def wants_numbers(depth: int) -> bool:
 
 
 def inner_shape(traced: Any, depth: int) -> Any:
-    """Return the shape of a tensor in an inner ``tf.function`` for the code that asks.
+    """Return the shape of a tensor in an inner ``tf.function``, for the code ``depth`` frames up.
 
-    That code is ``depth`` frames above the caller.
+    The user's code gets a ``RequiredShape``, and most code of TensorFlow and Keras gets ``traced``. Frames
+    are counted from the caller.
     """
     module = _asking_code(depth + 1)[0]
     is_needed = (
@@ -290,7 +291,10 @@ class TensorFlowTrace:
         return Shape(traced, tuple(numbers))
 
     def _stated_shape(self, tensor: Any, shape: Any) -> Any:
-        """Return ``shape`` with None or an int in place of each symbolic number."""
+        """Return ``shape`` with its symbolic numbers replaced.
+
+        A symbolic number that equals the size of ``tensor`` along that axis becomes None, and others an int.
+        """
         numbers = getattr(shape, "numbers", shape)
         if not isinstance(numbers, (list, tuple)) or not any(
             type(number) is SizeTensor for number in numbers

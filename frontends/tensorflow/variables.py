@@ -50,7 +50,10 @@ def spec_of(array: Any) -> ArraySpec:
 
 
 def sizes_of(held: TensorValue, tensor: Any) -> tuple[Any, ...]:
-    """Return the sizes of ``held``, each a number or a symbolic size."""
+    """Return the sizes of ``held``: numbers where the size of ``tensor`` is static, otherwise symbols.
+
+    If ``held`` has no value in the recording, all sizes are those of its array.
+    """
     if not isinstance(held.item, Value):
         return tuple(held.made.shape)
     dims = tensor.shape.as_list() if tensor.shape.rank is not None else [None] * held.item.ndim
@@ -62,7 +65,11 @@ def sizes_of(held: TensorValue, tensor: Any) -> tuple[Any, ...]:
 
 
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the variables in ``objects``, each with a name."""
+    """Yield ``(name, variable)`` for the variables of layers, modules, optimizers and metrics in ``objects``.
+
+    Variables among ``objects`` are yielded, too. The name is the Keras path, or the attribute path in a
+    ``tf.Module`` or SavedModel. Names and variables may repeat.
+    """
     for item in objects:
         if isinstance(item, keras.Variable):
             yield item.path, item
@@ -160,7 +167,11 @@ class VariableWeights(contracts.Weights):
         return bool(self.mode.training) if self.has_modes else True
 
     def guards(self, names: Iterable[str]) -> list[EnvironmentGuard]:
-        """Return guards on the variables, for code that reads attributes with these ``names``."""
+        """Return guards on the shapes of variables whose static shape has unknown sizes.
+
+        ``names`` are the attributes that the code reads. If one of them depends on which variables are
+        trainable, return guards on ``trainable`` of the Keras variables, too.
+        """
         asked = (
             [pair for pair in self._marked.items() if isinstance(pair[1], keras.Variable)]
             if not _ASKED.isdisjoint(names)

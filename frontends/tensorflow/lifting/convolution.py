@@ -119,7 +119,10 @@ def _depthwise_weight(b: TensorFlowBuilder, kernel: Value) -> Any:
 
 
 def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
-    """Return the number of groups of a convolution whose kernel takes ``taken`` of the input channels."""
+    """Return the number of groups of a convolution whose kernel takes ``taken`` of ``channels`` inputs.
+
+    A symbolic number of channels gets a guard, or is fixed if there are groups.
+    """
     # Without groups, the number of channels need not be fixed: a guard on the equality suffices.
     if hint_of(channels) == hint_of(taken):
         b.guard(apply("eq", channels, taken))
@@ -220,7 +223,10 @@ def transposed_conv(
 def weight_gradient(
     b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: _ConvolutionParams, groups: int
 ) -> Any:
-    """Compute the gradient of a convolution for its weight, ``[out, in, *window]``."""
+    """Compute the gradient of a convolution for its weight, ``[out, in, *window]``.
+
+    ``given`` is the gradient of the result, and ``kernel`` the sizes of the window.
+    """
     # It is the convolution of the input with the gradient as the kernel, with batch and channels exchanged,
     # and strides and dilation too.
     x, given = to_channels_first(b, x, steps.data_format), to_channels_first(b, given, steps.data_format)
@@ -302,7 +308,10 @@ def depthwise_of_filter(
 def _taps(
     b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """Return the elements of ``x`` at each offset of the window, and the padding of both axes."""
+    """Return an array of the elements of ``x`` at each offset of the window, and the padding of both axes.
+
+    The offsets are in row-major order. Padding has the lowest value of the dtype.
+    """
     strides, rates = (spatial_values("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     pairs = Padding(attributes["padding"], (), "NHWC").pairs(x.shape[1:3], kernel, strides, rates)
     # Padding must never be the maximum of a window.
@@ -338,7 +347,10 @@ def dilation_2d(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any
 def _gradient_by_tap(
     b: TensorFlowBuilder, input: Value, filter: Value, given: Value, attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """Return the gradient that flows through each offset of the window, and the padding."""
+    """Return the part of the gradient that each offset of the window gets, and the padding of both axes.
+
+    An element of ``given`` goes to the first offset that has the maximum of its window; others get 0.
+    """
     kernel = (b.fix(filter.shape[0]), b.fix(filter.shape[1]))
     taps, pairs = _taps(b, input, kernel, attributes)
     raised = [

@@ -567,7 +567,10 @@ def _with_sign(b: TensorFlowBuilder, x: Value, found: Value) -> Any:
 
 
 def _integral(operation: str, slope: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a decorator that makes a function the row of ``operation``, with the derivative ``slope``."""
+    """Return a decorator that makes a function of ``b`` and ``x`` the row of ``operation``.
+
+    ``slope(b, x, result)`` computes its derivative. Both get float64 or float32; half precision is converted.
+    """
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         def row(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:

@@ -400,9 +400,11 @@ def _select_boxes(
     least: Any,
     sigma: float,
 ) -> tuple[Value, Value, Value]:
-    """Select boxes greedily; return for each step the best box, its score, and True if a box was left.
+    """Select boxes greedily in ``steps`` steps; return each best box, its score, and True if a box was left.
 
     ``scores`` are ``[problem, box]``; the results are ``[step, problem]``, boxes as indices.
+    Only scores above ``least`` count. After each step, boxes whose overlap with the best one exceeds ``most``
+    are dropped, or, if ``sigma`` is not 0, scores are lowered by soft NMS.
     """
 
     def step(left: Value) -> tuple[Any, ...]:
@@ -437,7 +439,10 @@ def _select_boxes(
 
 
 def _overlaps(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
-    """Return a function that computes the IoU of ``boxes``, ``[problem, box, 4]``, with a chosen one."""
+    """Return a function that computes the IoU of ``boxes``, ``[problem, box, 4]``, with one box per problem.
+
+    It takes the indices of these boxes, ``[problem]``.
+    """
     corner = [b.getitem(boxes, key=along(2, place)) for place in range(4)]
     # Any two opposite corners may be given, in any order.
     low = [b.minimum(corner[axis], corner[axis + 2]) for axis in range(2)]

@@ -33,7 +33,10 @@ def _unit(b: TensorFlowBuilder, x: Value) -> Value:
 
 
 def _root(b: TensorFlowBuilder, x: Value) -> Value:
-    """Approximate the square root of each matrix by the scaled Denman-Beavers iteration."""
+    """Approximate the square root of each matrix by the scaled Denman-Beavers iteration.
+
+    A matrix for which the iteration does not converge becomes NaN.
+    """
     root, other = x, _unit(b, x)
     for _ in range(_STEPS):
         # Scaling by the determinants shortens the slow first phase of the iteration.

@@ -54,7 +54,10 @@ class _PoolingWindows:
 
 
 def _empty(b: TensorFlowBuilder, x: Any, windows: _PoolingWindows) -> Any:
-    """Return an empty array if a window without padding is larger than the input, otherwise None."""
+    """Return an empty array if a window of VALID pooling is larger than the input, otherwise None.
+
+    Add guards on which axes are too short for VALID pooling if there are such axes.
+    """
     # Targets reject such windows.
     space = space_of(x, windows.data_format)
     fits = [hint_of(size) >= kernel for size, kernel in zip(space, windows.kernel)]
@@ -121,7 +124,10 @@ def max_pool_with_argmax(
 
 
 def _flat_indices(b: TensorFlowBuilder, places: Value, x: Value, with_batch: bool) -> Value:
-    """Return spatial indices as flat indices over height, width, channels and, ``with_batch``, the batch."""
+    """Convert flat spatial indices, with the channels first, to indices into the flattened NHWC array.
+
+    The batch is part of the flattened array only if ``with_batch`` is True.
+    """
     places = from_channels_first(b, places, "NHWC")
     batch, channels = x.shape[0], x.shape[3]
     found = b.add(

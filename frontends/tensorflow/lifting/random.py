@@ -263,7 +263,7 @@ rows.table({"StatelessRandomGetAlg": lambda b, **_: b.array(_PHILOX, "int32")})
 
 
 def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
-    """Return the 64-bit integers ``x`` as ``count`` 32-bit words."""
+    """Return the 64-bit integers ``x`` as ``count`` uint32 words, the lower word of each first."""
     # If they were made from words, these are returned, because some targets lack 64-bit unsigned integers.
     node = b.maker(x)
     if (
@@ -293,7 +293,10 @@ def bits(b: TensorFlowBuilder, key: Value, counter: Value, count: Any) -> Any:
 
 
 def _blocks(b: TensorFlowBuilder, key: Value, counter: Value, steps: Value) -> Any:
-    """Return four Philox words for each of ``steps``, which count from ``counter``."""
+    """Return the four Philox words for ``key`` at ``counter + step``, for each of ``steps``.
+
+    ``counter`` is a 128-bit number of four uint32 words, the lowest first.
+    """
     words = [b.getitem(counter, key=(place,)) for place in range(4)]
     lowest = b.add(words[0], steps)
     carry: Any = b.less(_sortable(b, lowest), _sortable(b, words[0]))
@@ -339,9 +342,9 @@ def _normal(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype
 
 
 def _box_muller(b: TensorFlowBuilder, words: Value, dtype: str) -> Any:
-    """Return two normal samples for each pair of words ``[pair, 2]``.
+    """Return two float32 samples of the normal distribution for each pair of words ``[pair, 2]``.
 
-    Raise ``NotImplementedError`` for float64.
+    Raise ``NotImplementedError`` if ``dtype`` is float64.
     """
     drawn = _unit(b, words, "float64" if dtype == "float64" else "float32")
     first, second = (b.getitem(drawn, key=along(1, place)) for place in range(2))

@@ -318,7 +318,8 @@ def ctc_loss(
 def _forwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, runs: Value) -> Value:
     """Return the log of the total probability of all path prefixes that end at each label.
 
-    The result is ``[time, batch, label]``.
+    The result is ``[time, batch, label]``. ``emitted`` has the log probabilities of the labels. ``runs`` is
+    False after the end of a sequence, where the result of its last time step is repeated.
     """
 
     def step(state: Value, chance: Value, goes_on: Value) -> Any:
@@ -338,7 +339,8 @@ def _forwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, runs: Va
 def _backwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, more: Value) -> Value:
     """Return the log of the total probability of all path suffixes that follow each label.
 
-    The result is ``[time, batch, label]``.
+    The result is ``[time, batch, label]``. ``emitted`` has the log probabilities of the labels. ``more`` is
+    True at the time steps before the last one of a sequence.
     """
     place = b.reshape(_arange(b, labels.count), shape=(1, labels.count))
     last = b.reshape(b.multiply(labels.lengths, 2), shape=(labels.lengths.shape[0], 1))

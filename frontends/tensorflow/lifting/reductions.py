@@ -140,7 +140,10 @@ _NEUTRAL = {None: 0, "sum": 0, "prod": 1}
 
 
 def _neutral(reduce: str, dtype: str) -> Any:
-    """Return the value that the segments of a reduction start from."""
+    """Return the identity of ``reduce`` in ``dtype``, which is the initial value of each segment.
+
+    For max and min it is the lowest or highest finite value, and for None it is 0.
+    """
     if reduce in _NEUTRAL:
         return _NEUTRAL[reduce]
     sign = -1 if reduce == "max" else 1
@@ -173,9 +176,9 @@ def _unsorted(reduce: str) -> Callable[..., Any]:
 
 
 def axes_or_size(operand: Any) -> Any:
-    """Return a number or a size; of a tuple, its first element.
+    """Return ``operand``, a number or a size, or its first element if it is a tuple.
 
-    Raise ``ComputedOperand`` if the operand is an array.
+    Raise ``ComputedOperand`` if it is an array.
     """
     if isinstance(operand, Value):
         raise ComputedOperand(

@@ -50,7 +50,8 @@ class TensorFlowRows(LiftingTable):
     ) -> Callable[[Row], Row]:
         """Return a decorator that registers a row under one or more names.
 
-        ``static`` are the parameters of the row that take numbers.
+        ``static`` are the parameters of the row that take numbers. With ``takes_read``, they may also be
+        symbolic numbers that Python read from arrays, which are otherwise replaced by guarded constants.
         """
         self._static.update(dict.fromkeys(names, static))
         self._takes_read.update(names if takes_read else ())
@@ -86,7 +87,10 @@ class TensorFlowBuilder(RaisingBuilder):
         return found[0] if found else _DTYPES[type(hint_of(operands[0]))]
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """Return a value, a number, or nested tuples of numbers and sizes as an array."""
+        """Convert ``x``, a value, a number, or nested tuples of numbers and sizes, to an array of ``dtype``.
+
+        Without ``dtype``, tuples get the dtype of their first number.
+        """
         if not isinstance(x, tuple):
             return super().array(x, dtype)
         dtype = dtype or self.result_type(next(iter(iterate_structure(x)), 0))
