@@ -53,6 +53,8 @@ _REFUSED = reads.EXPORTING | {
 def read(text: str) -> Any:
     """Return the dtype, layout, memory format, device or number that ``text`` spells.
 
+    Raise ``InvalidFile`` for any other text.
+
     >>> read("torch.float32")
     torch.float32
     """

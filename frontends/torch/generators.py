@@ -67,7 +67,10 @@ class HostDrawRecorder:
 
     @contextmanager
     def checked(self) -> Iterator[None]:
-        """Check the draws of the block, and restore the generators of ``random`` and NumPy after it."""
+        """Check the draws of the block, and restore the generators of ``random`` and NumPy after it.
+
+        Raise ``UnseenDraw`` if the block has drawn numbers that were not intercepted.
+        """
         with self._lock:
             states = host_state()
             self._log.clear()
@@ -81,7 +84,10 @@ class HostDrawRecorder:
                     restore_host_state(states)
 
     def _check_state(self, before: Any) -> bool:
-        """Return True if the generators need not be restored, or raise ``UnseenDraw``."""
+        """Return True if the generators are known to be as ``before``, so that they need not be restored.
+
+        Raise ``UnseenDraw`` if the draws that were intercepted do not explain their state.
+        """
         if self.bakes:
             return False
         with self._lock:
@@ -110,7 +116,10 @@ class HostDrawRecorder:
     def draw_in_other_thread(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Run a draw of another thread, which moves the generators, too."""
+        """Run a draw of another thread and return its result, without recording it.
+
+        Log the draw, because it changes the state of the generators, unless its arguments cannot be copied.
+        """
         with self._lock:
             try:
                 # ``shuffle`` changes its argument, so it is copied.
@@ -416,7 +425,10 @@ class Generators:
         return all(followed.generator.initial_seed() == followed.mark for followed in self._followed.values())
 
     def before(self, arguments: Any) -> list[_FollowedGenerator]:
-        """Check the default generators and those in ``arguments`` for changes. Return their trackers."""
+        """Record changes of the default generators and those in ``arguments`` since the last call.
+
+        Return their trackers. Raise ``UnseenDraw`` for a change that cannot be recorded.
+        """
         with self._lock:
             return list(
                 map(

@@ -108,7 +108,11 @@ class RecordedRule:
     def of(
         cls, capture: Trace, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any]
     ) -> RecordedRule:
-        """Run ``rule`` on cotangents of ones, record it and check it."""
+        """Run ``rule`` on cotangents of ones and record it.
+
+        ``args`` are the arguments of the function that made ``results``. Raise ``TracingError`` if the rule
+        cannot be recorded.
+        """
         graph = capture.recorder.graph
         guards, values = len(graph.guards), [capture.value(item) for item in results]
         ones = [torch.ones_like(item) for item in results]
@@ -273,7 +277,11 @@ class GradientRules:
                 handle.remove()
 
     def before_forward(self, frame: types.FrameType, has_setup: bool) -> None:
-        """Prepare to record the rule of the ``autograd.Function`` whose ``apply`` runs in ``frame``."""
+        """If ``frame`` runs ``autograd.Function.apply``, prepare to record the gradient rule of its class.
+
+        ``has_setup`` is True if the class defines ``setup_context``. Raise ``TracingError`` if its
+        ``backward`` applies the class again without end.
+        """
         # The check is the one step of ``Function.apply`` that runs in Python for every function.
         if frame.f_code is _APPLY and _comes_to(self.capture):
             cls = frame.f_locals["cls"]
@@ -470,7 +478,8 @@ class GradientRules:
     ) -> None:
         """Make gradients of the float tensors in ``results`` an error in the graph.
 
-        ``what`` and ``why`` name the rule and the reason in the message.
+        ``sources`` and ``values`` are what ``results`` were computed from. ``what`` and ``why`` name the rule
+        and the reason in the message.
         """
         message = _message(what, self.capture.here(), why)
         for result in iterate_structure((results,)):

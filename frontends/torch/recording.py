@@ -91,7 +91,8 @@ def record_as_installed(
 ) -> tuple[Recording | None, Exception | None]:
     """Record again with what ``first`` left in its places, such as hooks that it installed.
 
-    Return the recording, or None if it differs, and the exception that ended the attempt, or None.
+    Return the recording and None. If the attempt records another graph or raises, restore the places, and
+    return None and the exception, if any.
     """
     before = {place: place.read() for place in first.left}
     for place, item in first.left.items():
@@ -498,7 +499,10 @@ def _entries(weights: TorchWeights) -> list[Entry]:
 
 
 def _convert_arrays(leaves: list[Any], function: Any) -> dict[int, Any]:
-    """Map the ids of leaves to tensors, or to generators."""
+    """Map the ids of leaves to tensors, or to generators.
+
+    Arrays of other frameworks go to the accelerator of the other leaves or the weights, if there is one.
+    """
     made: dict[int, Any] = {}
     # Arrays of other frameworks, whose converted tensors are on the CPU.
     foreign: list[int] = []

@@ -239,6 +239,8 @@ def _range(tensor: torch.Tensor) -> Range:
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Tensor:
     """Return a random tensor of this shape and dtype, with the class and on the device that ``seen`` names.
 
+    Integers, and most floats, lie between the bounds ``seen``.
+
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     tensor([3, 3])
     """

@@ -104,7 +104,10 @@ Cast = Callable[[Any], Any]
 
 
 def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
-    """Return the device type for which the call is under autocast, or an empty string, with guards."""
+    """Return the device type for which the call is under autocast, or an empty string.
+
+    It is the device of the first operand, which gets a guard, or the CPU without operands.
+    """
     if not is_any_autocast_enabled():
         return ""
     if operands:
@@ -122,7 +125,11 @@ def record_cast(
     kwargs: dict[str, Any],
     device: str,
 ) -> Any:
-    """Record a call under autocast, if possible as casts and a call without autocast."""
+    """Record a call under autocast, and return its result.
+
+    Record it as casts and a call without autocast if that gives the same result, and otherwise by its
+    kernels.
+    """
 
     def recorded(cast: Cast) -> Any:
         with torch.autocast(device, enabled=False):

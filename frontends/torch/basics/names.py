@@ -225,6 +225,8 @@ def _updates_statistic(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dic
 def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
     """Return parameters (position, keyword) that calls of the bare name ``key`` may write to.
 
+    The tensor of an in-place call is not among them.
+
     >>> written_arguments("_amp_update_scale_"), written_arguments("add_")
     (((1, 'growth_tracker'),), ())
     >>> written_arguments("native_batch_norm")

@@ -132,7 +132,11 @@ class OperatorRefused(TracingError):
 
 @contextmanager
 def tracer_errors_converted(name: str) -> Iterator[None]:
-    """Convert errors of ``torch._dynamo``, or for lack of a ``SizeNode`` method, to ``OperatorRefused``."""
+    """Convert errors of torch's tracers to ``OperatorRefused``.
+
+    These are errors of ``torch._dynamo`` and lookups of methods that ``SizeNode`` lacks. ``name`` is the
+    function for the message. Other exceptions are raised unchanged.
+    """
     try:
         yield
     except Exception as problem:

@@ -317,7 +317,10 @@ def is_leaf(tensor: torch.Tensor) -> bool:
 
 
 def storage(tensor: torch.Tensor) -> int:
-    """Return a number that identifies the storage of ``tensor``, or ``tensor`` if it has no single one."""
+    """Return a number that identifies the storage of ``tensor``.
+
+    If ``tensor`` has no single storage, return a negative number that identifies the object instead.
+    """
     try:
         with no_torch_function():
             return tensor.untyped_storage()._cdata

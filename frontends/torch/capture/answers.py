@@ -73,7 +73,11 @@ _IN_PARTS = frozenset(
 def introduces_int64(
     capture: RunningTrace, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
 ) -> bool:
-    """Return True if a call seems to have made int64 elements outside of the range of int32."""
+    """Return True if a call has made int64 elements outside of the range of int32 from operands without such.
+
+    ``filled`` are its results. Return False if the target is torch, for calls that leave elements unwritten,
+    and if operands contain inf or NaN.
+    """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
     if not any(exceeds_int32(tensor) for tensor in filled if not tensor._is_view()):
@@ -153,7 +157,10 @@ def _len(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Run a call that returns elements as Python objects, and guard on the elements if they vary."""
+    """Run a call that returns elements as Python objects, and guard on the elements if they may vary.
+
+    Raise ``TracingError`` for too many of them, or for random ones that Python must not use.
+    """
     tensor = args[0]
     value = capture.value(tensor)
     seen = capture.run(function, args, kwargs)
@@ -412,7 +419,11 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Replace integer tensors that a call takes as sizes, bounds of slices or other ints by numbers."""
+    """Return the arguments of a call with 0-d integer tensors replaced by numbers where it takes ints.
+
+    These are sizes, bounds of slices and the like; ``tensor_split`` takes 1-d tensors, too. Numbers that are
+    computed from sizes become symbols. Others are read, with guards on them.
+    """
 
     def number(item: Any) -> Any:
         if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.dtype == torch.bool:

@@ -79,7 +79,10 @@ def _is_torchs(operator: Any) -> TypeGuard[functools.partial[Any]]:
 
 
 def pointwise(capture: RunningTrace, args: Any) -> Any:
-    """Record an associative scan whose function combines two elements without the scanned axis."""
+    """Record an associative scan along axis 0 whose function combines two elements without that axis.
+
+    ``args`` are the function, the arrays, and further arguments of the function.
+    """
     combine, leaves, additional = args
     in_dims = (*[0] * (2 * len(leaves)), *[None] * len(additional))
 
@@ -100,7 +103,10 @@ def _recorded(
     leaves: Sequence[Any],
     axis: int,
 ) -> list[Any]:
-    """Record an associative scan along ``axis`` of ``leaves``, and return the prefixes."""
+    """Record an associative scan along ``axis`` of ``leaves``, and return the prefixes.
+
+    If ``operator`` reads the length of the axis, record the calls of :func:`prefixes` instead.
+    """
     before, capture.call = capture.call, _CALL
     since = capture.recorder.savepoint()
     try:
@@ -165,7 +171,8 @@ def prefixes(
 ) -> list[Any]:
     """Compute all prefixes along ``dim`` by doubling.
 
-    ``operator(*before, *after, *additional_inputs)`` combines pairs of elements along ``dim``.
+    ``operator(*before, *after, *additional_inputs)`` combines pairs of elements along ``dim``. A guard limits
+    the length to a power of two that is at least twice the recorded length.
     """
     count = leaves[0].shape[dim]
     # Arrays of up to twice the recorded length fit.

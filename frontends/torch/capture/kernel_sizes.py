@@ -98,7 +98,10 @@ class AmbiguousSize(Signal):
 
 
 def levels(call: str | None) -> list[Any] | None:
-    """Return the batch sizes of the active levels of ``torch.vmap``, the innermost first, or None."""
+    """Return the batch sizes of the active levels of ``torch.vmap``, the innermost first.
+
+    Return None if no level is active, or if ``call`` is None and autograd or another transform is running.
+    """
     found: list[Any] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

@@ -131,7 +131,11 @@ class CallOutcomes:
         kwargs: dict[str, Any],
         operands: list[torch.Tensor],
     ) -> Any:
-        """Return a key of what determines the outcome of a call, filling ``operands``, or None."""
+        """Return a hashable key of everything that determines the outcome of a call, or None.
+
+        Add its tensors to ``operands``. The key is None for calls in place, under autocast or of private
+        functions, and if it is unknown how the call depends on an argument.
+        """
         # In-place calls have an effect, and autocast depends on more than the arguments.
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
             return None
@@ -296,7 +300,10 @@ class FirstRunResults:
     def take_result(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> torch.Tensor | None:
-        """Return the stored result of the matching call of the first run, or None."""
+        """Return the result of the next stored call of ``function``, and drop it.
+
+        Return None if no call is stored, if its tensors were written to since, or if its arguments differ.
+        """
         calls = self._made.get(function)
         if not calls:
             return None

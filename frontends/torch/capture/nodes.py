@@ -163,7 +163,11 @@ def _part(item: Any, place: int) -> Any:
 
 
 def record_data_assignment(capture: RunningTrace, tensor: torch.Tensor, data: torch.Tensor) -> None:
-    """Record ``tensor.data = data``, which makes ``data`` a view of ``tensor``, or raise ``TracingError``."""
+    """Record ``tensor.data = data``, after which ``data`` is a view of ``tensor``.
+
+    Raise ``TracingError`` if the target is torch, ``tensor`` belongs to an argument, ``data`` was not
+    computed, they differ in shape or dtype, or another tensor holds the memory of one of them.
+    """
     recorder = capture.recorder
     made = recorder.maker(recorder.base_of(capture.value(data)))
     is_given = recorder.base_of(capture.value(tensor)) in recorder.graph.inputs

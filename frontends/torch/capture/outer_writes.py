@@ -116,7 +116,10 @@ class OuterWrites:
     def before_and_after(
         self, tensors: Sequence[torch.Tensor], call: Callable[[], Any]
     ) -> tuple[Any, list[torch.Tensor]]:
-        """Run ``call`` and restore ``tensors``. Return the result, and copies of what it left in them."""
+        """Run ``call``, then restore the contents that ``tensors`` had before it.
+
+        Return its result, and copies of the contents that it left. Nothing is restored if ``call`` raises.
+        """
         quietly = self.capture.quietly
         before = [quietly(SavedContents, tensor) for tensor in tensors]
         result = call()

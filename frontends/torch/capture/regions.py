@@ -159,7 +159,11 @@ class BlockRecorder:
         capture.quietly(capture.backward_sizes.note, [copy])
 
     def _outputs(self, leaves: Sequence[Any]) -> list[Value]:
-        """Return the outputs of a block, without leaves that are None."""
+        """Return a value for each of ``leaves`` that is not None.
+
+        Clone tensors that share memory with an earlier output or with the enclosing scope. Numbers become
+        tensors.
+        """
         capture, recorder = self.capture, self.capture.recorder
         outputs: list[Value] = []
         owners: set[Value] = set()
@@ -549,7 +553,11 @@ def loops_of(capture: RunningTrace) -> LoopMarker:
 
 
 def rows_of(capture: RunningTrace, args: tuple[Any, ...], frame: FrameType) -> Any:
-    """Return the iterations of a ``for`` loop over a tensor, marked as such, or None."""
+    """Return an iterator over the rows of ``args[0]`` that marks the iterations of a ``for`` loop.
+
+    Return None if ``frame`` is not that of ``Tensor.__iter__``, if the length is a plain number, or if the
+    loop cannot be marked.
+    """
     if frame.f_code is not _ITERATION or frame.f_back is None:
         return None
     with capture:

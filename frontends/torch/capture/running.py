@@ -23,10 +23,13 @@ class KernelSizes(Protocol):
     """Source of the sizes behind the numbers in kernels below public calls."""
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run ``function``, and find the sizes in its kernels."""
+        """Run ``function`` and return its result. Until it returns, sizes of its kernels can be found."""
 
     def with_sizes(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return the arguments of a kernel with expressions for the numbers that are sizes, or None."""
+        """Return the arguments of a kernel with expressions for the numbers that are sizes.
+
+        Return None if there are no such numbers, or if it is unknown which sizes they are.
+        """
 
     def has_no_sizes(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Return True if the kernel needs no guards on sizes."""
@@ -97,7 +100,11 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Run a call and return its result, with guards if it raises."""
+        """Run a call and return its result.
+
+        If it raises, add guards on what the exception may depend on, because the function may catch it. Then
+        raise it again.
+        """
 
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
         """Record a kernel as a call of its own, and return its result.

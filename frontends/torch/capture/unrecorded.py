@@ -67,7 +67,11 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
 def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
-    """Return the value of a tensor that the recording has not met before, or raise ``TracingError``."""
+    """Return the value of a tensor that the recording has not met before.
+
+    It becomes a constant, a parameter, or a view of a known tensor. Raise ``TracingError`` for a tensor that
+    a call of the graph could not reproduce.
+    """
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.record_view(capture, tensor, owner)
     name = capture.weights.name_of(tensor)
@@ -145,7 +149,11 @@ def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any])
 
 
 def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
-    """Record a tensor that shares storage with a recorded value but was made by no recorded call."""
+    """Record a tensor that shares storage with a recorded value but was made by no recorded call.
+
+    Raise ``TracingError`` if no recorded value has its shape and strides, or if that value is an input of the
+    graph and ``tensor`` a plain tensor without ``requires_grad``.
+    """
     seen = capture.memory.find_alias(tensor)
     if seen is None or (
         capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad
@@ -256,7 +264,10 @@ def guard_equal(capture: RunningTrace, sizes: Sequence[Any]) -> Any:
 
 
 def same_sizes(capture: RunningTrace, function: Any, args: tuple[Any, ...]) -> Any:
-    """Return the answer of a kernel that compares the sizes of two tensors, and guard on it."""
+    """Return the answer of a kernel that compares the sizes of two tensors.
+
+    Guard that they stay equal, or fix all sizes if they differ.
+    """
     same = capture.run(function, args, {})
     shapes = [shape_of(capture, capture.value(tensor)) for tensor in args]
     if same and hints(shapes[0]) == hints(shapes[1]):
@@ -279,7 +290,10 @@ def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> N
 
 
 def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
-    """Return sizes for the numbers ``wanted`` of a reshape of ``shape`` that merges axes, or None."""
+    """Return sizes for the numbers ``wanted`` of a reshape of ``shape`` that merges axes.
+
+    Return None if the numbers are not products of consecutive sizes. Axes of size 1 are ignored.
+    """
     left, found = [size for size in shape if hint_of(size) != 1], []
     for number in wanted:
         size: Any = 1

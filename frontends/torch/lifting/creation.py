@@ -87,7 +87,10 @@ def shape_from(size: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = None) -> Any:
-    """Build an array of ``shape`` filled with ``value``, a number, a size or an array of one element."""
+    """Build an array of ``shape`` filled with ``value``, a number, a size or an array of one element.
+
+    Without ``dtype`` it has the dtype that torch infers from ``value``.
+    """
     name = dtype_name(dtype) if dtype is not None else result_type(value)
     if isinstance(value, Value) or is_read(value):
         return b.broadcast_to(b.reshape(b.array(value, name), shape=()), shape=shape)

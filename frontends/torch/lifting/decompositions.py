@@ -100,9 +100,9 @@ def aten_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
 
 
 def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
-    """Return ``A`` with identities for some matrices, LAPACK's status, and a mask of the replaced ones.
+    """Return ``A`` with singular matrices replaced by identities, LAPACK's status, and a mask of those.
 
-    Some targets raise for a singular matrix.
+    Matrices whose LU factors are not finite are replaced, too. Some targets raise for a singular matrix.
     """
     factors = b.lu_factor(A)[0]
     status = _lu_status(b, factors)
@@ -126,7 +126,7 @@ def linalg_cond(b: TorchBuilder, A: Any, p: Any = None) -> Any:
 
 # ---------------------------------------------------------------------------------------------- solutions
 def _is_vectors(b: TorchBuilder, A: Any, B: Any) -> bool:
-    """Return True if torch takes ``B`` for vectors instead of matrices, with guards on the sizes."""
+    """Return True if torch takes ``B`` for vectors instead of matrices. Guard on the sizes that decide."""
     if B.ndim == 1:
         return True
     if B.ndim != A.ndim - 1:

@@ -100,7 +100,10 @@ _OF_SIZES: dict[Any, str] = {
 
 
 def lift_by_tracing(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Lift a call without a row by tracing it to ATen kernels and lifting these, if they have rows."""
+    """Lift a call without a row by tracing it to ATen kernels and lifting these.
+
+    Raise ``UnsupportedOperation`` if one of the kernels has no row.
+    """
     values = [item for item in _leaves((args, kwargs)) if isinstance(item, Value)]
     traced = _trace(resolve(node.op), values, args, kwargs, node)
     missing = sorted(
@@ -342,7 +345,10 @@ def _fresh(node: Node, result: Any) -> list[Any]:
 
 
 def own_keywords(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return ``kwargs`` with the keywords of the row. ``inplace`` may be removed from ``kwargs`` itself."""
+    """Return ``kwargs`` with alternative keywords, such as ``axis``, renamed to parameters of ``row``.
+
+    Unless ``row`` has the parameter ``inplace``, it is removed, also from ``kwargs`` itself.
+    """
     # Most calls have none, and a signature takes 30 microseconds.
     if not kwargs:
         return kwargs

@@ -120,14 +120,22 @@ HALF = ("float16", "bfloat16")
 def computed(
     b: TorchBuilder, operation: Callable[..., Any], x: Any, y: Any, dtype: str, exactly: bool = False
 ) -> Any:
-    """Apply ``operation`` in ``dtype``, or in float32 with a cast to ``dtype`` after it."""
+    """Apply ``operation`` to ``x`` and ``y``, promoted to ``dtype``.
+
+    If ``dtype`` is a half precision and rounding ``y`` to it may matter, compute in float32 and cast the
+    result. ``exactly`` is that of :func:`needs_float32`.
+    """
     if dtype in HALF and needs_float32(y, dtype, exactly):
         return b.cast(operation(b.cast(x, "float32"), b.operand(y, "float32")), dtype)
     return operation(*b.promote(x, y, dtype=dtype))
 
 
 def needs_float32(y: Any, dtype: str, exactly: bool = False) -> bool:
-    """Return True if rounding ``y`` to the half-precision ``dtype`` may matter."""
+    """Return True if rounding ``y`` to the half-precision ``dtype`` may matter.
+
+    It may for a 0-d array of another dtype. For a float, any rounding matters if ``exactly``, and otherwise
+    only one to a subnormal number, 0 or inf.
+    """
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)
     if is_read(y):

@@ -111,7 +111,11 @@ def masked_select(b: TorchBuilder, input: Any, mask: Any) -> Any:
 def scattered(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
-    """Return ``x`` with ``source`` written at ``index`` along ``dim``, or combined by torch's ``reduce``."""
+    """Return ``x`` with ``source`` written at ``index`` along ``dim``, or combined by torch's ``reduce``.
+
+    Return ``x`` itself if ``index`` is not of int32 or int64 or not of the rank of ``x``, which torch accepts
+    only for an empty index.
+    """
     if is_invalid_index(b, x, index):
         return x
     target, places = vector(b, x), vector(b, index)
@@ -164,7 +168,11 @@ rows.table({
 def indexed(
     b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True
 ) -> Any:
-    """Return ``x`` with the slices of ``source`` written to those that ``index`` selects along ``dim``."""
+    """Return ``x`` with slices of ``source`` written to those that ``index`` selects along ``dim``.
+
+    ``reduce`` combines them with the old slices, or, without ``include_self``, only with each other. None
+    replaces the old slices.
+    """
     target, values, places, along = (
         vector(b, x),
         b.operand(source, x.dtype),
@@ -468,7 +476,11 @@ def _bounds(b: TorchBuilder, lengths: Any, offsets: Any, place: int) -> tuple[Va
 def _with_initial_value(
     b: TorchBuilder, reduce: str, found: Value, first: float, counts: Value, empty_is_nan: bool
 ) -> Any:
-    """Combine the reduction ``found`` of each segment with the initial value ``first``."""
+    """Combine the reduction ``found`` of each segment with the initial value ``first``.
+
+    For a mean, ``found`` is a sum, which is divided by ``counts``; an empty segment becomes NaN if
+    ``empty_is_nan``.
+    """
     if reduce in ("max", "min"):
         return b.combined("maximum" if reduce == "max" else "minimum", found, first)
     whole = b.combined("multiply" if reduce == "prod" else "add", found, first)

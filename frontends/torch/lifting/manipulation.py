@@ -409,7 +409,10 @@ def parted(b: TorchBuilder, x: Any, sizes: list[Any], place: int) -> tuple[Any, 
 
 
 def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
-    """Return the sizes of ``count`` parts, all but the last of ``part`` elements, with guards."""
+    """Return the sizes of ``count`` parts of an axis of ``size``: ``part`` for each, the rest for the last.
+
+    For a symbolic rest, add guards that it equals ``part``, or is positive and at most ``part``, as recorded.
+    """
     last = size - part * (count - 1)
     if isinstance(last, Size) and isinstance(size % part, Size):
         if hint_of(last) == hint_of(part):

@@ -16,7 +16,7 @@ from .table import TorchBuilder, axes, axis, rows
 
 
 def over(dim: Any, x: Any) -> Any:
-    """Convert torch's ``dim`` to ``axis``: None, an int or a tuple."""
+    """Convert torch's ``dim`` to ``axis``: an int, a tuple, or None for all axes or a 0-d ``x``."""
     found = axes(dim, x.ndim)
     if found is None or x.ndim == 0:
         return None

@@ -51,7 +51,10 @@ class TorchBuilder(RaisingBuilder):
         return super().cast(x, dtype_name(dtype)) if isinstance(x, Value) else x
 
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
-        """Promote the operands as torch does, or to ``dtype``."""
+        """Promote the operands to a common dtype as torch does, or to ``dtype``.
+
+        Numbers become arrays only if no operand is an array.
+        """
         name = dtype_name(dtype) if dtype is not None else result_type(*operands)
         if not any(isinstance(item, Value) or is_read(item) for item in operands):
             return tuple(self.array(item, name) for item in operands)
@@ -430,7 +433,10 @@ def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
 
 
 def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
-    """Guard on ``relation(size, number)`` if it may matter and the recorded sizes satisfy it."""
+    """Guard on a relation of two sizes, such as ``"ge"``, if the recorded ones satisfy it.
+
+    Omit the guard if it would exclude only empty arrays.
+    """
     # For other sizes, the guard would only exclude an empty array.
     if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):
         return

@@ -63,11 +63,11 @@ _KEEPS_ORDER = frozenset(
 
 @dataclass(frozen=True)
 class StrideOrder:
-    """Stride order of a result, at the recorded sizes and at others.
+    """Stride order of the result of a call.
 
-    is_fresh: True if the call returns row-major results for operands of any strides.
-    is_size_independent: True if other sizes are assumed to give the same order.
-    may_be_permuted: True if the result may not be row-major.
+    is_fresh: True if the call is one whose result does not take its stride order from its operands.
+    is_size_independent: True if the order is assumed to be the same at other sizes.
+    may_be_permuted: True if the result is not row-major, or is a view that may permute axes.
     """
 
     is_fresh: bool

@@ -81,9 +81,10 @@ _UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
-    """Return a function that starts to watch tensors for writes, or None if versions may not show all writes.
+    """Return a function that starts to watch tensors for writes, or None.
 
-    It takes tensors, and returns a function that returns True while they count as unwritten.
+    It takes tensors, and returns a function that returns True while all of them are known to be unwritten. It
+    is None if calls of ``graph`` may write without incrementing a version.
     """
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun
@@ -99,7 +100,10 @@ def _begun(tensors: Sequence[torch.Tensor]) -> Callable[[], bool]:
 # These methods also run below the active function mode, to which reads of a tensor would look like the
 # user's, so they disable it.
 class StorageTable:
-    """Storages of recorded values, and tensors from outside."""
+    """Table of the recorded values in each storage, by dtype, shape and strides, to find aliases of a tensor.
+
+    It also lists tensors from outside of the recording, to find those that share memory with written ones.
+    """
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
@@ -140,7 +144,10 @@ class StorageTable:
     def shared_with(
         self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]
     ) -> list[torch.Tensor]:
-        """Return the tensors from outside and in ``inputs`` that share memory with another of ``owners``."""
+        """Return the tensors from outside or in ``inputs`` that share memory with one of ``owners``.
+
+        A tensor does not count as sharing memory with itself.
+        """
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
         owners = list(owners)
         return [
@@ -265,7 +272,7 @@ Call = tuple[str, tuple[Any, ...], torch.Tensor]
 
 
 def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
-    """Return the calls that make ``tensor`` from its ``owner``.
+    """Return the calls that make ``tensor`` from its ``owner``: name, further arguments, and result of each.
 
     The owner must be contiguous and contain all elements of ``tensor``.
 
@@ -408,7 +415,11 @@ class MemoryTrace(Trace, Protocol):
 
 # ---------------------------------------------------------------------------------------------------- strides
 def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Return what ``Tensor.stride`` returns, as symbols if it may vary between calls."""
+    """Return what ``Tensor.stride`` returns, as symbols if it may vary between calls.
+
+    If the target is not torch, strides of a computed tensor that is not contiguous are numbers, and all sizes
+    are fixed.
+    """
     value, steps = capture.value(args[0]), args[0].stride()
     capture.depends_on("layout", args[0])
     if not capture.recorder.varies(value) or capture.is_weight(value):
@@ -427,7 +438,11 @@ def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def on_owner(
     capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return arguments of ``as_strided`` for a recorded tensor that fills the storage, if there is one."""
+    """Return arguments that make ``as_strided`` act on a recorded tensor that fills the storage.
+
+    All sizes are then fixed. Return ``args`` and ``kwargs`` unchanged if the tensor itself fills it, or if no
+    such tensor is recorded.
+    """
     tensor, size, step, *rest = (
         args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
     )

@@ -19,7 +19,10 @@ from .memory import MemoryTrace, has_memory
 
 
 def note_aliases(capture: MemoryTrace) -> None:
-    """Refuse, or note in the graph, tensors from outside that share storage with one that is written to."""
+    """Find tensors from outside that share storage with a tensor that the function writes to.
+
+    Note them in ``shared_memory`` of the graph if the target is torch, and otherwise raise ``TracingError``.
+    """
     graph = capture.recorder.graph
     owners = capture.written.owners()
     shared = (
@@ -48,7 +51,10 @@ def note_aliases(capture: MemoryTrace) -> None:
 
 
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
-    """Assume which inputs are the same object, and which ones do not overlap."""
+    """Assume which inputs are the same object, and that the written ones overlap no others.
+
+    Raise ``TracingError`` if they overlap while recording.
+    """
     given = list(map(id, capture.input_tensors))
     same = SameArray(
         tuple(
@@ -106,7 +112,11 @@ _UNIFORM = frozenset({"fill_", "zero_"})
 
 
 def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
-    """Refuse an array of ``out=`` that was resized, or overlaps an operand of another geometry."""
+    """Raise ``TracingError`` if a tensor passed as ``out=`` was resized, or shares memory with an operand.
+
+    An operand with the same elements and shape is allowed. A view whose elements share memory raises, or
+    restricts the graph to torch if that is the target.
+    """
     if out is None:
         return
     for tensor in (item for item in iterate_structure(out) if isinstance(item, torch.Tensor)):
@@ -132,7 +142,10 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 
 
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
-    """Look for in-place writes whose result depends on the order of reads and writes, and refuse them."""
+    """Refuse an in-place call whose result depends on the order in which torch reads and writes.
+
+    Raise ``TracingError`` if the target is not torch, and otherwise restrict the graph to torch.
+    """
     if not is_in_place(key):
         return
     # torch refuses most such calls itself, but not if the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -=

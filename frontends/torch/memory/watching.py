@@ -43,7 +43,10 @@ _COUNT = 2
 
 
 def words_of(tensor: torch.Tensor) -> Words | None:
-    """Return addresses of words in memory that change with writes that torch counts, or None.
+    """Return addresses of words in memory that change with writes that torch counts.
+
+    Return None if the memory layout of this torch is unknown, and for tensors that are not dense on the CPU
+    or were made in inference mode.
 
     >>> weight = torch.zeros(2)
     >>> words = words_of(weight)
@@ -221,9 +224,9 @@ def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
-    """Return pieces of a tensor's memory to compare, or None.
+    """Return pieces of a tensor's memory to compare, or all of it if ``whole``.
 
-    ``whole`` takes all of the memory.
+    Return None for a tensor that is empty, has gaps between its elements, or is not dense on the CPU.
     """
     if not has_memory(tensor) or tensor.numel() == 0:
         return None
@@ -301,7 +304,10 @@ class ExportedMemory:
             self._longest = max(self._longest, end - start)
 
     def look(self, name: str, key: str, operands: Sequence[torch.Tensor]) -> None:
-        """Check the operands of a call that is about to run for writes by other code."""
+        """Check the operands of a call that is about to run for writes by other code.
+
+        Raise ``TracingError`` if a tensor has changed since torch used it.
+        """
         for one in self._in(operands):
             if one.is_used:
                 _refuse_changed(name, one)

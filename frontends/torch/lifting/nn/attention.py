@@ -335,7 +335,11 @@ def _merged(b: TorchBuilder, attended: Any, q: Any) -> Any:
 
 
 def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> Any:
-    """Combine both masks to one that broadcasts to the scores, or return None without masks."""
+    """Combine both masks to one that broadcasts to the scores, or return None without masks.
+
+    Boolean masks are True where attention is not allowed, and others are added to the scores. Append
+    ``columns`` columns that mask nothing.
+    """
     batch, heads = q.shape[:2]
     masks = []
     if mask is not None:

@@ -508,7 +508,11 @@ def _lengths(b: TorchBuilder, lengths: Any, batch: Any) -> Any:
 
 
 def _rows_of(b: TorchBuilder, targets: Any, lengths: Any, batch: Any, longest: Any) -> Any:
-    """Split concatenated targets into rows. Elements after the end of a target are arbitrary."""
+    """Split concatenated targets into ``batch`` rows of ``longest`` elements.
+
+    If ``longest`` is None, rows have as many elements as ``targets``. Elements after the end of a target are
+    arbitrary.
+    """
     width = targets.shape[0] if longest is None else longest
     starts = b.subtract(b.cumulative_sum(lengths, axis=0, dtype=lengths.dtype), lengths)
     place = b.add(

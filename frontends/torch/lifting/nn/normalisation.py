@@ -82,7 +82,10 @@ def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
 def batch_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
-    """Return the running mean and variance after a training step."""
+    """Return the running mean and variance of batch normalization after a training step.
+
+    The new statistics get the weight ``momentum``, without gradients. The new variance is unbiased.
+    """
     mean, variance = _statistics(b, input)
     count = product((input.shape[0], *input.shape[2:]))
     unbiased = b.multiply(variance, count / (count - 1))
@@ -90,7 +93,7 @@ def batch_norm_statistics(
 
 
 def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
-    """Cast ``values`` to the dtypes of the recorded results. None may become an empty array."""
+    """Cast ``values`` to the dtypes of the recorded results. None stands for an empty array."""
     results = []
     for value, spec in zip(values, b.recorded):
         empty = spec.shape == (0,) and value is None
@@ -101,7 +104,10 @@ def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
 def _native_batch_norm(
     b: TorchBuilder, x: Any, weight: Any, bias: Any, stats: tuple[Any, Any], training: bool, eps: float
 ) -> Any:
-    """Return the results of ``aten::native_batch_norm``."""
+    """Return the results of ``aten::native_batch_norm``: the output and the saved statistics.
+
+    Unless ``training``, normalize with the mean and variance in ``stats``, and return no statistics.
+    """
     mean, variance = _statistics(b, x) if training else stats
     output = b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
     if not training:
@@ -220,7 +226,10 @@ def instance_norm(
 def instance_norm_statistics(
     b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any
 ) -> tuple[Any, Any]:
-    """Return the running mean and variance after a training step."""
+    """Return the running mean and variance of instance normalization after a training step.
+
+    The new statistics, averaged over the batch, get the weight ``momentum``, without gradients.
+    """
     x, over = upcast_half(b, input), tuple(range(2, input.ndim))
     mean, variance = b.mean(x, axis=over), b.var(x, axis=over, correction=1.0)
     return _moved(b, running_mean, b.mean(mean, axis=0), momentum), _moved(
@@ -230,7 +239,7 @@ def instance_norm_statistics(
 
 # -------------------------------------------------------------------------------------------- layer and group
 def _last(b: TorchBuilder, x: Any, normalized_shape: Any, *affine: Any) -> tuple[int, ...]:
-    """Return the normalized axes, with guards on their sizes."""
+    """Return the axes to normalize. Add guards that their sizes are ``normalized_shape`` in each array."""
     shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
     for array in (x, *affine):
         for size, wanted in zip(array.shape[array.ndim - len(shape) :] if array is not None else (), shape):
