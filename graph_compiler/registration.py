@@ -27,7 +27,8 @@ _PACKAGE = __name__.partition(".")[0]
 class ArrayProperty:
     """A property of arrays besides shape and dtype, on which a recording may rely.
 
-    words: end of the message about an input whose property differs from the recording, after its name.
+    words: end of the message about an input whose property differs from the recording. The name of the
+        input precedes it.
     read(array): returns the property.
     is_of_source: True if programs for other frameworks do not depend on the property.
     """
@@ -178,7 +179,7 @@ class Registry(Generic[E]):
         return {entry.name: entry for entry in importlib.import_module(f"{self._group}.entries").ENTRIES}
 
     def known(self) -> dict[str, E]:
-        """Return the entries that are known so far."""
+        """Return the entries that are known without reading more entry points."""
         return {**self.own, **self._others}
 
     def all(self) -> dict[str, E]:

@@ -45,7 +45,10 @@ class Savepoint:
 
 
 class LengthAsked(TracingError):
-    """Raised if a block that must work for any number of scanned pairs may read their number."""
+    """Raised if the combine function of an associative scan may read how many pairs it combines at once.
+
+    Its recorded block must work for any number of pairs.
+    """
 
 
 class Recorder:
@@ -214,7 +217,10 @@ class Recorder:
         return value in self._random or self.base_of(value) in self._random
 
     def note_given_up(self, way: str, problem: BaseException) -> None:
-        """Store and log that ``way`` of recording a part of the function ended with ``problem``."""
+        """Store and log that an attempt to record a part of the function failed with ``problem``.
+
+        ``way`` describes the attempt.
+        """
         self.gave_up.append(log_abandoned_way(self.graph.name, way, problem))
 
     # ------------------------------------------------------------------------------ blocks
@@ -223,7 +229,8 @@ class Recorder:
         """Yield a list to which calls inside the context append their nodes.
 
         arguments: inputs of the block.
-        of_pairs: True if these have a row for each pair, whose number must not become a guard.
+        of_pairs: True if an axis of each of ``arguments`` counts the pairs of an associative scan. No guard
+            may fix its size.
         """
         graph, arguments = self.graph, set(arguments)
         outside, nodes = graph.nodes, list[Node]()
@@ -271,9 +278,9 @@ class Recorder:
 
     # ------------------------------------------------------------------------------ assumptions
     def decide_size(self, size: Size, origin: Origin) -> Any:
-        """Return the value that ``size`` has in this recording, and guard it if needed.
+        """Return the value that ``size`` has in this recording, and add a guard on it if needed.
 
-        Raise ``LengthAsked`` if that could fix the number of pairs of an open block.
+        Raise ``LengthAsked`` if the guard would fix the number of pairs of an open block.
         """
         if self.loops is not None and self.loops.needs_no_guard(size, origin):
             return size.hint

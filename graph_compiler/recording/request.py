@@ -23,11 +23,11 @@ _MOST_LETTERS = 300
 
 @dataclass(frozen=True)
 class AbandonedWay:
-    """Record of an attempt to make a graph that failed.
+    """Record of a failed attempt to make a graph.
 
     way: description of what was tried.
     problem: class and beginning of the text of the exception.
-    place: file and line where it was raised, if these are known.
+    place: file and line where it was raised, in the user's code if possible, or "an unknown line".
     """
 
     way: str

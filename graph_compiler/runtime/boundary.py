@@ -1,4 +1,4 @@
-"""Exceptions and warnings that leave public functions, and the target's that belong to a recorded call.
+"""Exceptions and warnings of public functions, and errors that name the recorded call a target refuses.
 
 Bugs of this package become ``InternalError``; other exceptions pass. Tracebacks leave out the frames of this
 package, unless ``GRAPH_COMPILER_TRACEBACK=full`` is set in the environment.
@@ -48,10 +48,11 @@ def public(function: Public) -> Public:
 
 
 def prepare_to_raise(problem: Exception, doing: str) -> None:
-    """Prepare an exception that the public function named ``doing`` has caught to be raised again.
+    """Prepare ``problem``, which the public function named ``doing`` has caught and will raise again.
 
-    Do nothing in a call from inside another public function. Otherwise raise an ``InternalError`` from a bug
-    of this package, and shorten other tracebacks unless ``GRAPH_COMPILER_TRACEBACK=full`` is set.
+    Do nothing if code of this package called that function. Otherwise raise an ``InternalError`` if
+    ``problem`` is a bug of this package, or else shorten the tracebacks of ``problem`` and its causes, unless
+    ``GRAPH_COMPILER_TRACEBACK=full`` is set.
     """
     if _is_nested(sys._getframe(1)):
         return
@@ -84,7 +85,11 @@ def _is_nested(frame: FrameType) -> bool:
 
 
 def shortened_traceback(problem: BaseException) -> TracebackType | None:
-    """Return the traceback of ``problem`` without frames of this package, or None if no frame remains."""
+    """Return the traceback of ``problem`` without frames of this package, or None if no frame remains.
+
+    Frames of frameworks are left out, too, if ``problem`` is an error of this package, or if they lie between
+    this package and code of the user.
+    """
     frames = list(traceback.walk_tb(problem.__traceback__))
     owners = [owner_of_frame(frame) for frame, _ in frames]
     users = [place for place, owner in enumerate(owners) if owner == "user"]
@@ -177,7 +182,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 def level_of_user() -> int:
-    """Return the ``stacklevel`` of a warning that should point outside this package."""
+    """Return the ``stacklevel`` with which a warning of the caller points outside this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
@@ -189,7 +194,11 @@ def level_of_user() -> int:
 
 
 def raise_refused(problem: Exception, program: Program, target: Target, same_framework: bool) -> NoReturn:
-    """Raise ``problem`` again, or a ``TargetRefused`` from it that names the recorded call."""
+    """Raise a ``TargetRefused`` that names the recorded call which the target refused with ``problem``.
+
+    Raise ``problem`` itself if ``same_framework`` is True, if it is an error of this package or no refusal of
+    the target, or if the recorded call is unknown.
+    """
     is_own = same_framework or isinstance(problem, GraphCompilerError)
     words = None if is_own else target.refusal(problem)
     origin = None if words is None else _origin(program, lines_of(program, problem))
@@ -207,7 +216,11 @@ def lines_of(program: Program, problem: Exception) -> list[int]:
 
 
 def with_expression(program: Program, text: str, lines: list[int]) -> str:
-    """Return ``text``, the message of a guard, with the full origin of its call if that can be found."""
+    """Return ``text``, the message of a guard, with the user's expression instead of its portable origin.
+
+    ``lines`` are those of the program in the traceback. Return ``text`` unchanged if they belong to no
+    recorded call.
+    """
     origin = _origin(program, lines)
     return text if origin is None else text.replace(str(origin.portable()), place_of(origin), 1)
 

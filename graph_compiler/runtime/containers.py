@@ -46,7 +46,7 @@ class LazyMethod:
 
 
 class InstanceGraph:
-    """The graph of one instance's method, stored on the instance.
+    """The graph of one instance's method, stored on the instance. A pickle of it is empty.
 
     owner(): returns the instance that the graph belongs to, or None.
     graph: the graph, or None.
@@ -70,7 +70,11 @@ def _attributes(obj: Any) -> Mapping[str, Any]:
 
 
 def compile_class(cls: type, compile_one: Compile) -> type:
-    """Return a subclass of ``cls`` with lazily compiled methods."""
+    """Return a subclass of ``cls`` whose methods are compiled at their first call on each instance.
+
+    These are ``__call__`` and the public methods from the package of ``cls``. For a class of a framework,
+    they are its entry methods (``forward``), or else ``__call__``.
+    """
     # From the root of the MRO, because later classes override members of earlier ones.
     own = [base for base in reversed(cls.__mro__[:-1]) if not _of_framework(base, cls)]
     members = {
@@ -101,7 +105,11 @@ def _of_framework(base: type, cls: type) -> bool:
 
 
 def compile_module(module: types.ModuleType, compile_one: Compile) -> types.ModuleType:
-    """Return a copy of ``module`` with lazily compiled functions and classes."""
+    """Return a copy of ``module`` with lazily compiled functions and callable classes.
+
+    Its submodules are copied, too. Members that are defined elsewhere, generator functions and coroutine
+    functions stay as they are.
+    """
     copied: types.ModuleType = _copy(module, module.__name__, compile_one, {})
     return copied
 

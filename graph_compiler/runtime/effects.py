@@ -74,21 +74,24 @@ class WrittenArrays:
         return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self.keys]
 
     def saved(self, leading: _Arrays, leaves: _Arrays) -> list[Callable[[], None]]:
-        """Return functions that restore the arrays, if a call that fails may have to restore them."""
+        """Return functions that restore the arrays; an empty list if no failed call has to restore them."""
         saved = self._objects.saved
         if saved is None or not self.are_restored:
             return []
         return [saved(array) for array in self._of(leading, leaves)]
 
     def watched(self, leading: _Arrays, leaves: _Arrays) -> Callable[[], bool] | None:
-        """Return a function that returns True while no array was written to, or None."""
+        """Return a function that returns True while no array was written to.
+
+        Return None if nothing is written, or if writes cannot be detected.
+        """
         watch = self._objects.watch
         return watch(self._of(leading, leaves)) if self.are_watched and watch is not None else None
 
     def copied(self, leading: _Arrays, leaves: _Arrays) -> tuple[_Arrays, _Arrays, dict[Any, Any]]:
         """Return ``leading`` and ``leaves`` with copies of written arrays, and a dict of these copies.
 
-        The dict has those of arguments, parameters and constants.
+        The dict has those of arguments, by index, and of parameters and constants, by name.
         """
         # One copy for each object, because arguments that are one array must remain one.
         arrays = dict(zip(self.keys, self._of(leading, leaves)))

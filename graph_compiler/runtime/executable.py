@@ -44,7 +44,7 @@ class Compilation:
         return target.compiles_by_default if self.is_wanted is None else self.is_wanted
 
     def with_rounding(self, target: Target, program: Program) -> Program:
-        """Return ``program`` with the compiler's rounding in its guards if ``target`` compiles it."""
+        """Return ``program``, with guards that allow for a compiler's rounding if ``target`` compiles it."""
         if not self.is_compiled(target) or not program.checks:
             return program
         return replace(program, checks=tuple(guard.with_rounding_of_compilers() for guard in program.checks))
@@ -59,7 +59,11 @@ class Compilation:
         static: tuple[int, ...] = (),
         text: str | None = None,
     ) -> Callable[..., Any]:
-        """Return ``function`` compiled for ``target``, or unchanged if it is not to be compiled."""
+        """Return ``function`` compiled for ``target``, or unchanged if it is not to be compiled.
+
+        static: positions of arguments that are Python numbers which sizes depend on.
+        text: source of the function if it depends on nothing else, as a key for stored programs; or None.
+        """
         options = self.options_for(target)
         if options is None:
             return function
@@ -158,7 +162,10 @@ class Executable:
         return is_passed and isinstance(self.read_weights, NativeWeights)
 
     def run(self, leading: Sequence[Any], leaves: Sequence[Any]) -> Any:
-        """Return what ``called`` returns for these arguments, once it has read memory that may be written."""
+        """Return what ``called`` returns for these arguments.
+
+        If the user's code may write to the memory of weights, wait until the call has read it.
+        """
         outcome = self.called(*leading, *leaves)
         if self.are_watched and cast(Any, self._parameters).latest.may_be_written:
             self._target.wait(self._leaves(outcome))

@@ -42,7 +42,10 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def widen(array: Any, wide: str | None, target: Target) -> Any:
-    """Return a narrowed ``array`` that has values as a NumPy array of dtype ``wide``; others unchanged."""
+    """Convert ``array``, which the target has narrowed, to a NumPy array of its recorded dtype ``wide``.
+
+    Return other arrays unchanged, and also traced ones, which have no values.
+    """
     is_narrowed = (
         wide is not None and isinstance(array, target.array_types) and dtype_name(array) == NARROWED[wide]
     )
@@ -263,9 +266,10 @@ class ProxyClasses:
                 object.__setattr__(item, "__class__", cls)
 
     def taking(self, updates: Iterable[ContainerUpdate]) -> Callable[[Any], None] | None:
-        """Return a function that sets proxy classes in the arguments that ``updates`` change, or None.
+        """Return a function that sets proxy classes of the objects in arguments that ``updates`` change.
 
-        It is called with ``(args, kwargs)``.
+        It is called with ``(args, kwargs)``, and skips objects without arrays of the target. Return None if
+        no argument is changed.
         """
         changed = [
             update.path

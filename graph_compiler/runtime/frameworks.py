@@ -18,8 +18,8 @@ from ..registration import backends, frontends
 def frontend_of(name: str) -> Frontend:
     """Import, check and return the frontend ``name``.
 
-    Raise ``UnknownFramework``, ``FrameworkNotInstalled``, or ``InvalidRegistration`` if the frontend
-    lacks members of its contract.
+    Raise ``UnknownFramework`` if no frontend has this name, ``FrameworkNotInstalled`` if its framework is
+    missing, and ``InvalidRegistration`` if it lacks members of its contract.
     """
     entry = frontends.get(name)
     entry.require()
@@ -55,7 +55,10 @@ def _import_checked(name: str, module: str, contract: type) -> Any:
 
 
 class MissingFrontend:
-    """Placeholder for the frontend of a framework that is not installed. It owns no arrays."""
+    """Placeholder for the frontend of a framework that is not installed.
+
+    It owns no arrays. Attributes that it does not define raise ``FrameworkNotInstalled``.
+    """
 
     class Stamp:
         def __init__(self, array: Any) -> None:

@@ -39,7 +39,9 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
 def write_argument(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
     """Write the elements of ``value`` to ``array``, the argument with index ``number``.
 
-    A ``GuardFailed`` of the target is raised with the place of the write.
+    Raise ``GuardFailed``, which names the place of the write, if ``array`` cannot be written to. Raise it
+    also if ``array`` and ``value`` are known to be at different addresses, unless the graph has an effect for
+    the argument.
     """
     try:
         target.write_back(array, value)

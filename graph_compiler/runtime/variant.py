@@ -160,7 +160,8 @@ class Variant:
     def _dispatcher_ahead(self) -> Attempt:
         """Return the function that replaces :meth:`attempt` once a call has fitted.
 
-        It starts the flat function before it makes all checks, if the target lets it run meanwhile.
+        It makes slow checks while the flat function runs, if the target and the graph allow that. Otherwise
+        it is :attr:`_attempt`.
         """
         executable, runs_asynchronously = self.executable, self.target.runs_asynchronously
         found = self.matching.code(_MISFIT, DOUBT)
@@ -387,7 +388,7 @@ def _nothing() -> None: ...
 
 
 class _ElementsDiffer(GuardFailed):
-    """Guard on elements that a call failed; its message is written when it is shown.
+    """Error of a call whose elements do not meet a guard. Its message is written when it is shown.
 
     message(): returns the message.
     """

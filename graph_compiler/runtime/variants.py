@@ -68,7 +68,10 @@ class TracedStatementVariants:
         self._graph, self._added, self._left = graph, list[Variant](), _MOST
 
     def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
-        """Record a variant with traced statements, or return None."""
+        """Record a variant with traced statements, and return it.
+
+        Return None if that is not worth trying, or if it fails for another reason than a bug of this package.
+        """
         if not self._left or not self._is_worth_tracing(args, kwargs):
             return None
         is_first = not self._graph.variants
@@ -89,7 +92,11 @@ class TracedStatementVariants:
     def _checked_against_original(
         self, made: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Variant:
-        """Return ``made``, or a copy that returns Python numbers; raise an error if it may not be used."""
+        """Compare ``made`` with the original for the recorded call, and return the variant to use.
+
+        This is ``made``, or a copy that returns Python numbers where the original does. Raise
+        ``NotCompilable`` or ``VerificationFailed`` if ``made`` may not be used.
+        """
         assert made.recording is not None
         graph, recorded = self._graph, made.recording.graph
         if outgrows(
@@ -213,7 +220,10 @@ log = logging.getLogger("graph_compiler")
 
 
 def _fail_as_original(pipeline: Pipeline, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Run the original, if possible, so that it makes the changes before its exception and raises it."""
+    """Run the original on the arguments themselves, so that it makes its changes and raises its exception.
+
+    Do nothing if there is no original, if its arrays are immutable, or if arguments have to be converted.
+    """
     reference = pipeline.frontend.reference
     # ``saved`` is None if no array of the framework can be written to.
     if not pipeline.has_original or reference.saved is None:
@@ -397,7 +407,7 @@ class RecordingMethods(RecordedGraph):
     def _problem_of_original(
         self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[str, Exception] | None:
-        """Run the original, and return the exception that it raises after a text about it, or None.
+        """Run the original, and return ``(text, exception)`` if it raises, otherwise None.
 
         A guard may stand for an error check of a library, whose own text says more.
         """

@@ -49,7 +49,7 @@ def synthetic_leaves(
 ) -> list[Any]:
     """Return random arrays like the recorded ones, and the recorded Python numbers.
 
-    sizes: other sizes by recorded size.
+    sizes: for recorded sizes, the sizes to use instead.
     """
     graph, ranges = recorded.graph, iter(recorded.ranges)
     kinds = leaves_of(graph.input_tree)
@@ -371,9 +371,10 @@ class Verification:
 
     # ----------------------------------------------------------------------- one comparison
     def check(self, leaves: list[Any], seed: int) -> bool:
-        """Compare the graph with the original for ``leaves``; return False if that is not possible.
+        """Compare the graph with the original for ``leaves``, and return True if they agree.
 
-        Raise ``VerificationFailed`` if they differ.
+        Return False if the call does not match, if the original raises, or if a guard fails. Raise
+        ``VerificationFailed`` if they differ or only the graph raises.
         """
         if self._match(leaves) is None:
             return False
@@ -389,7 +390,7 @@ class Verification:
     def agrees(self, expected: Outcome, leaves: list[Any], seed: int) -> bool:
         """Compare a run of the graph with the original's outcome; return False if a guard fails.
 
-        Raise ``VerificationFailed`` if they differ.
+        Raise ``VerificationFailed`` if they differ or the graph raises.
         """
         try:
             actual = self._graph(leaves, seed)

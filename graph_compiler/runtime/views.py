@@ -77,7 +77,12 @@ _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType)
 
 
 def forwarded_attribute(graph: Any, name: str) -> Any:
-    """Return the attribute ``name`` that a graph takes from its original, or raise ``AttributeError``."""
+    """Return the attribute ``name`` that a graph takes from its original.
+
+    An entry method (``forward``) is the graph itself. In the same framework, other methods of a model run
+    with the graph as their entry method. Raise ``AttributeError`` for most other callables, for private
+    names, and if the original is a plain function.
+    """
     # ``copy`` and ``pickle`` look for attributes of an object before it has any.
     original = vars(graph)["_pipeline"].function if "_pipeline" in vars(graph) else None
     if name.startswith("_") or isinstance(original, _FUNCTIONS):

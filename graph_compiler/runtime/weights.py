@@ -40,7 +40,10 @@ def foreign_weight_error(graph: IRGraph, target: Target, leading: Sequence[Any])
 
 
 def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:
-    """Check the known shapes of weights; raise ``GuardFailed`` or ``CallMismatch`` if one does not fit."""
+    """Raise ``GuardFailed`` if a weight is known to have another shape than in ``shapes``.
+
+    Raise ``CallMismatch`` if one is a string, bytes, list, tuple or dict. ``of`` is the name of the graph.
+    """
     for name, recorded in shapes.items():
         shape: Any = getattr(parameters.get(name), "shape", None)
         # tf.TensorShape is no tuple, and has a rank only if that is known.
@@ -127,13 +130,14 @@ class NativeWeights(Live):
         return converted.native
 
     def is_current(self, converted: ConvertedWeights) -> bool:
-        """Return True if the arrays that were converted then have the elements of the weights."""
+        """Return True if the arrays of ``converted`` still have the elements of the weights."""
         return self._live() is converted.source and not converted.copies.changed()
 
     def for_call(self) -> ConvertedWeights:
         """Return the weights for one call that writes to none of them.
 
-        Calling this object costs more. It also detects all writes, for callers that copy the result.
+        Callers that copy the arrays have to call this object instead. That costs more, because it also
+        detects writes to arrays whose conversions share their memory.
         """
         if not self.is_current(self.latest):
             self()
@@ -231,7 +235,7 @@ class CapturedArguments(NamedTuple):
 
 
 def capture_weights(parameters: Live, program: Program, passed: CapturedArguments) -> CapturedArguments:
-    """Return ``passed`` with the weights captured, if they can be."""
+    """Return ``passed`` with a function that reads the weights itself, or unchanged if that is impossible."""
     if program.stacks or passed.names[:1] != ("parameters",) or not parameters.is_captured:
         return passed
     flat = passed.function
@@ -245,9 +249,10 @@ def capture_weights(parameters: Live, program: Program, passed: CapturedArgument
 
 
 def order_weights(parameters: Live, passed: CapturedArguments) -> CapturedArguments:
-    """Return ``passed`` with converted weights as a tuple, if calls write to none of them.
+    """Return ``passed`` with a function that takes the weights as a tuple, ``ConvertedWeights.arrays``.
 
-    The tuple is ``ConvertedWeights.arrays``. The first of ``passed.names`` is ``"parameters"``.
+    ``passed.names`` must begin with ``"parameters"``. Return ``passed`` unchanged if the weights are not
+    converted, or if calls replace some of them.
     """
     if not isinstance(parameters, NativeWeights) or parameters.are_written:
         return passed
@@ -262,7 +267,10 @@ def order_weights(parameters: Live, passed: CapturedArguments) -> CapturedArgume
 
 
 def capture_constants(graph: IRGraph, target: Target, passed: CapturedArguments) -> CapturedArguments:
-    """Return ``passed`` with the small constants captured that no call replaces."""
+    """Return ``passed`` with a function that holds the constants of up to 64 KiB that no call replaces.
+
+    Return ``passed`` unchanged if there are none.
+    """
     replaced = {effect.target for effect in graph.effects if effect.kind == "constant"}
     captured = {
         name: array

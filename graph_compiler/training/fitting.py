@@ -179,9 +179,10 @@ def _is_array(item: Any) -> bool:
 
 
 def _resolve_device(where: Any) -> tuple[Training, Any]:
-    """Return the training engine for ``where``, and the device, which may be None.
+    """Return the training engine for ``where``, and the device, or None if the framework decides.
 
-    Raise ``InvalidOption`` if ``where`` is no device.
+    ``where`` is a device, a sharding, the name of a framework, or a ``TrainState``. Raise ``InvalidOption``
+    for anything else.
     """
     if isinstance(where, TrainState):
         return where.plan.engine, where.plan.engine.device_of(where.held)

@@ -24,7 +24,7 @@ from ..trees import iterate_structure, map_structure
 
 # A class, because each step enters two of these and a generator would be slower.
 class ReportErrors:
-    """Context manager that turns exceptions of the user's code into ``CallMismatch``, with its arguments.
+    """Context manager that turns exceptions of the user's code into ``CallMismatch``.
 
     Exceptions of this package pass unchanged.
 

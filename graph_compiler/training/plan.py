@@ -253,7 +253,7 @@ class TrainingPlan:
         return held, engine.averaged(gradients, metrics)
 
     def apply(self, held: StepState, gradients: Arrays, rate: Any, is_last: bool) -> tuple[StepState, Arrays]:
-        """Update the parameters with ``gradients``, or only accumulate them unless ``is_last``.
+        """Update the parameters with ``gradients``. If ``is_last`` is False, only accumulate the gradients.
 
         If the loss is scaled and the gradients are not finite, the parameters, the optimizer and the running
         means do not change, and the scale halves. Return the next state and the metrics of the update:

@@ -455,7 +455,7 @@ def argument_positions(
     """Return ``(positions, names)`` of the differentiated arguments.
 
     If both options are None, the first argument is differentiated. Raise ``InvalidOption`` for a position
-    that is not an int.
+    that is not an int, or a name that is not a string.
     """
     if argnums is None:
         argnums = () if argnames is not None else 0
@@ -481,7 +481,7 @@ class DifferentiatedCall:
     """Call as a function of the differentiable arrays in its differentiated arguments.
 
     The constructor raises ``InvalidOption`` if no argument is chosen, and ``CallMismatch`` if a chosen one is
-    missing.
+    missing or cannot be differentiated.
 
     arrays: the differentiable arrays.
     has_aux: True if the function returns ``(result, aux)``.

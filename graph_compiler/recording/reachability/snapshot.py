@@ -246,9 +246,10 @@ class ObjectSnapshot:
         return kind
 
     def _around(self, name: str, item: Any, depth: int) -> Iterator[tuple[str, Any, int]]:
-        """Yield the objects that ``item`` refers to besides its own parts, with names and depths.
+        """Yield objects that ``item`` leads to otherwise than as a container, each with its name and depth.
 
-        Update ``elsewhere`` and ``caches``.
+        These are the items of a tuple, wrapped objects, objects that the code of a function refers to, and
+        the ``__dict__`` of an array. Update ``elsewhere`` and ``caches``.
         """
         if isinstance(item, tuple) and depth <= _DEEPEST:
             self.elsewhere.update(map(id, item))
@@ -279,7 +280,7 @@ class ObjectSnapshot:
 
     @functools.cached_property
     def parts(self) -> list[tuple[TrackedContainer, Any, Any]]:
-        """Triples of a container, a key and the part at the key.
+        """Triples of a container, a key and the part that the snapshot has at the key.
 
         Parts that are plain containers, strings, bools or None are left out.
         """
@@ -291,7 +292,10 @@ class ObjectSnapshot:
         ]
 
     def changes(self) -> Iterator[Change]:
-        """Yield the parts that differ from the snapshot, and changes in the order of dicts."""
+        """Yield the parts that differ from the snapshot, and changes in the order of dicts.
+
+        Ints, floats, strings and ``Fixed`` values are compared by value, other parts by identity.
+        """
         for held in self._touched():
             now = held.kind.pairs(held.item)
             for key in {**held.before, **now}:

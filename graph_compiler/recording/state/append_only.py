@@ -32,7 +32,7 @@ class ListLengths:
         self._read: set[tuple[int, Any]] = set()
 
     def grown(self, places: Sequence[StatePlace]) -> frozenset[tuple[int, Any]]:
-        """Note the lengths of the lists at ``places``, and return the identities of those with several.
+        """Note the lengths of the lists at ``places``, and return the identities of places that had several.
 
         Places whose list was read in an earlier recording are left out.
         """
@@ -53,7 +53,12 @@ class ListLengths:
 
 
 class ListShims:
-    """Replacement of lists that a function can reach by :class:`AppendOnlyList` objects."""
+    """Replacement of append-only lists by :class:`AppendOnlyList` objects, while a function is recorded.
+
+    ``world`` holds the containers that the function can reach, and ``grown`` the identities of the places
+    whose lists may be replaced. Lists that are also in the arguments ``given`` or in defaults of
+    ``functions`` stay, and so do all lists if one of ``functions`` uses the name ``type``.
+    """
 
     def __init__(
         self,
@@ -76,7 +81,8 @@ class ListShims:
     def put(self, place: StatePlace) -> AppendOnlyList | None:
         """Replace the list at ``place`` by a shim in the containers of the snapshot, and return the shim.
 
-        Return None if the list is not replaced.
+        Return None, without a replacement, if the place is not in ``grown``, if the function can reach the
+        list in another way, or if no container of the snapshot holds it.
         """
         item = place.held.item
         parents = [

@@ -43,8 +43,8 @@ class AutoDynamic:
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
         """Note the numbers in the arguments, and return the paths that have had more than two values.
 
-        ``tree`` is the structure of ``(args, kwargs)`` of the recording. Ints and floats count that are
-        arguments themselves, or whose last key is a string.
+        ``tree`` is the structure of ``(args, kwargs)`` of the recording. Only ints and floats are noted that
+        are arguments themselves, or that have a string as last key of their path.
 
         >>> from ...trees import flatten
         >>> auto_dynamic = AutoDynamic()

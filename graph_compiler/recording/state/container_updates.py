@@ -141,10 +141,10 @@ def apply_updates(
     arguments: Any,
     chosen: Callable[[Path, FromArguments | NewObject | OutsideObject], Any] | None = None,
 ) -> None:
-    """Write the new contents to the containers in ``arguments``.
+    """Write the contents that ``updates`` describe to the containers in ``arguments``.
 
-    ``chosen(path, item)`` returns the object to store for an item of the container at ``path``. If it is
-    None, ``item_of`` is used.
+    ``new`` holds the new objects by index. ``chosen(path, item)`` returns the object to store for an item of
+    the container at ``path``. If it is None, ``item_of`` is used.
     """
     choose = chosen or (lambda path, item: item_of(arguments, item, new))
     # All new contents are read before the first container changes, because one update may take items from

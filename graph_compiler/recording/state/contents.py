@@ -98,7 +98,9 @@ _ROWS: tuple[tuple[type, Contents], ...] = (
 
 
 def contents_of(item: Any) -> Contents | None:
-    """Return the functions that read and restore the contents of a buffer or random generator, or None.
+    """Return the functions that read and restore the contents of a buffer or random generator.
+
+    Return None for other objects, and for NumPy arrays that are read-only or hold Python objects.
 
     >>> buffer = bytearray(b"ab")
     >>> contents_of(buffer).take(buffer), contents_of([1])
@@ -112,7 +114,7 @@ def contents_of(item: Any) -> Contents | None:
 
 
 def buffer_bytes(item: Any) -> bytes | None:
-    """Return a copy of the bytes of a buffer, or None for another object.
+    """Return the bytes of a NumPy array, ``array.array``, ``memoryview`` or ``bytearray``, otherwise None.
 
     >>> buffer_bytes(bytearray(b"ab")), buffer_bytes(array.array("b", [1])), buffer_bytes([1])
     (b'ab', b'\\x01', None)
@@ -235,7 +237,9 @@ def _pieces(size: int, whole: bool) -> Iterator[tuple[int, int]]:
 
 
 class Caches:
-    """Record of the ``lru_cache`` functions that a recording reaches, to clear those empty at first.
+    """Record of the ``lru_cache`` functions that a recording reaches.
+
+    Those that were empty when they were first found are cleared before each attempt.
 
     >>> import functools
     >>> cached, caches = functools.lru_cache(lambda n: n), Caches()

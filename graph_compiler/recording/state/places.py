@@ -102,7 +102,8 @@ class StatePlace:
     def read(self) -> Any:
         """Return the object at the place, or ``MISSING`` if the part does not exist.
 
-        For a whole container, return the container or a description of its contents.
+        For a whole container, return the container itself, a ``frozenset`` of a set, or the contents of a
+        buffer or random generator.
         """
         if self.whole:
             # The elements of a buffer belong to the signature of the graph.
@@ -129,9 +130,11 @@ class StatePlace:
 
 
 def place_at(held: TrackedContainer, key: Any) -> StatePlace:
-    """Return the place of ``key`` in a container, or the place of the whole container.
+    """Return the place of ``key`` in a container.
 
-    Symbolic sizes in the key become numbers, because a later recording has other symbols.
+    Return the place of the whole container if it is a list, deque, set, buffer or random generator, or if
+    ``key`` is ``ORDER``. Symbolic sizes in the key become numbers, because a later recording has other
+    symbols.
     """
     if key is ORDER or is_whole(held.item):
         return StatePlace(held, whole=True)
@@ -243,10 +246,10 @@ class ExternalState:
         return [place for place in self.places if isinstance(place, StatePlace)]
 
     def with_arrays(self, held: Sequence[Any], arrays: Sequence[Any], numbers: Set[int]) -> tuple[Any, ...]:
-        """Return the objects ``held`` at the places, those with new arrays built again.
+        """Return ``held``, the objects at the places, with those that contain a new array built again.
 
-        arrays: all arrays, counted over all places.
-        numbers: the new ones among them.
+        arrays: the arrays of all places, one place after the other.
+        numbers: indices in ``arrays`` of the new ones.
         """
         children = self.tree.children if isinstance(self.tree, Branch) else ()
         found, start = [], 0

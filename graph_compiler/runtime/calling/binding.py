@@ -162,7 +162,7 @@ class ArgumentBinding:
 
     @classmethod
     def of(cls, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> ArgumentBinding | None:
-        """Return the binding of a function, method, partial or model, or None.
+        """Return the binding of a function, method, partial or model, or None if its parameters are unknown.
 
         Defaults of parameters in ``static`` are filled in as ``Fixed``.
         """
@@ -386,7 +386,10 @@ def _are_names(held: Mapping[Any, Any], signature: inspect.Signature | None, rec
 def calls_in_recorded_order(
     variants: Iterable[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[Variant, Call]]:
-    """Yield variants recorded with dict keys in another order, each with the call in that order."""
+    """Yield variants recorded with dict keys in another order, each with the call in that order.
+
+    A variant is tried only if its target sorts the keys of dicts that it traces, and traces this call.
+    """
     for variant in variants:
         # JAX sorts the keys of dicts in a traced call. In any other call their order is the user's.
         if variant.target.sorts_keys and any(
@@ -422,6 +425,8 @@ def with_key_order(tree: Tree, value: Any) -> Any:
 # ------------------------------------------------------------------------------------------- static arguments
 class StaticArguments:
     """Positions and names of the static arguments of a function.
+
+    The constructor raises ``CallMismatch`` for positions and names that the function does not have.
 
     >>> StaticArguments(lambda x, axis: None, 1, None).names
     frozenset({'axis'})
@@ -481,7 +486,10 @@ def _fix(item: Any, where: Any) -> Any:
 
 
 def own_static_arguments(function: Callable[..., Any], argnums: Any, argnames: Any) -> tuple[Any, Any]:
-    """Return the positions and names that ``function`` can take, each as a list or None."""
+    """Return those of ``argnums`` and ``argnames`` that are parameters of ``function``, each as a list.
+
+    Instead of an empty list, return None.
+    """
     order, named = positional(function), known_names(function)
     numbers = [
         number

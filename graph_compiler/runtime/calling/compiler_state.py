@@ -46,7 +46,8 @@ class CompilerState:
     def begin(self, reads_weights: bool, mode: bool | None) -> int:
         """Return the number of the check for a compiled program, or -1 if the environment does not hold.
 
-        The original's current weights may be stored for :meth:`weights`.
+        reads_weights: True to store the original's current weights for :meth:`weights`.
+        mode: training mode in which the environment is checked; None for the current mode.
         """
         # These functions are generated now, because they cannot be while the compiler traces.
         _ = self.holds_simply, self._matching.match

@@ -401,7 +401,7 @@ class _UnknownSizeMatcher(_Matcher):
 def child_text(cls: type, name: str, index: int, key: Any, spell: Callable[[Any], str] = repr) -> str:
     """Return an expression for an item or attribute of ``name``, an object of class ``cls``.
 
-    The class is not registered. ``spell`` returns an expression for a key of a mapping.
+    ``cls`` must not be a registered class. ``spell`` returns an expression for a key of a mapping.
     """
     if isinstance(key, Setting):
         return f"{name}.{key}"
@@ -546,7 +546,7 @@ class CallCode(NamedTuple):
     call: calls the function. It may read ``latest``, the converted weights.
     leaves: the leaves of ``outcome``, the value of ``call``.
     result: the result of the call, from ``outcome``.
-    bound: objects that both refer to, by name.
+    bound: objects that these expressions refer to, by name.
     are_watched: True if ``call`` reads ``latest``.
     """
 
@@ -583,7 +583,8 @@ def dispatcher_ahead(condition: Condition, matching: MatchCode, calling: CallCod
     """Return ``attempt(args, kwargs)``, a generated function that makes slow checks while the call runs.
 
     These are the condition of the environment, the check that weights are current, and the checks on elements
-    of arguments. If one fails, the outcome is dropped, and ``attempt_after_doubt`` attempts the call again.
+    of arguments. If one fails or the call raises, ``attempt_after_doubt`` attempts the call again. While the
+    target does not run asynchronously, ``attempt_in_order`` attempts it instead.
     """
     are_watched = calling.are_watched
     parts = {

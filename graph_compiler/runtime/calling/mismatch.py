@@ -245,7 +245,8 @@ def why_missed(
 ) -> str:
     """Return a text on why a call does not fit ``variant``.
 
-    ``given`` is state by name that replaces the current one. ``names`` are those of positional parameters.
+    If the arguments match, it is the last failure of the variant, or "it fits" if there was none. ``given``
+    is state by name that replaces the current one. ``names`` are those of positional parameters.
     """
     if not variant.environment.holds():
         return variant.environment.reason()

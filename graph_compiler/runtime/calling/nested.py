@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 
 
 def call_nested(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call ``graph`` inside the recording of another function."""
+    """Call ``graph`` inside the recording of another function.
+
+    The recording continues into the original, or into the operations of the graph as written for the arrays'
+    framework. Raise ``TracingError`` if the call changes state that the recording does not follow.
+    """
     pipeline = graph._pipeline.settled(args, kwargs)
     framework = active.framework
     if framework is None or not _runs_as_written(pipeline, framework, args, kwargs):

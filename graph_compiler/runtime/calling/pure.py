@@ -44,9 +44,11 @@ class TracedAlternative(NamedTuple):
 
 
 def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> tuple[Any, dict[str, Any]]:
-    """Return ``(result, state)`` of a traced call, selected among ``alternatives`` in the program.
+    """Return ``(result, state)`` of a traced call, whose program selects the alternative that fits.
 
-    Raise ``CallMismatch`` if no program can return the result of either alternative.
+    With one alternative, or a target without branches, return the first one and require its guards. Raise
+    ``CallMismatch`` if the results differ in structure, or in sizes or dtypes, so that no program can return
+    either.
     """
     target = alternatives[0].variant.target
     if len(alternatives) == 1 or target.branch is None:

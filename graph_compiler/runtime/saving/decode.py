@@ -35,7 +35,10 @@ _TEXTS = {"message": LINE}
 
 
 def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, backend: Backend) -> None:
-    """Check a decoded graph and its ``parameters``, arrays by name; raise an error if they are invalid."""
+    """Check that a decoded graph is valid, fits ``parameters`` (arrays by name), and cannot run other code.
+
+    Raise ``InvalidFile``, or an error of :func:`~graph_compiler.ir.verify`, if it does not pass.
+    """
     for value in graph.sources():
         if value.dtype not in ITEMSIZE and (value.dtype not in KEYS or value not in graph.inputs):
             raise InvalidFile(f"{value.dtype!r} is no data type")
@@ -154,7 +157,10 @@ def binding_to_json(binding: ArgumentBinding | None) -> Any:
 
 
 def binding_from_json(data: Any) -> ArgumentBinding | None:
-    """Decode what :func:`binding_to_json` encoded."""
+    """Decode what :func:`binding_to_json` encoded; None stays None.
+
+    Raise ``InvalidFile`` or another error for data that it did not encode.
+    """
     if data is None:
         return None
     parameters = tuple(_from_json(entry) for entry in data["parameters"])
@@ -205,7 +211,11 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_index(text: bytes) -> Any:
-    """Return the parsed index of a saved graph; raise an error if this release cannot read it."""
+    """Return the parsed index of a saved graph.
+
+    Raise ``InvalidFile`` if it has another format or version, or no variants, or another error if it is
+    damaged.
+    """
     data = read_json(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise InvalidFile("it was not written by graph_compiler")
@@ -242,7 +252,10 @@ def _graph_of(
 
 
 def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
-    """Return the training mode and the modes of each variant in the index of a saved graph."""
+    """Return the training mode of a saved graph, and for each variant the modes in which it can run.
+
+    The training mode is None if the original has no modes. Raise ``InvalidFile`` for entries of another form.
+    """
     training, modes = data.get("training"), data.get("modes", [[True, False]] * len(data["variants"]))
     if len(modes) != len(data["variants"]) or not all(
         isinstance(each, list) and all(type(mode) is bool for mode in each) for each in modes
@@ -254,7 +267,10 @@ def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
 
 
 def statics_of(data: Any) -> StaticArguments | None:
-    """Return the static arguments of a saved graph, or None."""
+    """Return the static arguments of a saved graph, or None if it has none.
+
+    Raise ``InvalidFile`` if a name or position is invalid.
+    """
     if data.get("static") is None:
         return None
     names, numbers = data["static"]

@@ -73,7 +73,8 @@ def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
     """Write ``files`` and their digests to the zip file or folder ``path``.
 
     ``files`` maps the names in ``FILES``, except for the last one (the digests), to the pieces of the files.
-    ``path`` is a folder if it has no suffix or is an existing folder.
+    ``path`` is a folder if it has no suffix or is an existing folder. Raise ``FileNotFoundError`` if the
+    parent folder of a zip file does not exist.
     """
     is_file = path.suffix != "" and not path.is_dir()
     is_new = not is_file and not path.exists()
