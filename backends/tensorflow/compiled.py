@@ -17,6 +17,7 @@ from tensorflow.python.eager import context, record
 
 from ...recording.faults import is_fault
 from ...trees import Tree, flatten, unflatten
+from ..common import compilers
 from ..common.compilers import CompiledShapes, NewShape
 
 # --------------------------------------------------------------------------------------------- dropped checks
@@ -28,6 +29,10 @@ from ..common.compilers import CompiledShapes, NewShape
 
 class NotForXla(Exception):
     """Exception that says why XLA would not compute what TensorFlow's kernels do."""
+
+
+class FirstCall(Exception):
+    """Exception by which a call asks not to be compiled yet, because it is the first with its shapes."""
 
 
 class NotTraceable(Exception):
@@ -346,6 +351,7 @@ class ConcreteFunctions:
     shapes: record of the shapes that ``function`` is compiled for.
     options: options of ``tf.function``.
     extra: called at the end of each trace; returns tensors to compute besides the result.
+    waits: if True, the first call of each kind raises ``FirstCall``.
     """
 
     def __init__(
@@ -354,9 +360,11 @@ class ConcreteFunctions:
         shapes: CompiledShapes,
         options: dict[str, Any],
         extra: Callable[[], list[Any]],
+        waits: bool = False,
     ) -> None:
         self._function, self._shapes, self._options, self._extra = function, shapes, options, extra
         self._traced: dict[Hashable, _Trace] = {}
+        self._waits, self._seen = waits, set[Hashable]()
 
     def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
         """Return the result, and the values of the tensors that ``extra`` added to the trace."""
@@ -364,6 +372,9 @@ class ConcreteFunctions:
         key, tensors = _key_and_tensors(args)
         traced = self._traced.get(key)
         if traced is None:
+            if self._waits and key not in self._seen:
+                self._seen.add(key)
+                raise FirstCall
             self._shapes.note(args)
             traced = self._traced[key] = self._trace(args, tensors)
         # The public call is slower, because it binds arguments to names one by one.
@@ -485,6 +496,8 @@ class Compiled:
         self._shapes = CompiledShapes(function, is_limited=True, sizes=static)
         self._why_not_xla = self._why_not_traced = ""
         self._run, self._writes = self._by_xla, False
+        # The probe has to come before other code uses XLA, which may be before the second call.
+        why_not_exact()
         self._xla: ConcreteFunctions | None = None
         self._plain: ConcreteFunctions | None = None
 
@@ -506,17 +519,22 @@ class Compiled:
             return f"operation by operation, because {self._why_not_traced}"
         if self._why_not_xla:
             return f"as one tf.function without XLA, because {self._why_not_xla}; {self._shapes.describe()}"
-        return f"as one program of XLA (tf.function, jit_compile=True), {self._shapes.describe()}"
+        when = ", from the second call with the same shapes on" if compilers.is_second_call_compiled else ""
+        return f"as one program of XLA (tf.function, jit_compile=True){when}, {self._shapes.describe()}"
 
     def _by_xla(self, *args: Any) -> Any:
         if self._xla is None:
             self._xla = ConcreteFunctions(
-                self._function, self._shapes, {"jit_compile": True}, self._checks_of_trace
+                self._function,
+                self._shapes,
+                {"jit_compile": True},
+                self._checks_of_trace,
+                waits=compilers.is_second_call_compiled,
             )
         try:
-            if inexact := why_not_exact():
-                raise NotForXla(inexact)
             result, checks = self._xla(*args)
+        except FirstCall:
+            return self._by_kernels(*args)
         except NotForXla as problem:
             return self._without_xla(str(problem), args)
         except _ERRORS_OF_SYMBOLIC_TENSORS as problem:
@@ -579,6 +597,8 @@ class Compiled:
         return []
 
     def _checks_of_trace(self) -> list[Any]:
+        if inexact := why_not_exact():
+            raise NotForXla(inexact)
         graph = tf.compat.v1.get_default_graph()
         require_no_global_random(graph)
         checks = dropped_checks(graph)

@@ -14,6 +14,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
+from graph_compiler.backends.common import compilers  # noqa: E402
 from graph_compiler.errors import InternalError  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 from tests.support.logs import logged  # noqa: E402
@@ -63,6 +64,27 @@ def test_a_graph_runs_as_one_program_and_its_source_is_the_same(to: str) -> None
     assert_same(graph(x + 1), torch.tanh(x + 1) @ (x + 1).T), plain(x)
     assert PROGRAM[to] in how(graph) and "compiled for 1 shape of its arguments" in how(graph)
     assert not how(plain) and graph.source == plain.source
+
+
+@pytest.mark.skipif("tensorflow" not in COMPILING, reason="needs tensorflow")
+def test_xla_compiles_for_the_second_call_with_the_same_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from graph_compiler.backends.tensorflow.compiled import ConcreteFunctions
+
+    monkeypatch.setattr(compilers, "is_second_call_compiled", True)
+    options: list[dict[str, Any]] = []
+    trace = ConcreteFunctions._trace
+
+    def traced(self: Any, args: Any, tensors: Any) -> Any:
+        options.append(self._options)
+        return trace(self, args, tensors)
+
+    monkeypatch.setattr(ConcreteFunctions, "_trace", traced)
+    graph = graph_compiler.transpile(lambda x: torch.tanh(x) @ x.T, to="tensorflow", args=(torch.ones(2, 3),))
+    for rows in (4, 4, 5, 4, 5, 5):
+        x = torch.arange(3.0 * rows).reshape(rows, 3) / 9
+        assert_same(graph(x), torch.tanh(x) @ x.T)
+    assert options == [{}, {"jit_compile": True}, {}, {"jit_compile": True}]
+    assert PROGRAM["tensorflow"] in how(graph) and "from the second call" in how(graph)
 
 
 @pytest.mark.parametrize("to", ["torch", "numpy"])

@@ -11,6 +11,7 @@ import os
 import sys
 from typing import Any
 
+from graph_compiler.backends.common import compilers
 from graph_compiler.runtime.executable import Compilation
 
 from .selection import bucket, case_of
@@ -54,8 +55,10 @@ def use_xla_first() -> None:
 def choose(node: str) -> None:
     """Patch ``Compilation.is_compiled`` for the test with the id ``node``.
 
-    Graphs then compile by default, or only if they were created with ``compile=True``.
+    Graphs then compile by default, or only if they were created with ``compile=True``. XLA compiles for first
+    calls, too, since most tests make no second one.
     """
+    compilers.is_second_call_compiled = False
     Compilation.is_compiled = _by_default if runs_compiled(node) else _only_if_wanted  # type: ignore[method-assign]
 
 
