@@ -87,7 +87,11 @@ def real_angle(x: Array) -> Array:
 
 
 def condition_number(x: Array, *, ord: float | str = 2) -> Array:
-    """Compute the condition number of the matrices in the last two axes; 0 for empty matrices."""
+    """Compute the condition number of matrices in the norm ``ord``; 0 for empty matrices.
+
+    It is the ratio of the largest to the smallest singular value for 2, the inverse of this ratio for -2, and
+    otherwise the norm of the matrix times that of its inverse. Matrices are in the last two axes.
+    """
     if 0 in x.shape[-2:]:
         return xp.zeros(x.shape[:-2], x.real.dtype)
     if ord in (2, -2):
@@ -115,7 +119,11 @@ def cholesky_inverse(x: Array, *, upper: bool = False) -> Array:
 
 
 def lstsq(x1: Array, x2: Array, *, rcond: float | None = None) -> tuple[Array, Array]:
-    """Return the minimum-norm least-squares solution of ``x1 @ x == x2``, and the rank of ``x1``."""
+    """Return the minimum-norm least-squares solution of ``x1 @ x == x2``, and the rank of ``x1``.
+
+    Singular values up to ``rcond`` times the largest count as zero. The default of ``rcond`` is the larger
+    dimension of ``x1`` times the machine epsilon.
+    """
     return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
 
 
@@ -151,10 +159,10 @@ def lu_solve(lu: Array, pivots: Array, x2: Array, *, left: bool = True, adjoint_
 
 
 def max_over_windows(x: Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Array, Array]:
-    """Return the maximum of each window and its flat index in the pooled axes.
+    """Return the maximum of each window over the last axes, and its flat index in these axes.
 
-    ``axes`` has a pair for each pooled axis: the indices of the elements of each window, and a mask of the
-    valid indices.
+    ``axes`` has a pair for each of them: the indices of the elements of each window, and a mask of the valid
+    indices.
     """
     rank = len(axes)
     size = x.shape[-rank:]
@@ -187,7 +195,11 @@ def max_pool_with_indices(
     dilation: tuple[int, ...] | None = None,
     ceil_mode: bool = False,
 ) -> tuple[Array, Array]:
-    """Return the maximum of each window and its flat index in the pooled axes."""
+    """Return the maximum of each window over the last ``len(kernel)`` axes, and its flat index in these axes.
+
+    ``padding`` is a pair of amounts for each of them. With ``ceil_mode``, the last window of an axis may
+    extend beyond the padded end.
+    """
     rank = len(kernel)
     of_axes = zip(x.shape[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
     return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
@@ -198,7 +210,7 @@ def adaptive_max_pool(x: Array, size: tuple[int, ...]) -> Array:
 
 
 def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the maximum of each adaptive window and its flat index in the pooled axes.
+    """Return the maximum of each adaptive window over the last axes, and its flat index in these axes.
 
     ``size`` is the number of windows along each of these axes.
     """
@@ -210,9 +222,10 @@ def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Arr
 def fractional_max_pool(
     x: Array, samples: Array, kernel: tuple[int, ...], size: tuple[int, ...]
 ) -> tuple[Array, Array]:
-    """Return the maxima of windows with random starts, and their flat indices in the pooled axes.
+    """Return the maxima of windows with random starts over the last axes, and their flat indices there.
 
-    The random numbers ``samples`` determine where the windows start.
+    ``kernel`` is the size of a window, and ``size`` the number of windows along each axis. The random numbers
+    ``samples``, one for each channel and axis, determine where the windows start.
     """
     rank, space = len(kernel), x.shape[-len(kernel) :]
     lead = x.shape[:-rank]
@@ -255,7 +268,8 @@ def interpolate_bytes(
 ) -> Array:
     """Resample uint8 arrays in fixed-point arithmetic, one axis after the other.
 
-    ``first`` is the lowest axis that may be resampled.
+    ``size`` has the new sizes of the axes from ``first`` on, and ``scales`` their scale factors, or None for
+    the ratio of the sizes.
     """
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, x.ndim), size, scales))):
@@ -288,9 +302,9 @@ def grid_sample(
 ) -> Array:
     """Sample ``x``, ``[batch, channels, *space]``, at the positions ``grid``, ``[batch, *out, axes]``.
 
-    A coordinate of -1 is the start of an axis, and 1 its end. The coordinate along the last axis comes first.
-    ``method`` is linear, nearest or cubic. ``padding`` is zeros, border or reflection, for positions outside
-    of ``x``.
+    Coordinates -1 and 1 are the centres of the first and last element of an axis if ``align_corners``, else
+    their outer edges. The coordinate along the last axis comes first. ``method`` is linear, nearest or cubic.
+    ``padding`` is zeros, border or reflection, for positions outside of ``x``.
     """
     space = x.shape[2:]
     positions = []
@@ -353,7 +367,8 @@ def lower_median(
 ) -> tuple[Array, Array]:
     """Return the lower median along ``axis``, and its index.
 
-    With ``skip_nan``, it is the median of the elements that are not NaN, if there are any.
+    With ``skip_nan``, it is the median of the elements that are not NaN, if there are any. Otherwise it is
+    NaN if an element is NaN.
     """
     values, indices = sort_with_indices(x, axis=axis)
     valid = xp.sum(x == x, axis=axis, keepdims=True)

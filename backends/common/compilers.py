@@ -190,7 +190,9 @@ def compiled_or_plain(
     """Return a function that calls ``compiled``, and falls back to ``function`` when the compiler fails.
 
     ``reason`` returns why an exception means that the function cannot be compiled. If it returns None, the
-    exception is raised. After the first fallback every call runs ``function``.
+    exception is raised. After the first fallback every call runs ``function``. The fallback is logged as a
+    warning if compilation ``is_wanted``. ``describe`` returns details for ``describe_compilation()`` of the
+    result.
 
     >>> def fails(x):
     ...     raise NotImplementedError("no kernel")

@@ -62,7 +62,7 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     """Convert an array of any framework to NumPy, or return None if ``array`` is no array.
 
     NumPy scalars do not count as arrays. The result may share storage with ``array``. Raise ``CallMismatch``
-    for a nested tensor.
+    for a tensor that NumPy cannot represent, such as a nested or sparse one.
 
     >>> import torch
     >>> tensor = torch.ones(2, dtype=torch.bfloat16)

@@ -50,7 +50,7 @@ def padding_for_windows(
     padding: tuple[tuple[int, int], ...],
     ceil_mode: bool,
 ) -> list[tuple[int, int]]:
-    """Return ``padding``, extended at the ends of the axes to cover the last windows if ``ceil_mode``."""
+    """Return ``padding``; if ``ceil_mode``, extend it at the ends of the axes to cover the last windows."""
     if not ceil_mode:
         return list(padding)
     counts = [window_count(*of_axis, 1, True) for of_axis in zip(size, kernel, strides, padding)]
@@ -85,7 +85,12 @@ def small_image(size: tuple[int, ...]) -> bool:
 
 
 def nearest_places(size: int, out: int, scale: float | None, exact: bool, small: bool) -> np.ndarray:
-    """Return the index of the source element for each output element of nearest-neighbour resampling."""
+    """Return the index of the source element for each output element of nearest-neighbour resampling.
+
+    It is the element under the centre of the output element if ``exact``, else under its start. ``scale`` is
+    the scale factor, or None for ``out / size``. With ``small``, an equal or doubled size is computed in
+    integers.
+    """
     positions = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
     if small and not exact and out in (size, 2 * size):
         return np.arange(out) * size // out
@@ -112,7 +117,10 @@ def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
 def sample_taps(
     size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the source indices and the weights, both ``[out, taps]``, of linear or cubic resampling."""
+    """Return the source indices and the weights, both ``[out, taps]``, of linear or cubic resampling.
+
+    ``scale`` is the scale factor, or None for the ratio of the sizes. ``real`` is the dtype of the weights.
+    """
     step = source_step(size, out, scale, align_corners, real)
     positions: np.ndarray = np.arange(out, dtype=real)
     positions = positions * step if align_corners else step * (positions + real(0.5)) - real(0.5)
@@ -139,7 +147,11 @@ def antialias_filter(method: str, x: np.ndarray) -> np.ndarray:
 def antialias_taps(
     size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the source indices and the weights, both ``[out, taps]``, of resampling with antialiasing."""
+    """Return the source indices and the weights, both ``[out, taps]``, of resampling with antialiasing.
+
+    ``method`` is linear, cubic or lanczos. ``scale`` is the scale factor, or None for the ratio of the sizes.
+    ``real`` is the dtype of the weights.
+    """
     step = source_step(size, out, scale, align_corners, real)
     width = max(step, real(1))
     support = real({"linear": 1, "cubic": 2, "lanczos": 3}[method]) * width

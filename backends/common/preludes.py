@@ -15,11 +15,11 @@ from ...errors import DuplicateRow
 def collect_helpers(
     prelude: str, *shared: ModuleType, xp: ModuleType | None = None, spelled: Mapping[str, str] | None = None
 ) -> None:
-    """Copy the helpers of ``shared`` files and of the modules in the package ``prelude`` into this package.
+    """Copy helpers of the files ``shared``, and of the modules in the package ``prelude``, into that package.
 
-    Helpers from ``prelude`` replace shared ones of the same name; two helpers of one name in ``prelude``
-    raise ``DuplicateRow``. ``spelled`` maps names in shared helpers to the text for generated source:
-    ``{"xp": "np", "Array": "np.ndarray"}``.
+    ``prelude`` is the name of the package. Its own helpers replace shared ones of the same name; two helpers
+    of one name in it raise ``DuplicateRow``. Shared helpers use ``xp`` as their array module. ``spelled``
+    maps names in shared helpers to the text for generated source: ``{"xp": "np", "Array": "np.ndarray"}``.
     """
     package = sys.modules[prelude]
     files = [import_module(f"{prelude}.{file.name}") for file in pkgutil.iter_modules(package.__path__)]

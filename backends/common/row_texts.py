@@ -73,7 +73,7 @@ UNSAID = (
 class SliceKeys:
     """Source of random keys for functions under ``vmap``, local to each context.
 
-    :meth:`next` returns a function that draws a key, or None.
+    :meth:`next` returns a function that draws a key, or None outside of :meth:`drawing`.
 
     >>> keys = SliceKeys()
     >>> with keys.drawing("different", lambda: 7, lambda key: key + 1):
@@ -123,7 +123,10 @@ class SliceKeys:
 
 
 def permute_text(method: str) -> Callable[..., str]:
-    """Return a row that writes a permutation as ``x.<method>(2, 0, 1)``, or as ``x.mT`` or ``x.T``."""
+    """Return a row that writes a permutation as ``x.<method>(2, 0, 1)``.
+
+    It writes ``x.mT``, or ``x.T`` for a matrix, if only the last two axes are swapped.
+    """
 
     def permute(x: Operand, *, axes: tuple[int, ...]) -> str:
         swapped = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
@@ -172,7 +175,10 @@ def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any
 
 
 def with_inferred_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return ``shape`` with -1 instead of a size that the other sizes determine, if one is found."""
+    """Return ``shape`` with -1 for a quotient that the other sizes determine, or unchanged if none is found.
+
+    ``sizes`` has the same sizes as ``shape`` in the form of ints and :class:`Size` objects.
+    """
     for axis, dim in enumerate(sizes):
         divisor = _divisor(dim)
         if divisor is not None and isinstance(product((*sizes[:axis], *sizes[axis + 1 :])) // divisor, int):

@@ -107,9 +107,9 @@ def scan_with(
 
 
 def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
-    """Return ``loop`` with ``range`` for some ``arange`` whose elements the body does not compute with.
+    """Return ``loop`` with ``range`` instead of an integer ``arange`` whose elements the body does not read.
 
-    Lines of ``arange`` that this leaves unused may be dropped.
+    If nothing else uses the ``arange``, its line is removed. A reversed loop is returned unchanged.
     """
     if node.params["reverse"]:
         return loop

@@ -80,15 +80,19 @@ class Scope(Protocol):
         """Name the outputs of ``node``, and return the names, with ``_`` for unused outputs among several."""
 
     def name_carry(self, node: Node, body: Region, is_statement: bool = True) -> list[str]:
-        """Return names for the carry of a loop, before and after each iteration of ``body``."""
+        """Return names for the carry of a loop, before and after each iteration of ``body``.
+
+        They may be the names of the initial carry. ``is_statement`` is False if ``body`` becomes a nested
+        function.
+        """
 
     def write_inner(
         self, region: Region, inputs: Sequence[str], captured: Sequence[Any], is_assigning: bool = False
     ) -> WrittenRegion:
         """Write ``region`` without inserting its lines.
 
-        Its first inputs get the names ``inputs``, which it may assign again if it ``is_assigning``, and the
-        others the texts of ``captured``.
+        Its first inputs get the names ``inputs``, and the others the texts of ``captured``. With
+        ``is_assigning``, its lines may assign the names ``inputs`` again.
         """
 
     def write_separately(self, region: Region, inputs: Sequence[str]) -> WrittenRegion:
@@ -197,7 +201,10 @@ def _definition(scope: Scope, name: str, region: Region, own: IndexedWeights) ->
 
 
 def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
-    """Write the region of ``node`` as a nested function. Return its name and the texts of its operands."""
+    """Write the region of ``node`` as a nested function. Return its name and the texts of its operands.
+
+    ``results`` returns the expression that the function returns, from the texts of the region's outputs.
+    """
     region = node.regions[0]
     # The function is recomputed for the gradient, so it captures no variables.
     names = [scope.new(value.name) for value in region.block.inputs]

@@ -106,7 +106,11 @@ _WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
 
 
 def key_of(text: str, args: Iterable[Any]) -> str | None:
-    """Return the cache key of the source ``text`` and the traced ``args``, or None for no caching."""
+    """Return the cache key of the source ``text`` and the traced ``args``, or None for no caching.
+
+    It is None if the user has disabled JAX's cache, in JAX's modes for debugging and its contexts, and for
+    arguments or imported packages that cannot be described.
+    """
     is_off = not jax.config.jax_enable_compilation_cache
     if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
         return None

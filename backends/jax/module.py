@@ -18,9 +18,9 @@ class _ParameterNode(nnx.Module):  # type: ignore[misc,unused-ignore]
 class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
     """Module that calls a graph with its own variables (``nnx.Param`` and ``nnx.BatchStat``).
 
-    A call stores the buffers that the graph updates. ``train()`` and ``eval()`` set the mode of the
-    original's modules for calls of this module. Random numbers come from the argument ``rng`` of a call, or
-    by default from a key in the module's state.
+    A call stores the buffers that the graph updates. After ``train()`` or ``eval()``, the modules of the
+    original are in this mode during calls. Random numbers come from the argument ``rng`` of a call, or by
+    default from a key in the module's state.
     """
 
     def __init__(self, graph: Any) -> None:

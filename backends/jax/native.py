@@ -446,7 +446,11 @@ def _is_same(check: Any, wanted: Any) -> Any:
 
 
 def _invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """Return ``result``, marked as invalid at run time if one of ``guards`` fails."""
+    """Return ``result``, marked as invalid at run time if one of ``guards`` fails.
+
+    ``each`` has the outcome of each guard. Invalid floats are NaN, and invalid integers and booleans 0. If
+    NaN alone would not mark the whole result, ``GuardFailed`` is raised at run time, too.
+    """
     leaves, tree = flatten(result, is_leaf)
     holds = functools.reduce(jnp.logical_and, each)
     if not shows_as_nan(tree, [jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in leaves]):

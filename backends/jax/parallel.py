@@ -37,7 +37,11 @@ from .transforms import derivatives
 
 
 class JaxTrainingOverMesh(JaxTraining):
-    """Training engine that runs each step over a mesh."""
+    """Training engine that runs each step over a mesh.
+
+    Batches are split over the axes ``batch`` of the mesh. With ``local_batch``, each process passes only the
+    rows of its own devices.
+    """
 
     def __init__(self, mesh: Mesh, batch: Sequence[str], local_batch: bool) -> None:
         self._mesh, self._batch, self._local_batch = mesh, tuple(batch), local_batch
@@ -146,7 +150,8 @@ class JaxTrainingOverMesh(JaxTraining):
 def shard_state(held: StepState, mesh: Mesh, layouts: Mapping[str, Layout]) -> StepState:
     """Return a copy of ``held`` on the mesh, with parameters sharded by ``layouts``.
 
-    Other arrays with the name and shape of a parameter, such as optimizer state, are sharded like it.
+    Other arrays with the name and shape of a parameter, such as optimizer state, are sharded like it. All
+    others are replicated.
     """
     shapes = {name: array.shape for name, array in held.parameters.items()}
 
@@ -188,7 +193,10 @@ def _stacked(array: Any, axis: str) -> Any:
 
 
 def _differs(array: Any, axis: str) -> Any:
-    """Return True if an element of ``array`` differs along ``axis``. NaN equals NaN."""
+    """Return a boolean array: True if an element of ``array`` differs between the devices along ``axis``.
+
+    NaN equals NaN.
+    """
     if jnp.iscomplexobj(array):
         return _differs(array.real, axis) | _differs(array.imag, axis)
     if jnp.issubdtype(array.dtype, jnp.floating):

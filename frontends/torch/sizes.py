@@ -36,7 +36,8 @@ class SizeNode:
     """Node of a ``SymInt``, ``SymFloat`` or ``SymBool``.
 
     expression: a size, or a plain number.
-    decide: called with an expression whose number is needed.
+    decide: function that adds a guard on an expression and returns its number. Keywords tell the purpose; a
+        comparison or key may stay symbolic.
     """
 
     __slots__ = ("decide", "expression")
@@ -67,7 +68,10 @@ class SizeNode:
         return False
 
     def as_key(self) -> Any:
-        """Return what to hash instead of this symbolic number, or raise ``UnhashableSize``."""
+        """Return the object to hash for this number: the symbolic size, or a plain number, which is guarded.
+
+        Raise ``UnhashableSize`` if a size may be neither.
+        """
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)
             if isinstance(key, Size):
@@ -235,7 +239,7 @@ class _TorchNumber(SymbolicNumber):
     """Symbolic number with the protocols of NumPy and torch.
 
     node: the ``SizeNode``.
-    made_of: Python class that converts an argument of the constructor that is not a ``SizeNode``.
+    made_of: Python class that the constructor calls instead if its argument is no ``SizeNode``.
     """
 
     __slots__ = ()
@@ -342,7 +346,11 @@ class _NotFromSizes(Signal):
 
 
 def numbers_of_sizes(capture: Trace, value: Value) -> Any:
-    """Return the contents of an array computed from sizes, with symbols in it, or None if that fails."""
+    """Return the contents of an integer array computed from sizes: a number, or a list of numbers.
+
+    Some of them are symbolic. Return None if none would be, if the array was written to in place, or if the
+    recorded calls that computed it cannot be evaluated. Guard the conditions that the evaluation assumes.
+    """
     reader = _SizeEvaluator(capture.recorder.maker)
     try:
         found = reader.of(value) if capture.reading.symbolic else None

@@ -96,7 +96,7 @@ class Trace(Protocol):
 
     @property
     def reading(self) -> Reading:
-        """Choice of the numbers read from tensors that become symbols."""
+        """Choice whether numbers read from tensors become symbols or guarded constants."""
 
     @property
     def history(self) -> CallHistory: ...
@@ -111,7 +111,10 @@ class Trace(Protocol):
         """Return the current source location in the user's code."""
 
     def value(self, tensor: torch.Tensor) -> Value:
-        """Return the value that represents ``tensor``."""
+        """Return the value that represents ``tensor``. A tensor from outside becomes a weight or a constant.
+
+        Raise ``TracingError`` if a call of the graph could not reproduce it.
+        """
 
     def is_weight(self, value: Value) -> bool:
         """Return True if ``value`` is a parameter or a constant."""
@@ -127,7 +130,10 @@ class Trace(Protocol):
         """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
-        """Add guards on the sizes so far, which code that is not recorded may have used."""
+        """Guard all sizes of the recording so far, because code that is not recorded may have used them.
+
+        ``origin`` is the source location of the guards, by default the current one.
+        """
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
         """Guard on the property ``fact`` of the inputs if ``tensor`` depends on them."""

@@ -57,9 +57,10 @@ def _scan(scope: Scope, node: Node) -> None:
 
 
 def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence[Any], count: int) -> str:
-    """Write the function of an iteration with the inputs ``parts``, and return its name.
+    """Write the function of an iteration, and return its name.
 
-    The first ``count`` outputs are the carry.
+    ``parts`` has the names of the inputs for each argument of the function. The first ``count`` outputs are
+    the carry.
     """
     inputs = [name for part in parts for name in part]
 
@@ -83,7 +84,7 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
 
 
 def _has_constant(scope: Scope, values: Sequence[Any]) -> bool:
-    """Return True if one of ``values`` is computed from constants, and the dialect has ``varying_as``."""
+    """Return True if one of ``values`` comes from constants only, and the dialect has ``varying_as``."""
     # ``shard_map`` takes a constant carry for replicated.
     if not hasattr(scope.dialect.prelude, "varying_as"):
         return False

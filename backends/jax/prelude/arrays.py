@@ -11,7 +11,10 @@ from jax import lax
 
 
 def linspace(start: jax.Array | float, stop: jax.Array | float, num: int, dtype: jnp.dtype) -> jax.Array:
-    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, each computed from the nearer end."""
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop`` inclusive, cast to ``dtype``.
+
+    Each is computed from the nearer end. A single number is ``start``.
+    """
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)
     counted = (start + step * index, stop - step * (num - 1 - index))
@@ -45,7 +48,10 @@ def as_strided(x: jax.Array, shape: tuple[int, ...], strides: tuple[int, ...], o
 
 
 def pad(x: jax.Array, padding: tuple[tuple[int, int], ...], value: float = 0) -> jax.Array:
-    """Pad ``x`` with ``value``; negative amounts crop."""
+    """Pad ``x`` with ``value``.
+
+    ``padding`` is a pair of amounts for each axis. Negative amounts crop.
+    """
     return lax.pad(x, jnp.asarray(value, x.dtype), [(before, after, 0) for before, after in padding])
 
 

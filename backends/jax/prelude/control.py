@@ -26,7 +26,7 @@ def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Iter
 
 
 def varying_as(sequences: Any, start: Any) -> Any:
-    """Return ``start``, marked within ``shard_map`` as varying over the devices as ``sequences`` do."""
+    """Return ``start``. Within ``shard_map``, mark it as varying over the same mesh axes as ``sequences``."""
     if not jax.sharding.get_abstract_mesh().manual_axes:
         return start
     # The carry of a loop must keep its type, and the mark is part of the type. ``differs`` is False, but it
@@ -75,7 +75,7 @@ def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], sta
 def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int) -> Callable[..., Any]:
     """Return a function of ``(captured, state)`` that iterates ``after`` while ``holds(captured, state)``.
 
-    It can run at least ``most`` iterations.
+    It stops after a limited number of iterations, which is at least ``most``.
     """
     if most > 1:
         inner, count = (
@@ -179,7 +179,10 @@ def refuse_gradient(*arrays: jax.Array, message: str) -> jax.Array:
 
 
 def strong_zero(function: Callable[..., jax.Array], *arrays: jax.Array) -> jax.Array:
-    """Compute the element-wise ``function(*arrays)`` such that a tangent or cotangent that is 0 stays 0."""
+    """Compute the element-wise ``function(*arrays)`` such that a tangent or cotangent that is 0 stays 0.
+
+    This holds even where the derivative is infinite or NaN.
+    """
     ruled = jax.custom_jvp(function)
 
     def derivative(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:

@@ -75,7 +75,8 @@ def conv_channels_last(
 ) -> jax.Array:
     """Convolve ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``.
 
-    Add ``bias`` if it is not None.
+    Add ``bias`` if it is not None. ``strides``, ``padding`` and ``dilation`` have an item for each spatial
+    axis. None is 1 on each axis, or no padding.
     """
     rank = x.ndim - 2
     space = "DHW"[3 - rank :]
@@ -140,7 +141,10 @@ def shifted(
     padding: tuple[tuple[int, int], ...],
     dilation: tuple[int, ...],
 ) -> list[jax.Array]:
-    """Return, for each element of the kernel, the elements of padded ``x`` under it in all windows."""
+    """Return, for each element of the kernel, the elements of padded ``x`` under it in all windows.
+
+    Each of these arrays has the axes ``[batch, *windows, channels]``.
+    """
     counts = window_counts(x, kernel, strides, padding, dilation)
     padded = lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0), *((*pair, 0) for pair in padding), (0, 0, 0)])
     parts = []
@@ -183,7 +187,10 @@ def conv_of_columns(
 
 
 def tiles(x: jax.Array, kernel: tuple[int, ...], padding: tuple[tuple[int, int], ...]) -> jax.Array:
-    """Split ``x[batch, *space, channels]`` into adjacent windows ``[batch, *windows, channels, *kernel]``."""
+    """Split ``x[batch, *space, channels]`` into adjacent windows ``[batch, *windows, channels, *kernel]``.
+
+    ``padding`` is applied before. Elements after the last whole window are left out.
+    """
     rank = len(kernel)
     counts = window_counts(x, kernel, kernel, padding, (1,) * rank)
     padded = lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0), *((*pair, 0) for pair in padding), (0, 0, 0)])

@@ -52,9 +52,10 @@ def copysign(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
 def nan_to_num(
     x: jax.Array, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> jax.Array:
-    """Replace NaN and infinities, by default by finite numbers.
+    """Replace NaN by ``nan``, inf by ``posinf`` and -inf by ``neginf``, also in the parts of complex numbers.
 
-    ``jnp.nan_to_num`` would replace infinities that replace NaN or other infinities.
+    By default, infinities become the largest and the smallest finite value of the dtype. Unlike in
+    ``jnp.nan_to_num``, replacements that are infinite stay.
     """
     if jnp.iscomplexobj(x):
         return lax.complex(*(nan_to_num(part, nan, posinf, neginf) for part in (x.real, x.imag)))
@@ -91,14 +92,18 @@ def floor_divide(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
 
 
 def log2(x: jax.Array) -> jax.Array:
-    """Compute the logarithm to base 2 of real numbers."""
+    """Compute the logarithm to base 2 of real numbers, exactly for powers of two."""
     mantissa, exponent = jnp.frexp(x)
     quotient = jnp.log2(x)
     return jnp.where(mantissa == 0.5, quotient + lax.stop_gradient(exponent - 1 - quotient), quotient)
 
 
 def power(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """Compute ``x1 ** x2`` of floats."""
+    """Compute ``x1 ** x2`` of floats.
+
+    The derivative with respect to ``x1`` is 0 where ``x2`` is 0, and that with respect to ``x2`` is 0 where
+    ``x1`` is 0 and ``x2`` is not negative.
+    """
 
     def by_base(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where(y == 0, 0, y * power(x, y - 1))
@@ -314,7 +319,7 @@ def fmin(x1: jax.Array, x2: jax.Array) -> jax.Array:
 
 
 def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
-    """Compute the regularised lower incomplete gamma function."""
+    """Compute the regularised lower incomplete gamma function ``P(a, x)``."""
     limit = jnp.where(a == 0, jnp.where(x > 0, 1, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 0))
     far, near_a, near_x = gamma_far(a, x, -1)
     value = jnp.where(jnp.isnan(far), special.gammainc(near_a, near_x), far)
@@ -322,7 +327,7 @@ def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
-    """Compute the regularised upper incomplete gamma function."""
+    """Compute the regularised upper incomplete gamma function ``Q(a, x)``."""
     limit = jnp.where(a == 0, jnp.where(x > 0, 0, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 1))
     far, near_a, near_x = gamma_far(a, x, 1)
     value = jnp.where(jnp.isnan(far), special.gammaincc(near_a, near_x), far)
@@ -347,7 +352,10 @@ def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Arr
 
 
 def magnitudes(x1: jax.Array, x2: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the absolute values of integers as unsigned integers, which hold that of the smallest one."""
+    """Return the absolute values of two integer arrays as unsigned integers of their common width.
+
+    A signed dtype cannot hold the absolute value of its smallest integer.
+    """
     dtype = jnp.result_type(x1, x2)
     unsigned = dtype if jnp.issubdtype(dtype, jnp.unsignedinteger) else f"u{dtype}"
     one, other = (jnp.abs(jnp.asarray(x, dtype)).astype(unsigned) for x in (x1, x2))
@@ -407,7 +415,10 @@ def logit(x: jax.Array, eps: float | None = None) -> jax.Array:
 
 
 def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
-    """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``."""
+    """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``.
+
+    ``n`` is rounded towards 0. Where it is negative, the result is 0.
+    """
     x, n = jnp.broadcast_arrays(x, jnp.trunc(n))
     first = {
         "chebyshev_t": x, "chebyshev_u": 2 * x, "chebyshev_v": 2 * x - 1, "chebyshev_w": 2 * x + 1,
@@ -496,7 +507,10 @@ def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def zeta(x: jax.Array, q: jax.Array) -> jax.Array:
-    """Compute the Hurwitz zeta function, or NaN where ``x`` is below 1."""
+    """Compute the Hurwitz zeta function, the sum of ``(k + q) ** -x`` over all integers ``k`` from 0.
+
+    It is NaN where ``x`` is below 1, and infinite at its poles.
+    """
     below = q < 0
     pole = (x == 1) | (x > 1) & (q <= 0) & (q == jnp.floor(q))
     slope = -x * (q - lax.stop_gradient(q)) * zeta_below(x + 1, q)

@@ -58,7 +58,8 @@ def pinv(
 ) -> jax.Array:
     """Compute the pseudo-inverse of the matrices in the last two axes.
 
-    ``rtol`` and ``atol`` limit the singular values that count as zero.
+    Singular values up to ``max(atol, rtol * largest)`` count as zero. The default of ``rtol`` is the larger
+    dimension times the machine epsilon, or 0 if ``atol`` is given.
     """
     x = hermitian_matrix(x) if hermitian else x
     if atol is None:
@@ -105,7 +106,10 @@ def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.
 
 # --------------------------------------------------------------------------------------------- decompositions
 def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
-    """Return the Hermitian matrix whose lower (or ``upper``) triangle is in ``x``."""
+    """Return the Hermitian matrix whose lower (or ``upper``) triangle is in ``x``.
+
+    The gradient is spread over both triangles of ``x``.
+    """
     lower = conjugate_transpose(x) if upper else x
     told = lax.stop_gradient(jnp.tril(lower) + conjugate_transpose(jnp.tril(lower, -1)))
     # This has the value 0, and carries the gradient to both triangles.
@@ -114,13 +118,20 @@ def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
 
 
 def cholesky(x: jax.Array, *, upper: bool = False) -> jax.Array:
-    """Compute the lower (or ``upper``) Cholesky factor from this triangle of ``x``."""
+    """Compute the lower (or ``upper``) Cholesky factor from this triangle of ``x``.
+
+    It is NaN if the matrix is not positive definite.
+    """
     factor = lax.linalg.cholesky(hermitian_matrix(x, upper=upper), symmetrize_input=False)
     return conjugate_transpose(factor) if upper else factor
 
 
 def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Array]:
-    """Return the Cholesky factor, and the order of the first leading minor that is not positive, or 0."""
+    """Return the Cholesky factor, and the order of the first leading minor that is not positive.
+
+    The order is 0 if all are positive, else the factor is NaN. The factor is lower (or ``upper``), and
+    computed from this triangle of ``x``.
+    """
     factor = cholesky(x, upper=upper)
     if not x.size:
         return factor, jnp.zeros(x.shape[:-2], jnp.int32)
@@ -131,7 +142,10 @@ def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Ar
 
 
 def first_indefinite(x: jax.Array) -> jax.Array:
-    """Return the order of the first leading minor that is not positive, or 0 if all are."""
+    """Return the order of the first leading minor that is not positive, or 0 if all are.
+
+    Only the lower triangle of ``x`` is read.
+    """
 
     def step(k: jax.Array, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         a, first = state
@@ -210,10 +224,10 @@ def stft(
 ) -> jax.Array:
     """Compute the Fourier transforms of overlapping frames of the last axis of ``x``.
 
-    The result has the shape ``[..., frequencies, frames]``. Each frame of ``n_fft`` elements is multiplied
-    by ``window``, padded to this length, unless it is None. With ``center``, ``x`` is padded so that frames
-    are centred at multiples of ``hop_length``. ``normalized`` divides by the square root of ``n_fft``.
-    ``onesided`` leaves out the negative frequencies.
+    The result has the shape ``[..., frequencies, frames]``. Each frame of ``n_fft`` elements is multiplied by
+    ``window``, padded to this length, unless it is None. With ``center``, ``x`` is padded in ``pad_mode`` so
+    that frames are centred at multiples of ``hop_length``. ``normalized`` divides by the square root of
+    ``n_fft``. ``onesided`` leaves out the negative frequencies.
     """
     if center:
         widths = [(0, 0)] * (x.ndim - 1) + [(n_fft // 2, n_fft // 2)]

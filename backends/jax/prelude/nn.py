@@ -56,7 +56,8 @@ def scaled_dot_product_attention(
     """Compute ``softmax(query @ key.T * scale + mask) @ value``.
 
     A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
-    keys after the position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
+    keys after the position of each query. The result is 0 for a query that attends to no key. The default of
+    ``scale`` is ``query.shape[-1] ** -0.5``.
     """
     weights = attention_weights(query, key, mask, is_causal=is_causal, scale=scale)
     return jnp.matmul(weights.astype(value.dtype), value)
@@ -73,7 +74,8 @@ def attention_weights(
     """Compute ``softmax(query @ key.T * scale + mask)`` in at least float32.
 
     A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
-    keys after the position of each query. The default of ``scale`` is ``query.shape[-1] ** -0.5``.
+    keys after the position of each query. The weights are 0 for a query that attends to no key. The default
+    of ``scale`` is ``query.shape[-1] ** -0.5``.
     """
     wide = jnp.promote_types(query.dtype, jnp.float32)
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
@@ -125,8 +127,9 @@ def embedding_bag(
     padding_idx: int | None,
     include_last_offset: bool,
 ) -> jax.Array:
-    """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by sum, mean or max.
+    """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by "sum", "mean" or "max".
 
+    The last bag ends at the last offset if ``include_last_offset``, else at the end of ``indices``.
     Embeddings are multiplied by ``per_sample_weights`` unless that is None. Embeddings of ``padding_idx`` are
     left out. Empty bags are 0.
     """
@@ -186,7 +189,7 @@ def cross_entropy(
     """Compute the cross entropy of ``softmax(logits)`` and class indices, with classes on axis 1.
 
     Without a batch, classes are on axis 0. ``label_smoothing`` is the share of the target distribution that
-    is spread evenly over all classes.
+    is spread evenly over all classes. ``weight``, ``ignore_index`` and ``reduction`` are as in ``nll_loss``.
     """
     axis = min(1, logits.ndim - 1)
     logs = jax.nn.log_softmax(logits, axis)

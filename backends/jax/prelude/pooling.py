@@ -52,7 +52,10 @@ def dilated_max_pool(
     ceil_mode: bool = False,
     layout: str = "channels_first",
 ) -> jax.Array:
-    """Compute the maximum of each window, as ``max_pool`` does, of elements that are ``dilation`` apart."""
+    """Compute the maximum of each window as ``max_pool`` does.
+
+    Elements of a window are ``dilation[i]`` apart along spatial axis ``i``, by default 1.
+    """
     # ``lax.reduce_window`` has no gradient for such windows.
     array = x if layout == "channels_first" else jnp.moveaxis(x, -1, 1)
     result = max_pool_with_indices(array, kernel, strides, padding, dilation, ceil_mode)[0]
@@ -114,7 +117,7 @@ def avg_pool(
 def lp_pool(
     x: jax.Array, ord: float, kernel: tuple[int, ...], strides: tuple[int, ...], ceil_mode: bool = False
 ) -> jax.Array:
-    """Compute ``sum(x ** ord) ** (1 / ord)`` over each window.
+    """Compute ``sum(x ** ord) ** (1 / ord)`` over each window of the last ``len(kernel)`` axes.
 
     With ``ceil_mode``, the sum over a window that extends beyond the end is scaled to a full window.
     """
@@ -147,7 +150,10 @@ def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channe
 
 
 def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) -> jax.Array:
-    """Return the first index of each of ``windows`` windows of fractional pooling, on a new last axis."""
+    """Return the first index of each of ``windows`` windows of ``kernel`` elements, on a new last axis.
+
+    ``samples`` in [0, 1) shift the evenly spaced windows. The last one ends at the end of the axis.
+    """
     if windows == 1:
         return jnp.full((*samples.shape, 1), size - kernel)
     step = jnp.asarray((size - kernel) / (windows - 1), samples.dtype)
@@ -185,7 +191,8 @@ def interpolate(
     """Resample the spatial axes of ``x`` to ``size``.
 
     ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales``
-    has the scale factor of each axis, or None for the ratio of the sizes.
+    has the scale factor of each axis, or None for the ratio of the sizes. For "linear" and "cubic" without
+    ``antialias``, ``align_corners`` maps the centres of the first and last elements onto each other.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")

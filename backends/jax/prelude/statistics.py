@@ -22,7 +22,11 @@ def safe_sqrt(x: jax.Array) -> jax.Array:
 def variance_over(
     x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> jax.Array:
-    """Compute the variance over ``axis``, or over all axes if it is None."""
+    """Compute the variance over ``axis``, or over all axes if it is None.
+
+    It is the sum of the squared distances from the mean, divided by the number of elements minus
+    ``correction``, or by 0 if that is negative.
+    """
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     count = math.prod(x.shape[i] for i in axes)
     return jnp.divide(jnp.var(x, axis=axis, keepdims=keepdims) * count, max(count - correction, 0))
@@ -31,7 +35,11 @@ def variance_over(
 def standard_deviation(
     x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> jax.Array:
-    """Compute the standard deviation over ``axis``, with derivative 0 where it is 0."""
+    """Compute the standard deviation over ``axis``, or over all axes if it is None.
+
+    The variance is divided by the number of elements minus ``correction``, or by 0 if that is negative. The
+    derivative is 0 where the result is 0.
+    """
     return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
 
 
@@ -84,7 +92,10 @@ def sort_with_indices(
 
 
 def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tuple[jax.Array, jax.Array]:
-    """Return the ``k`` largest (or smallest) elements along ``axis``, and their indices."""
+    """Return the ``k`` largest elements along ``axis`` in descending order, and their indices.
+
+    Unless ``largest``, these are the smallest elements in ascending order.
+    """
     if largest and x.dtype != bool:
         last = jnp.moveaxis(x, axis, -1)
         # ``lax.top_k`` takes NaN with a sign bit, which 0 / 0 can return, for the smallest element.
@@ -130,7 +141,7 @@ def cummin(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
 def running_extreme(
     function: Callable[[jax.Array, int], jax.Array], x: jax.Array, axis: int
 ) -> tuple[jax.Array, jax.Array]:
-    """Compute ``lax.cummax`` or ``lax.cummin``, and the last index of each result so far.
+    """Return the result of ``lax.cummax`` or ``lax.cummin``, and the index where each value last occurred.
 
     The gradient goes to that element.
     """
@@ -216,7 +227,10 @@ def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
 def histogram_counts(
     x: jax.Array, bin_edges: jax.Array, weights: jax.Array | None = None, *, density: bool = False
 ) -> jax.Array:
-    """Compute the histogram of ``x``, or of its ``weights``, over the bins between ``bin_edges``."""
+    """Compute the histogram of ``x``, weighted by ``weights``, in the dtype of ``x``.
+
+    ``bin_edges`` are the edges of the bins. With ``density``, the histogram integrates to 1.
+    """
     counted, _ = jnp.histogram(x, bins=bin_edges, weights=weights, density=density)
     return counted.astype(x.dtype)
 

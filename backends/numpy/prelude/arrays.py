@@ -9,7 +9,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 
 def linspace(start: np.ndarray | float, stop: np.ndarray | float, num: int, dtype: np.dtype) -> np.ndarray:
-    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, each computed from the nearer end."""
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop`` inclusive, cast to ``dtype``.
+
+    Each is computed from the nearer end. A single number is ``start``.
+    """
     index = np.arange(num)
     step = (stop - start) / max(num - 1, 1)
     return np.where(
@@ -44,9 +47,10 @@ def as_strided(
 def pad(
     x: np.ndarray, padding: tuple[tuple[int, int], ...], mode: str = "constant", value: float = 0
 ) -> np.ndarray:
-    """Pad ``x`` by ``mode``: "constant" (``value``), or with its own elements.
+    """Pad ``x`` with ``value`` (``mode`` "constant"), or with its own elements.
 
-    These are mirrored ("reflect"), the outermost ("edge"), or periodic ("wrap"). Negative amounts crop.
+    These are mirrored (``mode`` "reflect"), the outermost ("edge"), or periodic ("wrap"). ``padding`` is a
+    pair of amounts for each axis. Negative amounts crop.
     """
     # ``np.pad`` accepts no negative amounts, so the array is cropped first.
     inner = x[

@@ -47,13 +47,13 @@ def digamma(x: np.ndarray) -> np.ndarray:
 
 
 def gammainc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Compute the regularised lower incomplete gamma function."""
+    """Compute the regularised lower incomplete gamma function ``P(a, x)``."""
     limit = np.where(a == 0, np.where(x > 0, 1, np.nan), np.where((x >= 0) & (x < np.inf), 0, np.nan))
     return np.where((a == 0) | (a == np.inf), limit, special.gammainc(a, x)).astype(np.result_type(a, x))
 
 
 def gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Compute the regularised upper incomplete gamma function."""
+    """Compute the regularised upper incomplete gamma function ``Q(a, x)``."""
     limit = np.where(a == 0, np.where(x > 0, 0, np.nan), np.where((x >= 0) & (x < np.inf), 1, np.nan))
     return np.where((a == 0) | (a == np.inf), limit, special.gammaincc(a, x)).astype(np.result_type(a, x))
 
@@ -88,7 +88,10 @@ def logit(x: np.ndarray, eps: float | None = None) -> np.ndarray:
 
 
 def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray:
-    """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``."""
+    """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``.
+
+    ``n`` is rounded towards 0. Where it is negative, the result is 0.
+    """
     dtype = np.result_type(x, n)
     x, n = np.broadcast_arrays(x, np.trunc(n))
     first = {
@@ -133,7 +136,10 @@ def trigamma(x: np.ndarray) -> np.ndarray:
 
 
 def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Compute the Hurwitz zeta function, or NaN where ``x`` is below 1."""
+    """Compute the Hurwitz zeta function, the sum of ``(k + q) ** -x`` over all integers ``k`` from 0.
+
+    It is NaN where ``x`` is below 1, and infinite at its poles.
+    """
     dtype = np.result_type(x, q)
     x, q = np.broadcast_arrays(x, q)
     pole = (x == 1) | (x > 1) & (q <= 0) & (q == np.floor(q))

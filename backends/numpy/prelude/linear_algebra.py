@@ -71,7 +71,8 @@ def pinv(
 ) -> np.ndarray:
     """Compute the pseudo-inverse of the matrices in the last two axes.
 
-    ``rtol`` and ``atol`` limit the singular values that count as zero.
+    Singular values up to ``max(atol, rtol * largest)`` count as zero. The default of ``rtol`` is the larger
+    dimension times the machine epsilon, or 0 if ``atol`` is given.
     """
     if hermitian:
         values, right = np.linalg.eigh(x)
@@ -126,7 +127,11 @@ def cholesky_solve(x1: np.ndarray, x2: np.ndarray, *, upper: bool = False) -> np
 
 # --------------------------------------------------------------------------------------------- decompositions
 def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return the Cholesky factor, and the order of the first leading minor that is not positive, or 0."""
+    """Return the Cholesky factor, and the order of the first leading minor that is not positive.
+
+    The order is 0 if all are positive, else the factor is NaN. The factor is lower (or ``upper``), and
+    computed from this triangle of ``x``.
+    """
     try:
         factor = np.linalg.cholesky(x, upper=upper)
     except np.linalg.LinAlgError:
@@ -142,7 +147,10 @@ def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.n
 
 
 def first_indefinite(x: np.ndarray) -> np.ndarray:
-    """Return the order of the first leading minor that is not positive, or 0 if all are."""
+    """Return the order of the first leading minor that is not positive, or 0 if all are.
+
+    Only the lower triangle of ``x`` is read.
+    """
     a, first = np.tril(x) + conjugate_transpose(np.tril(x, -1)), np.zeros(x.shape[:-2], np.int32)
     for k in range(x.shape[-1]):
         pivot, column = a[..., k, k], a[..., :, k]
@@ -200,7 +208,7 @@ def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def householder_product(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Return the first columns, as many as ``x`` has, of the product of Householder reflections.
+    """Return the first ``x.shape[-1]`` columns of the product of Householder reflections.
 
     The vectors of the reflections are below the diagonal of ``x``, and their scalar factors are ``tau``.
     """
@@ -250,10 +258,10 @@ def stft(
 ) -> np.ndarray:
     """Compute the Fourier transforms of overlapping frames of the last axis of ``x``.
 
-    The result has the shape ``[..., frequencies, frames]``. Each frame of ``n_fft`` elements is multiplied
-    by ``window``, padded to this length, unless it is None. With ``center``, ``x`` is padded so that frames
-    are centred at multiples of ``hop_length``. ``normalized`` divides by the square root of ``n_fft``.
-    ``onesided`` leaves out the negative frequencies.
+    The result has the shape ``[..., frequencies, frames]``. Each frame of ``n_fft`` elements is multiplied by
+    ``window``, padded to this length, unless it is None. With ``center``, ``x`` is padded in ``pad_mode`` so
+    that frames are centred at multiples of ``hop_length``. ``normalized`` divides by the square root of
+    ``n_fft``. ``onesided`` leaves out the negative frequencies.
     """
     if center:
         mode: Any = {"replicate": "edge", "circular": "wrap"}.get(pad_mode, pad_mode)

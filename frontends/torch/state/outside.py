@@ -34,7 +34,11 @@ from .reads import POLICY, has_attributes, reads_unseen
 def environment_guards_of(
     weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool
 ) -> list[EnvironmentGuard]:
-    """Return guards on training flags, on captured tensors and weights, and on settings."""
+    """Return guards on training flags, captured tensors, weights, and torch's default dtype and autocast.
+
+    ``asked`` are the modules whose training flag was read. With ``only_without_grad``, one guard requires
+    that gradients are disabled.
+    """
     guards = [] if weights.are_none and not (asked or graph.constants) else _of_tensors(weights, graph, asked)
     for ask, what in _SETTINGS:
         guards.append(EnvironmentGuard("{}() is {}", (ask, ask()), what, is_thread_mode=True))
@@ -92,7 +96,7 @@ def _mode(module: torch.nn.Module) -> EnvironmentGuard:
 
 
 def _only_asked(weights: TorchWeights, graph: Graph) -> list[EnvironmentGuard]:
-    """Return guards on the weights of which the graph uses only the shape and dtype."""
+    """Return guards on the shape and dtype of weights whose elements the graph does not use."""
     used = {id(value) for node in graph.nodes for value in node.uses} | {id(item) for item in graph.outputs}
     names = [name for name, value in graph.parameters.items() if id(value) not in used]
     return [
@@ -119,7 +123,10 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
-    """Return guards that notice changes of the captured ``tensor``."""
+    """Return guards on the layout and version of the captured ``tensor``, and on its contents.
+
+    All contents are compared if they are small or shared with code outside of torch, else samples at most.
+    """
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = (
         [EnvironmentGuard("{}({}) == {}", (layout_of, tensor, layout_of(tensor)), what, words=words)]
@@ -146,7 +153,11 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 def reference_guards(
     objects: Iterable[Any], free: FreeParts, weights: TorchWeights, is_input: Callable[[Any], bool]
 ) -> list[EnvironmentGuard]:
-    """Return guards on what ``objects`` refer to: closures, globals, attributes, hooks, child modules."""
+    """Return guards on what ``objects`` refer to: closures, globals, attributes, hooks, child modules.
+
+    Parts in ``free`` get no guard, and neither does memory of weights and of tensors for which ``is_input``
+    is True.
+    """
     objects = list(itertools.filterfalse(is_constant, objects))
     if all(map(is_self_contained, objects)):
         return [*ModuleHooks([]).guards(), *map(code_guard, objects)]
@@ -233,9 +244,9 @@ class ModuleHooks:
         self._number = [RemovableHandle.next_id]
 
     def hold(self) -> bool:
-        """Return True if the same hooks are registered as at first.
+        """Return True if the same hooks are registered as when this object was created.
 
-        In that case, also store torch's current number, so that the next check is quick.
+        In that case, also store torch's current number of hooks, so that the next check is quick.
         """
         if [list(hooks.values()) for hooks in self._places] != self._before:
             return False

@@ -54,7 +54,11 @@ _OF_MODULES = frozenset({*vars(torch.nn.Module()), "training"})
 def recomputed(
     module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable[Any]
 ) -> dict[str, torch.Tensor]:
-    """Return buffers among ``keys`` that an initializer or the constructor of ``module`` determines."""
+    """Recompute the buffers ``keys`` that an initializer or the constructor of ``module`` determines.
+
+    ``_init_weights`` of the modules ``ancestors`` counts as an initializer, too. ``module`` itself is
+    unchanged. Buffers that cannot be recomputed are missing in the result.
+    """
     wanted = tuple(keys)
     found: dict[str, torch.Tensor] = {}
     for way in (*_initialisers(module, ancestors), lambda number: _buffers_of_new_instance(module, wanted)):
@@ -66,7 +70,10 @@ def recomputed(
 def _determined_buffers(
     module: torch.nn.Module, way: Callable[[int], Buffers], keys: Iterable[str]
 ) -> dict[str, torch.Tensor]:
-    """Return those buffers among ``keys`` that have the same bits in two runs of ``way``."""
+    """Return those buffers among ``keys`` that have the same bits in two runs of ``way``.
+
+    They are cast to the dtypes of the buffers of ``module``. Return an empty dict if a run raises.
+    """
     runs = []
     for number in (0, 1):
         with _seeded_on_cpu(number):
@@ -113,7 +120,10 @@ def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:
 
 # ------------------------------------------------------------------------------------- initializers
 def _initialisers(module: torch.nn.Module, ancestors: Iterable[Any]) -> Iterator[Callable[[int], Buffers]]:
-    """Yield functions that run one initializer on a copy of ``module`` and return the buffers of the copy."""
+    """Yield functions that run one initializer on a copy of ``module`` and return the buffers of the copy.
+
+    The argument of each function is the value that non-persistent buffers have before.
+    """
     for above in (module, *ancestors):
         # This method of models from transformers initializes a module that the model contains.
         if callable(getattr(above, "_init_weights", None)):
@@ -130,7 +140,11 @@ def _after(module: torch.nn.Module, initialise: Callable[[Any], Any], number: in
 
 
 def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
-    """Copy a module with parameters on ``meta``, so that initializers of weights do nothing."""
+    """Copy a module with parameters on ``meta``, so that initializers of weights do nothing.
+
+    Non-persistent buffers are filled with ``number``, and persistent ones are on ``meta``. The copy shares
+    all other attributes except modules.
+    """
     copy = object.__new__(type(module))
     vars(copy).update(vars(module))
     fleeting = module._non_persistent_buffers_set
@@ -157,7 +171,11 @@ def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
 
 # ------------------------------------------------------------------------------------- constructors
 def _buffers_of_new_instance(module: torch.nn.Module, keys: Iterable[str]) -> Buffers:
-    """Return buffers among ``keys`` of a new instance of the class of ``module``."""
+    """Return buffers among ``keys`` of a new instance of the class of ``module``.
+
+    Leave out buffers that were written to after construction. Return an empty dict if ``module`` is large,
+    its constructor's arguments are unknown, or the new instance differs from it.
+    """
     arguments = _arguments_of(module)
     if arguments is None or sum(parameter.numel() for parameter in module.parameters()) > _LARGEST:
         return {}
@@ -187,7 +205,10 @@ def _version(tensor: Any) -> int:
 
 
 def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
-    """Return arguments for the constructor, read from attributes with their names, or None."""
+    """Return arguments for the constructor of ``module``, read from attributes ``name`` or ``_name``.
+
+    Return None if one is missing, or if a parameter is positional-only or variadic.
+    """
     found = {}
     for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:
         # These only say where and how arrays are made, and the buffers are cast afterwards.
@@ -245,7 +266,9 @@ def _names_it(space: ModuleNamespace) -> bool:
 class LiveTensors(contracts.Live):
     """Callable that returns the tensors that modules currently hold under given names.
 
-    dicts: the dict that holds the tensor, for each name; another object for a scripted module.
+    A call raises ``GuardFailed`` if a tensor was replaced by one of another shape or dtype.
+
+    dicts: for each name, the dict that holds the tensor, or another object in a scripted module.
     is_counted: True if all of ``dicts`` are dicts.
     current: the tensors that were last read.
     """
@@ -305,7 +328,10 @@ class ModulePaths:
             yield module
 
     def add(self, module: torch.nn.Module, path: str, is_inner: bool) -> None:
-        """Add a module. A module that is there already keeps its path."""
+        """Add a module. A module that is there already keeps its path.
+
+        ``is_inner`` is True if another module of the callable contains it.
+        """
         self._paths.setdefault(id(module), (module, path))
         if is_inner:
             self._inner.add(id(module))
@@ -336,7 +362,7 @@ Place = tuple[dict[str, Any], str]
 
 @dataclass(eq=False)
 class WeightPlaces(contracts.Fillable):
-    """Places where modules hold parameters and buffers, by the names of these: each a dict and a key.
+    """Places where modules hold parameters and buffers, by weight name. A place is a dict and a key in it.
 
     modules: the modules.
     holders: the first place of each weight.
@@ -355,7 +381,7 @@ class WeightPlaces(contracts.Fillable):
         self.owners[name] = owner
 
     def add_tied(self, name: str, other: str, holder: Any, key: str) -> None:
-        """Note that ``other`` is another name of the weight ``name``, which is at this place, too."""
+        """Register ``other`` as another name of the weight ``name``, which is at ``holder[key]``, too."""
         self._other_names[other] = name
         first = self.holders[name]
         # A second path to the same dict is not a tie, and a scripted module has another object each time.
@@ -398,7 +424,10 @@ class WeightPlaces(contracts.Fillable):
         return found
 
     def put(self, name: str, tensor: torch.Tensor) -> None:
-        """Replace the weight ``name`` by ``tensor``."""
+        """Replace the weight ``name`` by ``tensor`` at all of its places.
+
+        The new weight gets the attributes of the old one, and is a parameter if that is one.
+        """
         old = self.array_of(name)
         if isinstance(old, torch.nn.Parameter):
             tensor = torch.nn.Parameter(tensor, requires_grad=old.requires_grad)
@@ -634,7 +663,11 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield (name, object) of what a callable is, is bound to, or refers to."""
+    """Yield the names and objects of the callable and of what it refers to.
+
+    A function is left out, and the object of a bound method replaces it. Python modules and classes are left
+    out, too.
+    """
     bound = getattr(function, "__self__", None)
     own = (
         function

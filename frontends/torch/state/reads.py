@@ -166,7 +166,10 @@ class AttributeReads:
 
     @contextmanager
     def attributes_restored(self) -> Iterator[None]:
-        """Restore the attributes of the arguments after the block."""
+        """Restore the attributes of the tensors after the block.
+
+        Raise ``TracingError`` if the block has changed one.
+        """
         try:
             yield
             if any(

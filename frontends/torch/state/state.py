@@ -162,6 +162,8 @@ _BOOKKEEPING = frozenset({
 class ReachableState:
     """Everything that a function can reach before a recording, and the places that are known to be state.
 
+    With ``numbers``, numbers in these places become inputs of the graph, too.
+
     world: snapshot of the containers.
     gradients: containers for the gradients of leaf tensors, which are part of ``world``.
     places: the places that become inputs.
@@ -198,7 +200,11 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ before
     def enter(self, capture: Trace) -> tuple[Any, ...]:
-        """Make inputs for the known places, and return the contents of these."""
+        """Make arrays and numbers in the known places inputs of the graph, and return the new contents.
+
+        Until :meth:`restore`, the places hold symbols instead of numbers, and tensors instead of arrays of
+        other frameworks.
+        """
         trees: list[Tree] = []
         values: list[Any] = []
         for place in self.places:
@@ -228,7 +234,12 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ after
     def finish(self, capture: Trace, containers: Containers) -> list[StatePlace]:
-        """Return the places that turned out to be state, and note changes of the known ones."""
+        """Return the newly found places of state, which the recording does not have as inputs yet.
+
+        Leave out places in ``containers``, which notice their changes. Record a replaced persistent buffer as
+        an effect of the graph, and add known places whose object was replaced to ``replaced``. Take out the
+        list shims. Raise ``TracingError`` for writes that cannot be recorded.
+        """
         if self.list_shims is not None:
             self.list_shims.take_out()
         known = {place.identity for place in self.places}
@@ -254,7 +265,12 @@ class ReachableState:
         return list(found.values())
 
     def _written(self, capture: Trace) -> Iterator[StatePlace]:
-        """Yield places of arrays that were recorded as constants and that the function writes to."""
+        """Yield places of arrays that were recorded as constants and that the function writes to.
+
+        In a graph for torch, skip constants that share storage with another one. Raise ``TracingError`` for a
+        constant without a place if the graph is for another framework, or if the memory is shared with code
+        outside of torch.
+        """
         arrays, alone = _constants_written(capture)
         entries = (
             (held, key, part)
@@ -375,7 +391,10 @@ def _tuples_with(item: Any, arrays: frozenset[int]) -> frozenset[int]:
 
 
 def _constants_written(capture: Trace) -> tuple[dict[int, torch.Tensor], set[int]]:
-    """Return the constants that are written to, by id, and the ids of those that may become inputs."""
+    """Return the constants that are written to, by id, and the ids of those that may become inputs.
+
+    In a graph for torch, constants that share storage may not.
+    """
     graph = capture.recorder.graph
     written = Aliases(graph).written
     memory = (
@@ -427,7 +446,10 @@ def _same(now: Any, before: Any) -> bool:
 
 
 def foreign_places(request: Request) -> list[StatePlace]:
-    """Return places in stateful objects that hold arrays of other frameworks."""
+    """Return places in stateful objects that hold arrays of other frameworks, except those of ``request``.
+
+    Return none if the graph is for torch.
+    """
     if not request.stateful.objects:
         return []
     known = {place.identity for place in request.places}
@@ -444,7 +466,10 @@ def foreign_places(request: Request) -> list[StatePlace]:
 
 
 def changed_often(request: Request) -> list[StatePlace]:
-    """Return places whose contents have changed often between recordings."""
+    """Return places, other than those of ``request``, whose contents have changed often between recordings.
+
+    Also note the contents now. Do nothing before the first recording, or if this detection is off.
+    """
     if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []
     weights = TorchWeights(request.function)
@@ -456,7 +481,10 @@ def changed_often(request: Request) -> list[StatePlace]:
 
 
 def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: ReachableState) -> list[StatePlace]:
-    """Note the contents of what the function can reach, and return places that have changed often."""
+    """Note the contents of what the function can reach, and return places that have changed often.
+
+    Parameters, buffers and gradients are left out.
+    """
 
     def mark_of(held: TrackedContainer, item: Any) -> Any:
         if (
@@ -474,7 +502,10 @@ def note_changes(auto_dynamic: AutoDynamic, weights: TorchWeights, state: Reacha
 
 
 def drop_nested(known: Sequence[StatePlace]) -> tuple[StatePlace, ...]:
-    """Drop places inside of the contents of another one."""
+    """Drop places inside of the contents of another place.
+
+    Of places that contain one another, keep the first.
+    """
     if len(known) < 2:
         return tuple(known)
     held = _held_by(known)
