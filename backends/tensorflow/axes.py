@@ -33,7 +33,8 @@ class VectorizedMapAxis:
         """Apply the collective ``name`` to the arrays of all slices.
 
         ``name`` is ``"psum"``, ``"pmax"``, ``"pmin"`` or ``"all_gather"``, which adds a new first axis. Raise
-        ``NotCompilable`` if the slices run one after the other.
+        ``NotCompilable`` if the slices run one after the other, and in a ``tf.function``, loop or branch
+        inside of the mapped function. The gradient of a maximum or minimum raises ``GradientRefused``.
         """
         if self.is_sequential:
             raise NotCompilable(
@@ -64,7 +65,10 @@ class VectorizedMapAxis:
 
 
 def _collective_placeholder(array: Any, index: Any, name: str, size: Any) -> Any:
-    """Return a placeholder of the result, which ``_convert_collective`` replaces in the map."""
+    """Return a placeholder for the result of a collective, which ``_convert_collective`` replaces.
+
+    Raise ``NotCompilable`` in a ``tf.function``, loop or branch inside of the mapped function.
+    """
     if tf.compat.v1.get_default_graph() is not index.graph:
         raise NotCompilable(
             f"parallel.{name} runs in a tf.function, a loop or a branch inside of transforms.vmap: "
@@ -84,7 +88,10 @@ def _collective_placeholder(array: Any, index: Any, name: str, size: Any) -> Any
 
 
 def _convert_collective(operation: Any, name: str, size: Any) -> list[Any]:
-    """Convert the collective of one slice to one over all slices."""
+    """Convert the placeholder of one slice to the result over all slices.
+
+    In a map that is nested in that of the axis, convert it to a placeholder for the outer map.
+    """
     array, index = operation.inputs
     if index.is_stacked:
         together, of_equal = _OVER_SLICES[name]

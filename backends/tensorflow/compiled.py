@@ -40,9 +40,10 @@ class NotTraceable(Exception):
 
 
 def dropped_checks(graph: Any) -> list[Any]:
-    """Add checks of what XLA may compute differently to ``graph``, and return them as boolean scalars.
+    """Add operations to ``graph`` that check if XLA may compute something else than TensorFlow's kernels.
 
-    Raise ``NotForXla`` if the function is to run without XLA.
+    Return the checks: boolean scalars that are False if it may. Raise ``NotForXla`` if the function has to
+    run without XLA.
     """
     for kind in (node.op for node in _inner_nodes(graph)):
         if kind in _CHECKS:
@@ -57,7 +58,10 @@ def dropped_checks(graph: Any) -> list[Any]:
 
 
 def python_checks(graph: Any) -> list[Any]:
-    """Add checks of scalar divisions and powers to ``graph``, as boolean scalars, and return them."""
+    """Add checks of scalar divisions and powers to ``graph``, and return them.
+
+    A check is a boolean scalar that is False if Python may compute something else than TensorFlow.
+    """
     # A number that Python reads from an array is a scalar tensor in a trace. Its division by 0 or its power
     # gives infinity or NaN there, where Python raises ``ZeroDivisionError`` or gives a complex number.
     # Scalars that TensorFlow divides get a check, too, which may be a false alarm.
@@ -289,7 +293,10 @@ _FLAGS = ("xla_cpu_enable_fast_min_max", "xla_allow_excess_precision")
 
 @functools.cache
 def why_not_exact() -> str:
-    """Return a message about what XLA computes differently from TensorFlow's kernels, or an empty string."""
+    """Return a message if XLA ignores NaN in maxima or drops casts in this process, or an empty string.
+
+    The first call compiles a small function with flags against both, to see if they take effect.
+    """
     # TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags have no effect if
     # something else was compiled before.
     with tf.init_scope(), _exact_flags():
@@ -367,7 +374,10 @@ class ConcreteFunctions:
         self._waits, self._seen = waits, set[Hashable]()
 
     def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
-        """Return the result, and the values of the tensors that ``extra`` added to the trace."""
+        """Return the result, and the values of the tensors that ``extra`` added to the trace.
+
+        Raise ``NotTraceable`` for sparse and ragged tensors, and if TensorFlow cannot trace the function.
+        """
         # A ``tf.function`` would look at all arguments, which takes longer than running a small model.
         key, tensors = _key_and_tensors(args)
         traced = self._traced.get(key)

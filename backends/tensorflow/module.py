@@ -31,9 +31,10 @@ class NamedVariable(keras.Variable):
 
 
 class GraphModel(keras.Model):
-    """Keras model that calls a graph with variables of its own, under the original names.
+    """Keras model that calls a graph with variables of its own.
 
-    ``training`` chooses the mode of the original's modules for a call.
+    The variables are copies of the parameters, under the same names. ``training=`` of a call selects training
+    or inference mode of the modules of the original model; None keeps their modes.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -105,7 +106,12 @@ class GraphModel(keras.Model):
 
     @passes_on
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph and return its result."""
+        """Call the graph and return its result.
+
+        ``training=`` selects the mode, and ``rng=`` is a random key instead of one from the model's own seed.
+        With one argument and ``training=`` alone, as Keras' loops call it, the result has plain dicts instead
+        of subclasses.
+        """
         # Keras' own loops call a model like this.
         if len(args) == 1 and kwargs.keys() == {"training"}:
             return _as_dicts(self._call_graph(args, kwargs))
@@ -125,7 +131,10 @@ class GraphModel(keras.Model):
 
     @passes_on
     def call(self, *args: Any, training: Any = None, rng: Any = None, form: Any = None, **kwargs: Any) -> Any:
-        """Return the result of the graph, and assign new values to the variables that it writes to."""
+        """Return the result of the graph, and assign new values to the variables that it writes to.
+
+        ``form`` is the structure of the arguments if ``args`` are only their arrays.
+        """
         if form is not None:
             args, kwargs = unflatten(form.tree, args)
         key = self._next_key if rng is None else lambda: rng
@@ -178,7 +187,10 @@ def _policy(graph: Any) -> dict[str, Any]:
 
 
 def _signature(graph: Any) -> list[Any]:
-    """Return the specs of the arguments of a call, with first axes of any size."""
+    """Return the specs of the arguments of a call, with first axes of any size.
+
+    Raise ``InvalidOption`` if an argument is no array, or if there are both positional and keyword arguments.
+    """
     recorded = graph.variants[0].graph
     specs = [
         # A scalar has no first axis.

@@ -224,7 +224,11 @@ class TensorFlowTarget(Target):
 
 
 def _matches_recorded(check: Any, guard: Guard) -> Any:
-    """Return a boolean tensor that is True if ``check`` has the recorded elements."""
+    """Return a boolean scalar that is True if ``check`` has the shape and elements that ``guard`` recorded.
+
+    Floats may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0 does not equal -0.0.
+    Raise ``GuardFailed`` if the static shape differs.
+    """
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):
         raise GuardFailed(f"{guard.recorded()} and has the shape {check.shape} for this call")
@@ -253,7 +257,11 @@ def _is_negative(array: Any) -> Any:
 
 
 def _assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:
-    """Return ``result`` with an assertion that ``holds`` is True."""
+    """Return ``result`` with an assertion that ``holds`` is True, and with NaN for its floats if it is not.
+
+    Raise ``CallMismatch`` if the call is traced for XLA, which drops the assertion, and NaN would not mark
+    all of ``result`` as wrong.
+    """
     # XLA drops assertions, so floats also become NaN if `holds` is False.
     leaves, tree = flatten(result, tf.is_tensor)
     if _is_for_xla() and not shows_as_nan(tree, [_is_floating(leaf) for leaf in leaves]):

@@ -239,9 +239,10 @@ def _randomness_message(randomness: str, drawn: set[str]) -> str:
 
 
 def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[Arrays], Arrays]:
-    """Return ``function``, or a function that recomputes it for gradients.
+    """Return a function that calls ``function``, and recomputes it for gradients.
 
-    ``like`` are arrays of the same shapes and dtypes as its arguments.
+    ``like`` are arrays of the same shapes and dtypes as its arguments. In a recording, return ``function``
+    itself.
     """
     if active.anywhere and active.recording:
         return function
@@ -265,7 +266,10 @@ def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[
 def _traced_scan(
     run: Callable[[Arrays], Arrays], one: Callable[[Arrays], Arrays], state: Arrays, rows: Arrays
 ) -> tuple[Arrays, Arrays]:
-    """Run the ``scan`` helper of the prelude with ``run`` as one iteration."""
+    """Run the ``scan`` helper of the prelude with ``run`` as one iteration.
+
+    ``one`` computes the same, and is traced for the shapes and dtypes of the outputs.
+    """
     first, count = [*state, *(row[0] for row in rows)], len(state)
     made = (
         tf.function(lambda *given: tuple(one(list(given))), autograph=False)

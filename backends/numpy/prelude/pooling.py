@@ -32,9 +32,10 @@ def reduced_windows(
     dilation: tuple[int, ...] | None,
     lead: int,
 ) -> np.ndarray:
-    """Reduce each window by ``function``, after padding with ``fill`` by ``around``.
+    """Pad ``x`` with ``fill``, and reduce each window by ``function``.
 
-    Windows extend over the ``len(kernel)`` axes of ``x`` from axis ``lead`` on.
+    Windows extend over the ``len(kernel)`` axes from axis ``lead`` on. ``around`` has the padding
+    ``(before, after)`` of each of them.
     """
     if any(amount for pair in around for amount in pair):
         x = np.pad(
@@ -82,8 +83,9 @@ def avg_pool(
 ) -> np.ndarray:
     """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates.
 
-    The divisor is ``divisor_override``, or by default the number of elements in the window, with padding only
-    if ``count_include_pad``. With ``ceil_mode``, the last window of an axis may extend beyond the padded end.
+    The divisor is ``divisor_override``, or by default the number of elements in the window, which includes
+    padding only if ``count_include_pad``. With ``ceil_mode``, the last window of an axis may extend beyond
+    the padded end.
     """
     rank = len(kernel)
     padding = padding or ((0, 0),) * rank
@@ -139,7 +141,11 @@ def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...], layout: str = "chann
 
 
 def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int) -> np.ndarray:
-    """Return the first index of each of ``windows`` windows of fractional pooling, on a new last axis."""
+    """Return the first indices of the windows of fractional pooling along an axis of ``size`` elements.
+
+    ``samples`` are random numbers in [0, 1) that shift the windows. The indices are on a new last axis, which
+    has ``windows`` elements.
+    """
     if windows == 1:
         return np.full((*samples.shape, 1), size - kernel)
     step = samples.dtype.type((size - kernel) / (windows - 1))

@@ -22,7 +22,11 @@ def mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: boo
 def variance(
     x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> np.ndarray:
-    """Compute the variance over ``axis``, or over all axes if it is None."""
+    """Compute the variance over ``axis``, or over all axes if it is None.
+
+    It is the sum of the squared distances from the mean, divided by ``N - correction`` for ``N`` elements, or
+    by 0 if that is negative.
+    """
     distance = np.abs(x - mean(x, axis, keepdims=True))
     total = np.sum(distance * distance, axis=axis, keepdims=keepdims)
     return total / max((x.size // total.size if total.size else 1) - correction, 0)
@@ -31,7 +35,10 @@ def variance(
 def standard_deviation(
     x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
 ) -> np.ndarray:
-    """Compute the standard deviation over ``axis``, or over all axes if it is None."""
+    """Compute the standard deviation over ``axis``, or over all axes if it is None.
+
+    The divisor is ``N - correction`` for ``N`` elements, or 0 if that is negative.
+    """
     return np.sqrt(variance(x, axis, correction=correction, keepdims=keepdims))
 
 
@@ -91,7 +98,10 @@ def indices_of_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
 
 
 def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ``k`` largest (or smallest) elements along ``axis``, and their indices."""
+    """Return the ``k`` largest (or smallest) elements along ``axis``, best first, and their indices.
+
+    NaN counts as the largest.
+    """
     size = x.shape[axis]
     if not 0 < k < size:
         values, indices = sort_with_indices(x, axis=axis, descending=largest)
@@ -155,7 +165,7 @@ def quantile(
     """Compute the ``q``-th quantiles along ``axis``, or over all elements if it is None.
 
     The axes of ``q`` come first in the result. ``interpolation`` is "linear", "lower", "higher", "midpoint"
-    or "nearest". With ``skip_nan``, NaN are left out.
+    or "nearest". NaN are left out with ``skip_nan``, and otherwise make the result NaN.
     """
     ordered = np.sort(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1), axis=-1)
     size, valid = ordered.shape[-1], np.sum(ordered == ordered, axis=-1, keepdims=True)
@@ -193,9 +203,10 @@ def argwhere_of_size(x: np.ndarray, size: int, fill_value: int) -> np.ndarray:
 def searchsorted_rows(
     sequences: np.ndarray, x: np.ndarray, sorter: np.ndarray | None = None, *, side: Any = "left"
 ) -> np.ndarray:
-    """Return the indices at which to insert the elements of each row of ``x`` into a row of ``sequences``.
+    """Return the indices at which to insert each row of ``x`` into the same row of ``sequences``.
 
-    Rows are on the last axis. ``sorter`` has the indices that sort ``sequences``, unless that is sorted.
+    Rows are on the last axis. ``sorter`` has the indices that sort ``sequences``, or is None if it is sorted.
+    ``side`` is "left" to insert before equal elements, or "right" to insert after them.
     """
     if sorter is not None:
         sequences = np.take_along_axis(sequences, sorter, axis=-1)
@@ -207,9 +218,10 @@ def searchsorted_rows(
 
 # ----------------------------------------------------------------------------------- integrals and histograms
 def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
-    """Count the elements in ``bins`` equal bins of [min, max]; if ``min == max``, of the range of ``x``.
+    """Count the elements of ``x`` in ``bins`` equal bins over [min, max].
 
-    A range of a single number is widened by 1 on both sides.
+    If ``min == max``, the bins cover the range of ``x``. A range of a single number is widened by 1 on both
+    sides. Elements outside of the bins are ignored.
     """
     x = x.reshape(-1)
     if x.size == 0:
@@ -225,7 +237,11 @@ def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
 def histogram_counts(
     x: np.ndarray, bin_edges: np.ndarray, weights: np.ndarray | None = None, *, density: bool = False
 ) -> np.ndarray:
-    """Compute the histogram of ``x``, or of its ``weights``, over the bins between ``bin_edges``."""
+    """Compute the histogram of ``x`` in the bins between ``bin_edges``, weighted by ``weights``.
+
+    Elements outside of the bins are ignored; the last edge is inclusive. With ``density``, the integral of
+    the histogram is 1.
+    """
     x = x.reshape(-1)
     inside = (x >= bin_edges[0]) & (x <= bin_edges[-1])
     place = np.minimum(np.searchsorted(bin_edges, x[inside], side="right") - 1, len(bin_edges) - 2)

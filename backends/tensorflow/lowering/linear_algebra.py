@@ -56,7 +56,7 @@ def _matmul(x1: Operand, x2: Operand) -> str:
 
 
 def _replace_ellipsis(equation: str, arrays: tuple[Operand, ...]) -> str:
-    """Replace ``...`` in the operands by letters, in an equation whose result has none."""
+    """Replace ``...`` in the operands by letters, in an equation whose result has no ``...``."""
     # `tf.einsum` does not sum over the axes of an ellipsis.
     free = [letter for letter in string.ascii_letters if letter not in equation]
     labels, arrow, result = equation.partition("->")

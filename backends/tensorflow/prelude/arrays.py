@@ -37,7 +37,7 @@ def scalar(number: Any, dtype: tf.DType) -> tf.Tensor:
 
 
 def uint64_of_floats(x: tf.Tensor) -> tf.Tensor:
-    """Cast floats to uint64."""
+    """Cast floats to uint64. Negative numbers, down to ``-2 ** 63``, wrap around."""
     # TensorFlow's own cast of a negative float to uint64 is undefined, and its cast to int64 saturates.
     # float16 has no number as large as 2**63.
     x = tf.cast(x, tf.float64)
@@ -61,7 +61,10 @@ def cast_each(arrays: Any, dtypes: tuple[tf.DType, ...]) -> list[tf.Tensor]:
 
 
 def spaced(start: Any, stop: Any, step: Any, dtype: tf.DType) -> tf.Tensor:
-    """Compute ``start + i * step`` for i = 0, 1, ... before ``stop`` in float64, and cast to ``dtype``."""
+    """Return the numbers ``start + i * step`` for i = 0, 1, ... up to ``stop``, which is excluded.
+
+    They are computed in float64 and cast to ``dtype``.
+    """
     start, stop, step = (scalar(number, tf.float64) for number in (start, stop, step))
     count = tf.cast(tf.maximum(tf.math.ceil((stop - start) / step), 0), tf.int64)
     return tf.cast(start + tf.cast(tf.range(count), tf.float64) * step, dtype)
@@ -169,7 +172,10 @@ def axes_first(x: tf.Tensor, axes: Sequence[int]) -> tuple[tf.Tensor, list[int]]
 
 
 def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[int]) -> tf.Tensor:
-    """Broadcast index arrays against each other and stack them along a new last axis."""
+    """Broadcast the ``indices`` into ``axes`` of ``x`` against each other, and stack them on a new last axis.
+
+    In the int64 result, negative indices are replaced by those that count from the start.
+    """
     indices = [
         tf.cast(nonnegative(as_index(index), size(x, axis)), tf.int64) for index, axis in zip(indices, axes)
     ]
@@ -260,7 +266,11 @@ def scatter_along(
 def scatter_reduced(
     x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: str | None, include_self: bool
 ) -> tf.Tensor:
-    """Return ``x`` with ``values`` written at the index tuples ``places`` into its first axes."""
+    """Return ``x`` with ``values`` written at the index tuples ``places`` into its first axes.
+
+    ``reduce`` is None to overwrite elements, or "sum", "mean", "prod", "max" or "min" to combine several
+    values for one element. With ``include_self``, the old element takes part.
+    """
     # TensorFlow raises an error for a scatter into an empty tensor.
     if 0 in x.shape:
         return x
@@ -305,7 +315,12 @@ def scatter_reduced(
 def scatter_extreme(
     segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool
 ) -> tf.Tensor:
-    """Reduce ``values`` into the flattened first axes of ``x`` by maximum or minimum."""
+    """Return ``x`` with the rows that are ``seen`` replaced by the maximum or minimum of their ``values``.
+
+    ``segments`` is ``tf.math.unsorted_segment_max`` or ``tf.math.unsorted_segment_min``. ``rows`` has an
+    index into the flattened first axes of ``x`` for each of ``values``. With ``include_self``, the old
+    element takes part. Equal elements share the gradient.
+    """
     function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
     count = tf.size(seen)
     by_row = tf.concat([[count], tf.shape(values)[1:]], 0)
@@ -470,7 +485,7 @@ def pad_with_elements(x: tf.Tensor, padding: Sequence[Sequence[Any]], *, mode: s
 
 
 def order_key(x: tf.Tensor) -> tf.Tensor:
-    """Return integers in the order of real ``x``, with NaN as the largest."""
+    """Return integers that sort like the real ``x``, with NaN as the largest and 0.0 equal to -0.0."""
     if not x.dtype.is_floating:
         return tf.cast(x, tf.int32) if x.dtype.is_bool else x
     kind = tf.int64 if x.dtype.size == 8 else tf.int32
@@ -600,7 +615,7 @@ def row_order(rows: tf.Tensor) -> tf.Tensor:
 
 
 def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Return the unique elements of ``x``, or its unique slices along ``axis``, with three integer arrays.
+    """Return the sorted unique elements of ``x``, or slices along ``axis``, with three integer arrays.
 
     These are the indices of first occurrences, the inverse that rebuilds ``x``, and the counts. NaN is not
     equal to itself, so each NaN is returned.

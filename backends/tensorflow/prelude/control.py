@@ -217,7 +217,10 @@ def shapes_of(body: Callable[..., Any], *arrays: tf.Tensor) -> list[list[int]]:
 
 
 def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``function`` so that gradients recompute it instead of storing its intermediate results."""
+    """Wrap ``function`` so that gradients recompute it instead of storing its intermediate results.
+
+    Under ``tf.autodiff.ForwardAccumulator``, the wrapper raises ``NotImplementedError``.
+    """
 
     def again(*arrays: tf.Tensor) -> Any:
         # While the function runs, only forward mode evaluates the gradient.
@@ -247,7 +250,7 @@ def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def made_dependent(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
-    """Make the floating ``arrays`` depend on ``earlier`` in a traced graph."""
+    """Make the floating ``arrays`` depend on ``earlier`` in a traced graph, with the same values."""
     # XLA would merge a second computation from the same arrays with the first.
     if tf.executing_eagerly():
         return arrays

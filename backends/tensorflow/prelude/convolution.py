@@ -225,7 +225,8 @@ def conv_transpose(
 ) -> tf.Tensor:
     """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``.
 
-    ``bias[out]`` is added unless it is None. ``layout`` is that of ``x`` and of the result.
+    ``padding`` is removed from the result, ``output_padding`` is appended to it, and ``bias[out]`` is added
+    unless it is None. ``layout`` is that of ``x`` and of the result.
     """
     rank = len(x.shape) - 2
     strides, padding, more = (

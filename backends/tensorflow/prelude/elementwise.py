@@ -45,7 +45,7 @@ def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
 def signbit(x: tf.Tensor) -> tf.Tensor:
     """Return True for each element whose sign bit is set, such as -0.0.
 
-    Unsigned integers and bools have none.
+    For unsigned integers and bools, it is False.
     """
     if not x.dtype.is_floating:
         return tf.zeros_like(x, tf.bool) if x.dtype.is_unsigned or x.dtype.is_bool else x < 0
@@ -171,7 +171,7 @@ def right_shift(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
-    """Compute the logarithm to ``base``."""
+    """Compute the logarithm to ``base``, which is exact at integer powers of ``base`` for real ``x``."""
     # At integer powers of `base`, the rounded quotient is the exact logarithm.
     quotient = tf.math.log(x) / math.log(base)
     if x.dtype.is_complex:
@@ -208,7 +208,11 @@ def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def power(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute ``x1 ** x2`` of floats."""
+    """Compute ``x1 ** x2`` of floats.
+
+    The derivative with respect to ``x1`` is 0 where ``x2`` is 0. That with respect to ``x2`` is 0 where
+    ``x1`` is 0 and ``x2`` is not negative.
+    """
 
     def by_base(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return tf.where(y == 0, tf.zeros_like(y), y * power(x, y - 1))
@@ -255,7 +259,10 @@ def like(number: float, x: tf.Tensor) -> tf.Tensor:
 
 
 def betainc(*arguments: Any) -> tf.Tensor:
-    """Compute the regularized incomplete beta function of ``a, b, x``, broadcast."""
+    """Compute the regularized incomplete beta function of the three arguments ``a``, ``b`` and ``x``.
+
+    They broadcast, and at least one of them is a tensor. The result is NaN outside of the domain.
+    """
     dtype = next(item.dtype for item in arguments if isinstance(item, tf.Tensor))
     a, b, x = (tf.convert_to_tensor(item, dtype) for item in arguments)
     shape = tf.broadcast_dynamic_shape(tf.broadcast_dynamic_shape(tf.shape(a), tf.shape(b)), tf.shape(x))
@@ -308,7 +315,11 @@ def fmin(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Decompose ``x`` into mantissas and the int32 exponents of 2."""
+    """Decompose ``x`` into ``mantissa * 2 ** exponent``, with an int32 exponent.
+
+    The magnitude of the mantissa is in [0.5, 1) for normal numbers. For 0, infinities and NaN, the mantissa
+    is ``x`` and the exponent 0.
+    """
     plain = (x == 0) | ~tf.math.is_finite(x)
     wide = tf.cast(tf.where(plain, tf.ones_like(x), x), tf.float64)
     # The exponent is in front of the 52 bits of the mantissa, and that of 0.5 is 1022.
@@ -421,9 +432,9 @@ def quotient_at(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.
 def isclose(
     x1: Any, x2: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> tf.Tensor:
-    """Return True for each element of ``x1`` that is close to the element of ``x2``.
+    """Return True for each element with ``abs(x1 - x2) <= atol + rtol * abs(x2)``.
 
-    NaN is close to NaN only if ``equal_nan`` is True.
+    Infinities have to be equal. NaN is close to NaN only if ``equal_nan`` is True.
     """
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
@@ -459,7 +470,11 @@ def log_ndtr(x: tf.Tensor) -> tf.Tensor:
 def nan_to_num(
     x: tf.Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> tf.Tensor:
-    """Replace NaN and infinities, by default by finite numbers."""
+    """Replace NaN by ``nan``, and infinities by ``posinf`` and ``neginf``.
+
+    By default, infinities become the largest and the lowest finite number of the dtype. Integers and bools
+    are returned unchanged.
+    """
     if x.dtype.is_complex:
         parts = (tf.math.real(x), tf.math.imag(x))
         return tf.complex(*(nan_to_num(part, nan, posinf, neginf) for part in parts))
@@ -475,7 +490,8 @@ def nan_to_num(
 def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
     """Compute the orthogonal polynomial of degree ``n`` by its recurrence.
 
-    ``kind`` is its name, such as "legendre_p" or "chebyshev_t".
+    ``kind`` is its name, such as "legendre_p" or "chebyshev_t". ``n`` is rounded towards 0. The result is 0
+    for negative degrees.
     """
     dtype = x.dtype if tf.is_tensor(x) else n.dtype
     x, n = tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(n, dtype)
@@ -591,7 +607,10 @@ def xlogy(x: Any, y: Any) -> tf.Tensor:
 
 
 def zeta(x: Any, q: Any) -> tf.Tensor:
-    """Compute the Hurwitz zeta function."""
+    """Compute the Hurwitz zeta function, the sum of ``(k + q) ** -x`` over k = 0, 1, ...
+
+    It is inf at poles, and NaN for ``x < 1``.
+    """
     x, q = in_one_type(x, q)
     below = q < 0
     pole = tf.equal(x, 1) | (x > 1) & (q <= 0) & (q == tf.floor(q))

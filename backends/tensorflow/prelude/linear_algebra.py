@@ -92,7 +92,10 @@ def greatest(x: tf.Tensor, axis: Any, keepdims: bool = False) -> tf.Tensor:
 
 
 def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
-    """Compute the condition number of the matrices in the last two axes."""
+    """Compute the condition number of the matrices in the last two axes, which is 0 for empty matrices.
+
+    ``ord`` is the order of the matrix norm: "fro", "nuc", 2, -2, 1, -1, inf or -inf.
+    """
     if ord in (2, -2):
         values = tf.linalg.svd(x, compute_uv=False)
         largest, least = tf.reduce_sum(values[..., :1], -1), tf.reduce_sum(values[..., -1:], -1)
@@ -103,7 +106,11 @@ def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
 
 
 def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> tf.Tensor:
-    """Return the magnitude up to which singular values are treated as zero."""
+    """Return the magnitude up to which singular values of ``x`` are treated as zero.
+
+    It is the maximum of ``atol`` and ``rtol * largest``, where ``largest`` is the largest singular value. If
+    both are None, ``rtol`` is the machine epsilon times the longer side of ``x``; otherwise None is 0.
+    """
     if rtol is None and atol is None:
         epsilon = 2.0**-52 if x.dtype in (tf.float64, tf.complex128) else 2.0**-23
         rtol = tf.cast(tf.maximum(size(x, -2), size(x, -1)), largest.dtype) * epsilon
@@ -192,13 +199,16 @@ def solve_triangular(
 
 
 def cholesky_solve(x1: tf.Tensor, x2: tf.Tensor, *, upper: bool = False) -> tf.Tensor:
-    """Solve ``A @ x == x2`` for ``x``, where ``x1`` is the Cholesky factor of ``A``, upper if ``upper``."""
+    """Solve ``A @ x == x2`` for ``x``.
+
+    ``x1`` is the lower Cholesky factor of ``A``, or the upper one if ``upper`` is True.
+    """
     factor = tf.linalg.adjoint(x1) if upper else x1
     return tf.linalg.cholesky_solve(*with_same_batch(factor, x2))
 
 
 def cholesky_inverse(x: tf.Tensor, *, upper: bool = False) -> tf.Tensor:
-    """Compute the inverse of the matrix whose Cholesky factor is ``x``, upper if ``upper``."""
+    """Compute the inverse of a matrix from its lower Cholesky factor ``x``, or the upper one if ``upper``."""
     return cholesky_solve(x, tf.eye(size(x, -1), dtype=x.dtype), upper=upper)
 
 
@@ -240,9 +250,9 @@ def svd(x: tf.Tensor, *, full_matrices: bool = True) -> tuple[tf.Tensor, tf.Tens
 
 
 def eigh(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return ascending eigenvalues, and eigenvectors, of Hermitian matrices.
+    """Return the eigenvalues of Hermitian matrices in ascending order, and the eigenvectors as columns.
 
-    They are those of the lower triangles, or of the upper ones if ``upper`` is True.
+    The lower triangles determine them, or the upper ones if ``upper`` is True.
     """
     lower = tf.linalg.adjoint(x) if upper else x
     # TensorFlow reads only the lower triangle, but raises an error for infinities in the upper one, so this
@@ -258,9 +268,10 @@ def identity_permutation(x: tf.Tensor) -> tf.Tensor:
 
 
 def cholesky_ex(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the Cholesky factor and an error code for each matrix.
+    """Return the Cholesky factor of each matrix, upper if ``upper``, and an int32 error code.
 
-    The code is 0 for success.
+    The code is 0 for success. Otherwise it is the order of the first leading minor that is not positive, and
+    the factor is NaN.
     """
     lower = tf.linalg.adjoint(x) if upper else x
     factor = tf.linalg.cholesky(lower)
@@ -512,7 +523,10 @@ def hfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") ->
 
 
 def ihfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the first half of the inverse of ``hfft`` of real ``x``."""
+    """Compute the inverse of ``hfft``: the first ``n // 2 + 1`` elements of the inverse DFT of real ``x``.
+
+    ``x`` is cut or zero-padded to ``n`` elements, by default its size along ``axis``.
+    """
     return tf.math.conj(rfft(x, n, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm)))
 
 
@@ -546,7 +560,10 @@ def rfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "
 
 
 def irfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse of ``rfftn``."""
+    """Compute the inverse of ``rfftn``.
+
+    The axes of the result have the sizes ``s``. If it is None, the last of ``axes`` gets ``2 * (size - 1)``.
+    """
     x = ifftn(x, None if s is None else s[:-1], axes[:-1], norm)
     return irfft(x, None if s is None else s[-1], axes[-1], norm)
 
@@ -585,7 +602,8 @@ def stft(
     """Compute the short-time Fourier transform along the last axis.
 
     The result has the axes [.., frequencies, frames]. Frames of ``n_fft`` samples are ``hop_length`` apart.
-    ``center`` pads the signal by ``n_fft // 2`` on both sides.
+    ``center`` pads the signal by ``n_fft // 2`` on both sides. ``normalized`` divides by ``sqrt(n_fft)``.
+    ``onesided`` leaves out the negative frequencies; the signal then has to be real.
     """
     if center:
         widths = [(0, 0)] * (len(x.shape) - 1) + [(n_fft // 2, n_fft // 2)]

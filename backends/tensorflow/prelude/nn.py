@@ -64,7 +64,7 @@ def celu(x: tf.Tensor, alpha: float) -> tf.Tensor:
 
 
 def gelu(x: tf.Tensor, *, approximate: bool) -> tf.Tensor:
-    """Compute ``x`` times the standard normal distribution function of ``x``, or approximate it by tanh."""
+    """Compute ``x`` times the standard normal distribution function, by a tanh formula if ``approximate``."""
     if approximate:
         return x / 2 * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
     return x / 2 * tf.math.erfc(-math.sqrt(0.5) * x)
@@ -202,8 +202,9 @@ def embedding_bag(
 ) -> tf.Tensor:
     """Compute the sum, mean or maximum of the rows of each bag ``indices[offsets[i]:offsets[i + 1]]``.
 
-    ``mode`` is "sum", "mean" or "max". Indices equal to ``padding_idx`` are ignored. The last bag ends with
-    ``indices``, or at the last offset if ``include_last_offset`` is True.
+    ``mode`` is "sum", "mean" or "max". ``per_sample_weights`` are factors of the rows. Indices equal to
+    ``padding_idx`` are ignored. An empty bag gives 0. The last bag ends with ``indices``, or at the last
+    offset if ``include_last_offset`` is True.
     """
     starts = tf.cast(offsets[:-1] if include_last_offset else offsets, tf.int64)
     bags = tf.size(starts, tf.int64)
@@ -266,7 +267,7 @@ def cross_entropy(
     """Compute the cross entropy of ``softmax(logits)`` against the class indices ``target``.
 
     Classes are on axis 1 of ``logits``, or on its only axis. ``weight``, ``ignore_index`` and ``reduction``
-    are those of ``nll_loss``.
+    are those of ``nll_loss``. ``label_smoothing`` is the share of the target spread evenly over all classes.
     """
     axis = min(1, len(logits.shape) - 1)
     logs = tf.nn.log_softmax(logits, axis)
@@ -315,9 +316,11 @@ def ctc_loss(
     target_lengths: tf.Tensor,
     blank: int = 0,
 ) -> tf.Tensor:
-    """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
+    """Compute ``-log(p)`` of each sequence, where ``p`` is the probability of its ``targets``.
 
-    ``log_probabilities`` is [time, batch, classes] and ``targets`` is [batch, labels].
+    It is summed over all alignments by the forward recursion; without any, the loss is inf.
+    ``log_probabilities`` is [time, batch, classes] and ``targets`` is [batch, labels]. The lengths say how
+    many time steps and labels of each sequence count. ``blank`` is the class of no label.
     """
     time, batch = size(log_probabilities, 0), size(log_probabilities, 1)
     targets, input_lengths, target_lengths = (

@@ -61,7 +61,10 @@ def windows_along(x: tf.Tensor, axis: int, kernel: Any, stride: Any, dilation: i
 def reduced_along(
     join: Any, reduce: Any, x: tf.Tensor, axis: int, kernel: Any, stride: Any, dilation: int
 ) -> tf.Tensor:
-    """Reduce the windows along ``axis`` to one element each."""
+    """Reduce each window along ``axis`` to one element.
+
+    ``join`` reduces two arrays, such as ``tf.maximum``, and ``reduce`` an axis, such as ``tf.reduce_max``.
+    """
     if tf.is_tensor(kernel) or kernel > 16:
         return reduce(windows_along(x, axis, kernel, stride, dilation), axis + 1)
     reach = (size(x, axis) - dilation * (kernel - 1) - 1) // stride * stride + 1
@@ -82,7 +85,10 @@ def pooled(
     dilation: Sequence[int],
     lead: int,
 ) -> tf.Tensor:
-    """Reduce windows over ``len(kernel)`` axes from ``lead`` on to one element each."""
+    """Reduce each window over the ``len(kernel)`` axes from ``lead`` on to one element.
+
+    ``join`` reduces two arrays, such as ``tf.maximum``, and ``reduce`` an axis, such as ``tf.reduce_max``.
+    """
     for axis in reversed(range(len(kernel))):
         x = reduced_along(join, reduce, x, lead + axis, kernel[axis], strides[axis], dilation[axis])
     return x
@@ -127,7 +133,7 @@ def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf
 
 
 def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
-    """Return True if this pooling is left to a kernel of TensorFlow."""
+    """Return True if a kernel of TensorFlow supports this pooling of ``x``."""
     # In TensorFlow 2.21, the gradient of maxima over an empty array ends the process (oneDNN).
     known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()
     floats = (tf.float32,) if len(kernel) == 3 else (tf.float16, tf.float32, tf.float64)
@@ -195,7 +201,11 @@ def max_over_windows(
 
 
 def chosen_elements(elements: tf.Tensor, place: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the maximum of ``elements`` along the last axis, and the element of ``place`` there."""
+    """Return the maximum of ``elements`` along the last axis, and the element of ``place`` at its index.
+
+    The first NaN counts as the maximum. ``inside`` is False for padding, which has the lowest value. If that
+    is the maximum, the index is the first one with ``inside`` True.
+    """
     score = elements if elements.dtype.is_floating else tf.cast(elements, tf.int64)
     nan = score != score
     best = tf.argmax(
@@ -232,10 +242,11 @@ def avg_pool(
     divisor_override: int | None = None,
     layout: str = "channels_first",
 ) -> tf.Tensor:
-    """Compute the mean of each window over ``len(kernel)`` axes.
+    """Compute the mean of each window over ``len(kernel)`` axes; integer division truncates.
 
-    The axes are the last ones, or those before the last axis for the layout "channels_last". A positive
-    ``divisor_override`` replaces the number of elements.
+    The axes are the last ones, or those before the last axis for the layout "channels_last". The divisor is
+    ``divisor_override``, or by default the number of elements in the window, which includes padding only if
+    ``count_include_pad``. With ``ceil_mode``, the last window may extend beyond the padded end.
     """
     rank, wide = len(kernel), widened(x)
     padding = padding or ((0, 0),) * rank
@@ -338,7 +349,11 @@ def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> 
 def fractional_max_pool(
     x: tf.Tensor, samples: tf.Tensor, kernel: Sequence[Any], space: Sequence[Any]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the maxima, and their row-major indices, over windows that start at ``fractional_starts``."""
+    """Return the maxima, and their row-major indices, over windows that start at ``fractional_starts``.
+
+    ``samples`` has a number in [0, 1) for each channel and axis. With two axes, that of the last axis comes
+    first.
+    """
     # In torch, the samples of two axes are in reverse order, and those of three axes in the order of the
     # axes.
     rank = len(kernel)
@@ -368,7 +383,11 @@ def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, rea
 
 
 def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: Any) -> tf.Tensor:
-    """Return the index of the nearest source element for each output element."""
+    """Return the index of the nearest source element for each output element.
+
+    With ``exact``, the centre of an output element is mapped, otherwise its start. With ``small`` and a
+    ``scale``, indices are computed in integers if the size stays or doubles.
+    """
     index = tf.range(out)
     positions = tf.cast(index, tf.float32) + (0.5 if exact else 0)
     places = tf.minimum(
@@ -458,7 +477,7 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> tf.Tensor:
-    """Resample uint8 in fixed point, one axis at a time."""
+    """Resample the axes of uint8 ``x`` from ``first`` on to the sizes ``space``, in fixed point."""
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, len(x.shape)), space, scales))):
         if out == x.shape[axis]:
@@ -483,7 +502,8 @@ def interpolate(
 ) -> tf.Tensor:
     """Resample the spatial axes of ``x`` to ``space``. The dtype is preserved.
 
-    ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos".
+    ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales``
+    has the scale factor of each axis, or None for the ratio of the sizes.
     """
     scales = scales or (None,) * len(space)
     first = len(x.shape) - len(space) - (layout == "channels_last")
@@ -511,7 +531,11 @@ def interpolate(
 
 
 def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
-    """Reflect positions beyond the ends of an axis of ``n`` elements back into it."""
+    """Reflect positions beyond the ends of an axis of ``n`` elements back into it.
+
+    The ends are the centres of the first and last element (0 and ``n - 1``) if ``align_corners``, otherwise
+    their outer edges (-0.5 and ``n - 0.5``).
+    """
     start = 0.0 if align_corners else -0.5
     span = tf.cast(n - 1 if align_corners else n, position.dtype)
     distance = tf.abs(position - start)
@@ -549,7 +573,8 @@ def grid_sample(
 ) -> tf.Tensor:
     """Sample ``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``.
 
-    Positions range from -1 to 1 over each axis. The coordinate of the last axis comes first. ``method``
+    Positions range from -1 to 1 over each axis. These are the centres of the first and last element if
+    ``align_corners``, otherwise their outer edges. The coordinate of the last axis comes first. ``method``
     is "linear", "nearest" or "cubic". ``padding`` is "zeros", "border" or "reflection", for positions
     outside of ``x``.
     """
@@ -580,7 +605,8 @@ def grid_sample(
 def affine_grid(theta: tf.Tensor, space: Sequence[Any], align_corners: bool = False) -> tf.Tensor:
     """Return the positions ``[batch, *space, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``.
 
-    Positions range from -1 to 1 over each axis. The coordinate of the last axis comes first.
+    Positions range from -1 to 1 over each axis. These are the centres of the first and last element if
+    ``align_corners``, otherwise their outer edges. The coordinate of the last axis comes first.
     """
     lines = []
     for n in space:

@@ -98,7 +98,10 @@ def difference(x: tf.Tensor, *, n: int = 1, axis: int = -1) -> tf.Tensor:
 def lower_median(
     x: tf.Tensor, *, axis: int, keepdims: bool = False, skip_nan: bool = False
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the lower median along ``axis`` and its index. ``skip_nan`` ignores NaN."""
+    """Return the lower median along ``axis`` and its index.
+
+    NaN are ignored with ``skip_nan``. Otherwise, the first NaN is returned if there is one.
+    """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
     values, order = sort_with_indices(x, axis=axis)
@@ -332,8 +335,8 @@ def quantile(
 ) -> tf.Tensor:
     """Compute the quantiles ``q``, in [0, 1], along ``axis``, or of the flattened ``x`` if ``axis`` is None.
 
-    The axes of ``q`` come first. ``method`` is "linear", "lower", "higher", "midpoint" or "nearest".
-    ``skip_nan`` ignores NaN.
+    The axes of ``q`` come first. ``method`` is "linear", "lower", "higher", "midpoint" or "nearest". NaN are
+    ignored with ``skip_nan``, and otherwise make the result NaN.
     """
     rank, q = len(x.shape), tf.convert_to_tensor(q, x.dtype)
     rows = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, -1)
@@ -396,7 +399,8 @@ def bincount(x: tf.Tensor, weights: tf.Tensor | None = None, *, minlength: Any =
 def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
     """Count the elements in ``bins`` equal bins over ``[min, max]``. Elements outside are ignored.
 
-    If ``min`` equals ``max``, the bins cover the range of ``x``.
+    If ``min`` equals ``max``, the bins cover the range of ``x``. A range of a single number is widened by 1
+    on both sides.
     """
     flat = tf.reshape(x, [-1])
     if flat.shape[0] == 0:
@@ -417,7 +421,10 @@ def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
 
 
 def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] | None = None) -> tf.Tensor:
-    """Return the ``bins + 1`` edges of equal bins over ``range``, by default the range of ``x``."""
+    """Return the ``bins + 1`` edges of equal bins over ``range``, by default the range of ``x``.
+
+    The range of an empty ``x`` is (0, 1). A range of a single number is widened by 0.5 on both sides.
+    """
     if range is not None:
         low, high = (tf.constant(end, x.dtype) for end in range)
     elif 0 in x.shape:
@@ -477,7 +484,10 @@ def covariance(
 
 
 def corrcoef(x: tf.Tensor) -> tf.Tensor:
-    """Compute the Pearson correlation matrix of the rows of ``x``. For a vector it is a scalar."""
+    """Compute the Pearson correlation matrix of the rows of ``x``, clipped to [-1, 1].
+
+    For a vector ``x``, the result is a scalar.
+    """
     covariances = covariance(x)
     if len(x.shape) < 2:
         return covariances / covariances
@@ -502,12 +512,12 @@ def cosine_similarity(x1: tf.Tensor, x2: tf.Tensor, *, axis: int, epsilon: float
 
 
 def cdist(x1: tf.Tensor, x2: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
-    """Compute the ``p``-distances between all rows of ``x1`` and all rows of ``x2``."""
+    """Compute the ``p``-norm distances between all rows of ``x1`` and all rows of ``x2``."""
     return vector_norm(tf.expand_dims(x1, -2) - tf.expand_dims(x2, -3), axis=-1, ord=p)
 
 
 def pdist(x: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
-    """Compute the ``p``-distances between rows ``i < j`` of ``x``, in lexicographic order of the pairs."""
+    """Compute the ``p``-norm distances between rows ``i < j`` of ``x``, ordered by ``i``, then ``j``."""
     rows = tf.range(size(x, 0))
     pairs = tf.where(rows > rows[:, None])
     return vector_norm(tf.gather(x, pairs[:, 0]) - tf.gather(x, pairs[:, 1]), axis=-1, ord=p)
