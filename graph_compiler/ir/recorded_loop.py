@@ -98,7 +98,11 @@ class VariableState:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Point before an iteration or after the last one: the number of nodes, and the loop's variables."""
+    """Point before an iteration of a loop, or after the last one.
+
+    position: number of nodes that were recorded before it.
+    state: state of the loop's variables, by path.
+    """
 
     position: int
     state: Mapping[Path, VariableState]

@@ -41,8 +41,8 @@ def remove_certain_checks(graph: Graph) -> Graph:
 class _RangeProver:
     """Removal of checks that known bounds of loop indices prove.
 
-    numbers: expressions of integer scalars in loop indices and in sizes of the outermost block.
-    sizes: expressions of sizes of regions.
+    numbers: expressions for integer scalars, in terms of loop indices and sizes of the outermost block.
+    sizes: expressions for sizes of regions, in the same terms.
     makers: nodes by their outputs; an input of a region has the node of the value that it captures.
     steps: the index of each loop visited so far, outer loops before inner ones.
     """

@@ -295,7 +295,7 @@ class RemainingIterations(NamedTuple):
 
     program: the graph.
     given: recorded values that are its inputs.
-    written: number of the first inputs, to which it writes.
+    written: number of leading inputs that it writes to.
     made: recorded values whose new contents it returns after the written arrays.
     numbers: recorded Python numbers from which sizes are computed.
     """

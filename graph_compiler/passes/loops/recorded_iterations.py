@@ -100,7 +100,17 @@ _CONVERTED = frozenset({"asarray"})
 
 
 class ValueIndex:
-    """Index of the nodes of a recorded graph that compute, last use and write each value."""
+    """Index of the values of a recorded graph, with the positions of nodes that compute, use and write them.
+
+    rows: signatures of the nodes.
+    counts: True if loop indices of the target are Python integers.
+    made: position of the node that computes a value.
+    used: position of the last use of a value; infinity for results of the graph.
+    memory_used: position of the last use of an array's memory, by the owner of the memory.
+    written: positions of the writes, by the owner of the memory.
+    guarded: values that guards read.
+    of_index: loop of each loop index.
+    """
 
     def __init__(self, graph: Graph, rows: GraphSignatures, counts: bool) -> None:
         self.graph, self.rows, self.aliases, self.counts = graph, rows, rows.aliases, counts

@@ -457,7 +457,12 @@ def _flatten(items: Mapping[int, Sequence[Value]]) -> list[Value]:
 
 
 class _RowLoopBody:
-    """Builder of the body of the rewritten loop."""
+    """Builder of the body of the rewritten loop.
+
+    rows: row of each sequence in an iteration.
+    held: cells of each array in the carry, the newest first.
+    versions: the cell that a write writes, by the result of the write.
+    """
 
     def __init__(
         self, loop: _RowLoop, rows: Mapping[_Sequence, Value], held: Mapping[int, Sequence[Value]]
