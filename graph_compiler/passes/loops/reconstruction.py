@@ -92,6 +92,9 @@ class _LoopFolder:
 
     unrolled: loops that stay unrolled with the recorded trip count, which becomes a guard.
     instead: nodes that replace the iterations of each loop.
+    inside: loops in an iteration of another loop, by that loop and the index of the iteration; by None for
+        loops outside of others.
+    guards: guards that the converted and the unrolled loops need.
     running: a loop that has not ended yet; None if all have ended.
     """
 
