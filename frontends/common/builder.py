@@ -257,7 +257,7 @@ class RaisingBuilder(Builder):
 def convert_number(item: Any, dtype: str) -> Any:
     """Convert the number or size ``item`` to a number for arrays of ``dtype``.
 
-    Python integers wrap around (-1 is 255 for uint8).
+    Sizes stay symbolic. Python integers wrap around (-1 is 255 for uint8).
     """
     if isinstance(item, Size):
         return apply("ne", item, 0) if dtype == "bool" and item.type is not bool else item

@@ -646,8 +646,8 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
 def _broadcastable_value(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
     """Return a value that broadcasts against ``x`` and equals ``value`` where ``mask`` is true, or None.
 
-    It is None if ``value`` has one element for each true element of the mask. ``behind`` is the number of
-    axes of ``x`` after those of the mask.
+    For a selection ``y[mask]`` of an array like ``x``, it is ``y``. It is None for any other ``value`` with
+    several elements for the mask. ``behind`` is the number of axes of ``x`` after those of the mask.
     """
     if not isinstance(value, Value) or value.ndim <= behind:
         return value

@@ -182,7 +182,7 @@ class _RegionWriter:
         """Read ``program`` as the block of the region ``name``.
 
         captured: values or numbers for the first inputs of ``program``.
-        after: functions that may replace the results.
+        after: functions of this writer, the inputs and the results. Each returns new results.
         """
         reader = self.reader
         names = names_of_arguments(program, len(self.avals))
@@ -583,7 +583,11 @@ class CallWriter:
         avals: Sequence[Any],
         orders: int | None,
     ) -> Body:
-        """Return a block of the nodes that ``read`` appends and that its results depend on."""
+        """Return a block of the nodes that ``read`` appends, without those that its results do not depend on.
+
+        The first results become arrays of the types ``avals``. Inside, derivative rules are followed to the
+        order ``orders``, and error checks add no guards.
+        """
         reader = self.reader
         before = reader.nodes, reader.around, reader.orders, reader.checks
         reader.nodes, reader.around, reader.orders, reader.checks = [], self.origin, orders, False

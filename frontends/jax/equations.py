@@ -59,7 +59,10 @@ _OWN = ("jax.", "jaxlib.", "graph_compiler.")
 
 
 def foreign_program(equation: Any) -> ClosedJaxpr | None:
-    """Return the jaxpr of the implementation of a primitive of another package, or None."""
+    """Return the jaxpr of the implementation of a primitive of another package.
+
+    Return None for a primitive of JAX or of this package.
+    """
     primitive = equation.primitive
     if not _is_foreign(primitive):
         return None
@@ -236,7 +239,10 @@ class Reader:
         return self._primitive(equation, operands)
 
     def _substitute(self, equation: Any) -> ClosedJaxpr | None:
-        """Return a program that computes ``equation`` for other frameworks, or None."""
+        """Return a program that computes ``equation`` by primitives that have lifting rows.
+
+        Return None if the primitive of ``equation`` itself is recorded.
+        """
         name = _name_of(equation)
         if name in COMBINED and (straight := COMBINED[name](equation.params)) is not None:
             return _program_of(straight, equation)

@@ -99,7 +99,7 @@ def primitive(name: str) -> Any:
 
 
 def place_of(name: str) -> str | None:
-    """Return the module that exports a primitive, as source text names it, or None."""
+    """Return the module that exports a primitive, as source text names it (``"lax.linalg"``), or None."""
     return next(
         (
             place
@@ -192,7 +192,7 @@ Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
 
 
 def readable_source(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
-    """Write a primitive call as an operator, method or public function, or return None.
+    """Write a primitive call as an operator, method or public function. Return None if that is not possible.
 
     ``key`` is the primitive's name with ``_p``, and ``text`` returns the text of an operand.
     """

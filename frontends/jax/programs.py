@@ -159,7 +159,10 @@ def branch_of_cpu(platforms: Any) -> int:
 
 # ------------------------------------------------------------------------------------- linear solves
 def solve_with_gradients(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that computes a linear solve with gradients, or None if the solver has a loop."""
+    """Return a function that computes a linear solve with gradients up to the second order.
+
+    Return None if the solver has a ``while`` loop.
+    """
     lengths = params["const_lengths"]
     before, count = lengths.matvec + lengths.vecmat, sum(lengths)
     solve, matvec = jaxpr_as_fun(params["jaxprs"].solve), jaxpr_as_fun(params["jaxprs"].matvec)

@@ -156,7 +156,10 @@ _traced_for = jax.make_user_context(None) if hasattr(jax, "make_user_context") e
 
 
 def is_array(item: Any) -> bool:
-    """Return True if ``item`` is an array of JAX or another framework."""
+    """Return True if ``item`` is an array of JAX or another framework.
+
+    NumPy scalars, symbolic sizes and classes are no arrays.
+    """
     if isinstance(item, (jax.Array, np.ndarray)):
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(item):
@@ -176,7 +179,7 @@ def opens(item: Any) -> bool:
 # decorator makes `record` the outermost one, so the frames stay until it is known whose code has raised.
 @api_boundary
 def record(request: Request) -> Recording:
-    """Record one call of the function of ``request``, which may be called several times."""
+    """Record a call of ``request.function``, and return the recording. The function may run several times."""
     with recording_lock, restored_config():
         return search_recording(
             lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(),

@@ -53,7 +53,7 @@ def _range(array: Any) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
-    """Return random values of ``dtype`` as a JAX array of ``shape``.
+    """Return a random JAX array, made by :func:`random_array`, or random keys if ``dtype`` is one of keys.
 
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0)
     Array([3, 3], dtype=int32)

@@ -24,7 +24,7 @@ _SHORT = (("jax.numpy.", "jnp."), ("jax.lax.", "lax."))
 
 
 class JaxCalls(RecordedCalls):
-    """Dialect of recorded JAX graphs."""
+    """Dialect that writes recorded JAX calls as source text."""
 
     imports: Mapping[str, str] = {
         "functools": "import functools",

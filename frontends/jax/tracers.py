@@ -125,7 +125,7 @@ def _array_class() -> type:
 
 
 class HiddenTracers:
-    """Tracers of one recording, and the errors about their elements.
+    """Tracers of one recording, which the user's code takes for arrays, and errors about their elements.
 
     trace: the trace of the recording's tracers, or None.
     reads: answers reads of elements; None to raise JAX's errors.

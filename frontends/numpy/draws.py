@@ -26,7 +26,7 @@ NAMES = frozenset({
 
 
 class TracedGenerator:
-    """Proxy for a generator that is passed to the function or stored by it, which records samples."""
+    """Proxy for a generator that the function gets or stores. Its methods record the samples."""
 
     __slots__ = ("_capture", "_real", "_value")
 

@@ -393,8 +393,8 @@ def replaced(
 ) -> Iterator[None]:
     """Record the calls that this thread makes inside the block with ``capture``.
 
-    ``functions`` find shims in their globals. In the namespaces ``others``, every name of an original
-    function has its replacement.
+    Modules such as ``numpy`` in the globals of ``functions`` become shims. In the namespaces ``others``,
+    every name of an original function has its replacement.
     """
     before = getattr(_here, "capture", None)
     spaces = [

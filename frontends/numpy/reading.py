@@ -245,7 +245,11 @@ def decide_operands(capture: CallCapture, key: str, operands: tuple[Any, ...]) -
 
 
 def _has_float_power(capture: CallCapture, base: Any, exponent: Any) -> bool:
-    """Return True if ``base ** exponent`` is surely a float in Python; guard a base that was read."""
+    """Return True if ``base ** exponent`` is surely a float in Python.
+
+    For a base that was read from an array, guard that it stays positive, or only nonzero if the exponent is a
+    whole number that is the same in all calls.
+    """
     if not any(isinstance(item, float) for item in (base, exponent)) or any(
         isinstance(item, complex) for item in (base, exponent)
     ):

@@ -71,7 +71,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
 
 
 def with_traits(array: Array, facts: Mapping[str, Any]) -> Array:
-    """Return ``array`` with its axes in the order of ``facts["packing"]``, if that is an order without gaps.
+    """Return ``array`` laid out in memory in the order of axes ``facts["packing"]``, if that has no gaps.
 
     Otherwise return ``array`` itself.
 

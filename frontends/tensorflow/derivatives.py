@@ -61,7 +61,10 @@ def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
 
 
 def _trace_rule(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
-    """Trace the gradient rule registered as ``name``; return its graph, its cotangents and its gradients."""
+    """Trace the gradient rule registered as ``name``. Return its graph, cotangents and gradients.
+
+    The cotangents are placeholders for those of all outputs. A gradient is None where the rule returns None.
+    """
     rule_of = ops.gradient_registry.lookup(name)
     with operation.graph.as_default():
         rule = FuncGraph("rule")
@@ -105,7 +108,11 @@ class _CustomGradientCall:
     def node(
         self, rule: Any, cotangents: Sequence[Any], gradients: Sequence[Any], count: int, sources: list[int]
     ) -> list[TensorValue]:
-        """Append the node and return its results, followed by the remaining operands."""
+        """Append the node and return its results, followed by the remaining operands.
+
+        The first ``count`` operands are the results of the function, and ``sources`` are the indices of the
+        differentiated operands.
+        """
         results = self.operands[:count]
         # A region reads only its own inputs, so the function and the rule have separate ones.
         function = self._inputs("x", self.arrays)

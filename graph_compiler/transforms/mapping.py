@@ -156,8 +156,8 @@ def _axis_of_each(axes: Any, item: Any, option: str) -> Iterator[int | None]:
 def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size: int | None) -> int | None:
     """Return the number of slices, or None if it is unknown.
 
-    Raise ``CallMismatch`` if an array lacks its axis, if known sizes differ, or if nothing is mapped and
-    ``axis_size`` is None.
+    Raise ``CallMismatch`` if an array lacks its axis, if known sizes differ from each other or from
+    ``axis_size``, or if nothing is mapped and ``axis_size`` is None.
     """
     sizes: dict[int, int | None] = {}
     for place, (array, axis) in enumerate(zip(arrays, axes)):

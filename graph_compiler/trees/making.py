@@ -71,7 +71,11 @@ def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any
 
 
 def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a mapping of the class ``cls`` with these items."""
+    """Return a mapping of the class ``cls`` with these items.
+
+    Its constructor is called without arguments. If it requires some, it gets the items, or is not called at
+    all for a subclass of dict.
+    """
     items = dict(zip(keys, children))
     if cls is dict:
         return items
@@ -86,7 +90,10 @@ def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 
 
 def filled(made: Any, items: dict[Any, Any]) -> Any:
-    """Add ``items`` to the mapping ``made`` and return it. If it is a dict, remove its items first."""
+    """Add ``items`` to the mapping ``made`` and return it.
+
+    If it is a dict, its items are removed first, and the methods of its class are not called.
+    """
     if not isinstance(made, dict):
         made.update(items)
         return made

@@ -90,7 +90,7 @@ class TypedLeaf(Leaf):
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Static:
-    """Value that is part of the structure."""
+    """Value that is part of the structure, not a leaf. Such values are compared by :func:`same_static`."""
 
     value: Any
 
@@ -123,7 +123,7 @@ class Branch:
 
 
 class AppendOnly(Branch):
-    """Branch without children, for a list whose items nothing reads."""
+    """Branch without children, for a list to which the recorded function only appends."""
 
     __slots__ = ()
 
@@ -314,7 +314,7 @@ def entries_of(tree: Tree) -> dict[Any, Tree]:
 
 
 def containers(value: Any) -> Iterator[Any]:
-    """Yield the containers among ``value`` and its items at any depth."""
+    """Yield the containers among ``value`` and its items at any depth, each once."""
     waiting, seen = [value], set[int]()
     while waiting:
         item = waiting.pop()

@@ -477,7 +477,7 @@ def _open(text: str, file: Path) -> None:
 
 
 def notebook_html(graph: Graph) -> str:
-    """Return the HTML of a graph for a notebook cell: a line, and the beginning of each variant's source."""
+    """Return the HTML of a graph for a notebook cell: its ``repr``, and the first lines of each source."""
     head = escaping.escape(repr(graph))
     parts = [f"<code>{head}</code>"]
     for number, variant in enumerate(graph.variants):

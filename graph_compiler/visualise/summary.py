@@ -167,7 +167,11 @@ def _shapes(inputs: Iterable[Any]) -> Sequence[Any]:
 
 
 def modules_of(graph: IRGraph) -> list[str]:
-    """Return the path of the module for each operation; empty for operations outside of modules."""
+    """Return the path of the module for each operation; empty for operations outside of modules.
+
+    If the framework reports no modules, it is that of the innermost module with all parameters that the
+    operation reads.
+    """
     told = [node.origin.module for node in graph.nodes]
     if any(told) or not graph.parameters:
         return told

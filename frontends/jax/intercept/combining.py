@@ -33,7 +33,10 @@ OPERATIONS: dict[str, Combine] = {
 
 
 def operation(program: Any) -> str | None:
-    """Return the name of the operation that ``program`` applies to its two inputs, or None."""
+    """Return the name of the operation, a key of ``OPERATIONS``, that ``program`` applies to its two inputs.
+
+    Return None for any other program.
+    """
     program = getattr(program, "jaxpr", program)
     if (
         len(program.eqns) == 1
@@ -244,8 +247,8 @@ def symbolic_associative_scan(
 ) -> Callable[..., Any]:
     """Return a replacement of ``jax.lax.associative_scan`` that binds one primitive for any length.
 
-    It calls ``original`` in other threads, outside of tracing, and if the arrays do not have a common axis or
-    the function cannot be traced for any number of pairs.
+    It calls ``original`` in other threads, outside of tracing, if the arrays differ in length along the axis,
+    and if the function cannot be traced for any number of pairs.
     """
     thread = threading.get_ident()
 

@@ -37,7 +37,10 @@ from ..sizes import ReadNumber, current, decided, hints, is_jax, symbolic
 
 
 def dimension_shims() -> list[Replacement]:
-    """Return replacements of functions of ``jax.export`` that also accept symbolic sizes."""
+    """Return replacements of functions of ``jax.export`` that also accept symbolic sizes.
+
+    The list is empty if ``jax.export`` is not imported.
+    """
     # Keras calls this function.
     export = sys.modules.get("jax.export")
     asked = getattr(export, "is_symbolic_dim", None)
@@ -100,7 +103,7 @@ Place = tuple[Any, ...]
 
 
 class Answers:
-    """Arrays that instructions of the user's code read in the untraced run."""
+    """Queues of the arrays that each instruction of the user's code read in the untraced run."""
 
     def __init__(self) -> None:
         self._found: dict[Place, deque[Any]] = defaultdict(deque)
@@ -182,8 +185,9 @@ class TracerReads:
     def elements(self, tracer: Any, depth: int, asked: Callable[[Any], bool] = lambda array: False) -> Any:
         """Return the array that the user's current instruction read in the untraced run, or None.
 
-        Add an equation that reads its elements, unless ``asked`` returns True for the array. Raise
-        :class:`TracingError` if its dtype or shape differs from those of the tracer, or if it is too large.
+        Add an equation that reads its elements, unless ``asked`` returns True for the array. ``depth`` is the
+        number of frames from the caller to the user's code. Raise :class:`TracingError` if the dtype or shape
+        of the array differs from those of the tracer, or if it is too large.
         """
         if (array := self._next(tracer, depth + 1)) is not None and not asked(array):
             _bind(tracer, seen=ReadElements(array.tolist()))

@@ -41,7 +41,10 @@ from ..sizes import current, decided, hints, symbolic
 
 
 def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a ``fori_loop`` that accepts symbolic bounds."""
+    """Return a replacement of ``jax.lax.fori_loop`` that also accepts symbolic bounds.
+
+    It calls ``original`` for other bounds, and in other threads.
+    """
     thread = threading.get_ident()
 
     def fori_loop(
@@ -69,7 +72,10 @@ def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def symbolic_scan(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a ``scan`` that accepts a symbolic ``length``."""
+    """Return a replacement of ``jax.lax.scan`` that also accepts a symbolic ``length``.
+
+    Calls with another length, and those in other threads, go to ``original`` unchanged.
+    """
     thread = threading.get_ident()
 
     def scan(

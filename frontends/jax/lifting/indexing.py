@@ -215,7 +215,10 @@ def filled_with(b: JaxBuilder, x: Any) -> Any:
 
 
 def user_index(b: JaxBuilder, start: Value, size: Any) -> Value | None:
-    """Return the user's index if ``start`` is found to be JAX's normalization of it, or None."""
+    """Return ``index`` if ``start`` is ``where(index < 0, index + size, index)``, or None.
+
+    JAX normalizes the user's indices in this way.
+    """
     chosen = b.maker(_source(b, start))
     if chosen is None or chosen.op != "where":
         return None

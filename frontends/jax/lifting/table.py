@@ -53,7 +53,10 @@ def is_inside(b: JaxBuilder, index: Value, least: Any, greatest: Any) -> bool:
 
 
 def range_of(b: JaxBuilder, item: Any) -> Range | None:
-    """Return a lower and an upper bound of a number or of the elements of an integer array, or None."""
+    """Return inclusive bounds ``(lower, upper)`` of an int or of the elements of an integer array.
+
+    Return None if no bounds are known.
+    """
     if isinstance(item, (int, np.integer)) or (
         isinstance(item, Size) and item.type is int and not item.reads_elements()
     ):

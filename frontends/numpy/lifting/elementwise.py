@@ -176,7 +176,7 @@ def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str
 
 
 def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, value: Value) -> Value:
-    """Emit False if an element of ``value`` passes ``test`` and none of a float or complex input does."""
+    """Emit a bool: False if ``test`` is true for elements of ``value`` but not of float or complex inputs."""
     told = b.logical_not(b.any(test(value)))
     for item in node.inputs:
         if isinstance(item, Value) and is_inexact(item.dtype):

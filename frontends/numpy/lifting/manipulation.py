@@ -279,7 +279,10 @@ def as_strided(
     subok: bool = False,
     writeable: bool = True,
 ) -> Any:
-    """Lift ``as_strided`` of an array in row-major order."""
+    """Lift ``as_strided`` of an array in row-major order.
+
+    Raise :class:`UnsupportedOperation` without strides, for negative ones, and for elements outside of ``x``.
+    """
     from ....ops.dtypes import ITEMSIZE
 
     width = ITEMSIZE[x.dtype]

@@ -267,7 +267,8 @@ def _variance_about(
 ) -> Value:
     """Compute the variance about ``center``, or about the mean, of the elements that ``where`` selects.
 
-    ``by`` is ``ddof``. Raise :class:`UnsupportedOperation` for complex numbers.
+    The divisor is their number minus ``by``, and at least 0. Raise :class:`UnsupportedOperation` for complex
+    numbers.
     """
     if is_complex(x.dtype):
         raise UnsupportedOperation("where= and mean= of the variance of complex numbers have no row")
