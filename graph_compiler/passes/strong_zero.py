@@ -27,7 +27,8 @@ Form = Callable[..., Any]
 def form_of(node: Node) -> Form | None:
     """Return a function that builds the result of ``node`` from operations with safe derivatives, or None.
 
-    It is called as ``form(build, output, *operands, **params)``.
+    It is called as ``form(build, output, *operands, **params)``. Return None for operations, dtypes and
+    parameters without such a form.
     """
     form = _FORMS.get(node.op)
     if form is None or not all(isinstance(item, Value) for item in node.inputs):

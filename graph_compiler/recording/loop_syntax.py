@@ -554,7 +554,11 @@ class _Statements:
 
 
 def _is_shared(held: Any, is_own: bool, is_opened: bool) -> bool:
-    """Return True if a variable may refer to a container in ``held`` whose items the marks do not compare."""
+    """Return True if a variable may refer to a container in ``held`` whose items the marks do not compare.
+
+    ``is_own`` is True for the value of a variable of the function. ``is_opened`` is True then, and if the
+    statements only read items of ``held``.
+    """
     if type(held) is tuple or (is_opened and type(held) in (list, dict)):
         parts = held.values() if type(held) is dict else held
         return any(_is_shared(part, is_own, is_own) for part in parts)

@@ -168,6 +168,8 @@ class _CountedLoop:
     def _bound(self, symbol: str, left: Any, right: Any, late: int) -> Any:
         """Return an upper bound of the trip count of a loop that runs while ``left symbol right``, or None.
 
+        It is None unless one side is a counter that approaches the other side without overflow, from a known
+        start to a known bound.
         ``late`` is 1 if the comparison was stored in a flag, and so is tested one iteration later, and 0
         otherwise.
         """

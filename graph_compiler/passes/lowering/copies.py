@@ -86,6 +86,9 @@ def _memory(
 def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with copies of results and values of effects that could be overwritten.
 
+    These may share memory with an array that an earlier effect writes to. The new value of a constant is also
+    copied if it may share memory with an input, a parameter or a constant.
+
     ``views`` are the operations whose result may share memory with their first input in the target.
     """
     # A canonical graph is pure, and its effects are carried out in order after it has run.

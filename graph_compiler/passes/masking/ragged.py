@@ -380,8 +380,9 @@ def _getitem(rewrite: PaddedRewrite) -> Any:
 def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tuple[Any, Span | None]:
     """Return the new item of a key, and the span of the axis in the result.
 
-    The span is None if the item is an index, or if all selected elements are valid. Raise ``CannotPad`` for
-    a slice with a step whose length depends on the loop index.
+    ``own`` is the span of the indexed axis, or None if all its ``size`` elements are valid. The resulting
+    span is None if the item is an index, or if all selected elements are valid. Raise ``CannotPad`` for a
+    slice with a step whose length depends on the loop index.
     """
     if not isinstance(item, tuple):
         # A negative index counts from the last valid element, not from the end of the padding.

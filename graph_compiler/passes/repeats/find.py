@@ -116,7 +116,8 @@ class SignatureCache:
     def of(self, node: Node, counters: Collection[Value] = ()) -> NodeSignature:
         """Return the signature of ``node``, cached if ``counters`` is empty.
 
-        The key leaves out the shapes of ``counters``. Raise ``TypeError`` if an argument is not hashable.
+        The key leaves out the shapes of ``counters``, which are arrays of loop indices. Raise ``TypeError``
+        if an argument is not hashable.
         """
         row = self._rows.get(node) if not counters else None
         if row is None:

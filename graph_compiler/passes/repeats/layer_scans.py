@@ -189,7 +189,8 @@ class _LayerLoop:
     def _body(self, kept: Sequence[int], turns: Sequence[Value], choices: Sequence[Value]) -> Body:
         """Return one layer as a scan body.
 
-        Its outputs are the carry and the results with the indices ``kept``, which the scan stacks.
+        Its outputs are the carry and the results with the indices ``kept``, which the scan stacks. It takes
+        operands that repeat from the stacked arrays ``choices``, at an index of the sequences ``turns``.
         """
         first, nodes = self.layers[0], list[Node]()
         region = first.regions[0]

@@ -217,7 +217,7 @@ class _LayerBoundaries:
     def strides(self, first: int, count: int) -> int:
         """Return the number of different increments of the weights' number from layer to layer.
 
-        It is read at the first node of a layer with such a number. A layer without the number counts as 0.
+        The number is read at the first node of the layer that has one. It is 0 for a layer without it.
         """
         begin = first - self.run.first
         place = next(place for place in range(begin, begin + self.period) if self.numbers[place] is not None)
@@ -528,7 +528,7 @@ def _without_guards(graph: Graph, guards: Iterable[Guard]) -> Graph:
 
 
 def _with_checks(graph: Graph) -> tuple[tuple[Node, ...], dict[Node, Guard]]:
-    """Return the nodes with a check node for each inner guard on sizes, and the guard of each check.
+    """Return the nodes with a check node for each of ``graph.inner_guards()``, and the guard of each check.
 
     A check follows the last node that computes one of its sizes, or comes first if no node computes one.
     """

@@ -95,7 +95,7 @@ def _recorded_index(node: Node, array: Value, index: Any, value: Value) -> Node:
 
 
 def stacked_arrays(node: Node) -> Sequence[Any] | None:
-    """Return the arrays that ``node`` stacks or concatenates along the first axis, or None."""
+    """Return the arrays that ``node`` stacks or concatenates along the first axis; None for other nodes."""
     name = name_of(node)
     if name not in (_STACKS | _JOINS if node.record is None else _STACKS) or not node.params.keys() <= {
         "axis",

@@ -18,7 +18,7 @@ from .ownership import package_of
 
 
 def resolve_name(expression: ast.expr, frame: FrameType) -> Any:
-    """Return the object that a name or dotted name refers to in ``frame``, or None."""
+    """Return the object that a name or dotted name refers to in ``frame``; None if it is not found."""
     if isinstance(expression, ast.Name):
         held = (frame.f_locals, frame.f_globals, frame.f_builtins)
         return next((names[expression.id] for names in held if expression.id in names), None)

@@ -115,6 +115,9 @@ class Trials:
     what: description of the block for messages.
     functions: the blocks.
     cells: the closure cells of the variables that the blocks assign.
+
+    The constructor raises ``TracingError`` if the blocks can reach an iterator, because its items cannot be
+    put back.
     """
 
     def __init__(

@@ -105,7 +105,8 @@ def _function_of(found: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
 def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> types.CodeType:
     """Return the code of a module that defines the rewritten function inside an outer function.
 
-    ``function`` is changed in place.
+    ``function`` is changed in place. ``owner`` is the name of its class, with which private names are
+    mangled; empty if there is none.
     """
     # Inside the function, its name must refer to the variable outside.
     function.name = f"{PREFIX}function"

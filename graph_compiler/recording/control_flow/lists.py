@@ -70,7 +70,7 @@ class StackedItems:
 
 
 def join_items(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
-    """Return items and ``StackedItems`` as one ``StackedItems``, or None if they cannot be stacked."""
+    """Join ``parts``, items and ``StackedItems``, into one; return None if they cannot be stacked."""
     # The arrays themselves are returned, so that writes to items reach the list.
     if len(parts) == 1 and isinstance(parts[0], StackedItems):
         return parts[0]

@@ -45,7 +45,7 @@ def replaced(places: Iterable[Replacement]) -> Iterator[None]:
 
 
 def to_the_end(restore: Callable[[], None]) -> None:
-    """Call ``restore``, once more if an interrupt ends it, and raise the interrupt then."""
+    """Call ``restore``. If a ``KeyboardInterrupt`` ends it, call it once more and raise the interrupt."""
     try:
         restore()
     except KeyboardInterrupt:
@@ -172,7 +172,7 @@ class Session:
     def guards(self) -> list[EnvironmentGuard]:
         """Return guards for the calls that shims of :func:`assume_result` noted.
 
-        A guard requires the result that the function returns now, when it is called again.
+        Each of the functions is called now. Its guard holds as long as another call returns an equal result.
         """
         return [
             EnvironmentGuard("{}() == {}", (ask, ask()), f"what {name} gives")

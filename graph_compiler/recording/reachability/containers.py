@@ -429,7 +429,7 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
 
 
 def kind_of(item: Any, always: bool = False) -> ContainerKind | None:
-    """Return the kind of ``item`` as a container that a function finds outside its arguments, or None.
+    """Return the kind of a container that a function finds outside its arguments, or None for other objects.
 
     ``always`` also accepts objects of classes that contain nothing of the user's.
     """
