@@ -311,6 +311,7 @@ def lp_pool(
     """Compute the ``ord``-norm of each window (torch.nn.functional.lp_pool2d).
 
     As in torch, ``x ** ord`` is summed without absolute values, so odd powers keep their signs.
+    With ``ceil_mode``, the sum over a window that extends beyond the end is scaled to a full window.
     """
     rank = len(kernel)
     return _pooled(x, kernel, strides, ((0, 0),) * rank, (1,) * rank, ceil_mode)

@@ -256,7 +256,7 @@ def bincount(
 def histc(x: ArraySpec, /, *, bins: int, min: float, max: float) -> ArraySpec:
     """Count the elements in each of ``bins`` equal bins of ``[min, max]``.
 
-    If ``min`` equals ``max``, the bins cover the range of ``x``.
+    If ``min`` equals ``max``, the bins cover the range of ``x``. Elements outside of the bins are ignored.
     """
     return ArraySpec((bins,), x.dtype)
 
@@ -273,7 +273,8 @@ def histogram(
 ) -> ArraySpec:
     """Count the elements, or sum their weights, between neighbouring ``bin_edges``.
 
-    The last bin includes its upper edge. ``density`` normalises the integral to 1.
+    The last bin includes its upper edge. Elements outside of the bins are ignored. ``density`` normalises the
+    integral to 1.
     """
     return ArraySpec((bin_edges.shape[0] - 1,), x.dtype)
 
