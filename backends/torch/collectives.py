@@ -42,7 +42,11 @@ _SENTINELS = {
 
 
 class communication_errors:
-    """Context manager that converts errors of communication to ``CollectiveFailed``."""
+    """Context manager that raises ``CollectiveFailed`` instead of errors of communication.
+
+    These are ``DistError``, and any ``RuntimeError`` whose message contains one of ``words``. By default,
+    each ``RuntimeError`` is one.
+    """
 
     def __init__(self, group: Any, words: tuple[str, ...] = ("",)) -> None:
         self._group, self._words = group, words
@@ -142,6 +146,9 @@ class _LatestExchange:
 class CheckedExchanges(Exchanges):
     """Collectives of the calls of one function, with a check that all processes take part in the same ones.
 
+    An exchange raises ``CallMismatch`` if the processes have different arrays or sizes of batches. Creating
+    the object waits for all processes of the group.
+
     made: number of exchanges in the current call.
     """
 
@@ -178,14 +185,20 @@ class CheckedExchanges(Exchanges):
         return super()._exchange(kind, array)
 
     def _stacked_again(self, last: _LatestExchange, array: Any) -> Any:
-        """Gather ``array``, or return None if a row of the result begins with the sentinel."""
+        """Gather ``array``, or a sentinel in its place if it is None.
+
+        Return None if the part of any process begins with the sentinel.
+        """
         found = _gather_rows(_sentinel(last.message) if array is None else array, self.group)
         return (
             None if _SENTINELS[found.dtype] in found.select(1, 0).tolist() else found.view(last.message.dtype)
         )
 
     def _reduced_again(self, last: _LatestExchange, array: Any) -> Any:
-        """Reduce ``array``, or return None if a process has set its flag."""
+        """Reduce ``array``. If it is None, set the flag of this process instead.
+
+        Return None if any process has set its flag.
+        """
         unset, flag = last.message.kind == "min", last.flag
         if array is None:
             array, flag = flag.new_zeros(math.prod(last.message.shape)), torch.full_like(flag, not unset)
@@ -219,7 +232,10 @@ def _wait_for_others(group: Any) -> None:
 
 
 def all_reduce(kind: str, row: Any, group: Any) -> Any:
-    """Reduce the array ``row`` in place over all processes of ``group`` and return it."""
+    """Reduce the array ``row`` in place over all processes of ``group`` and return it.
+
+    ``kind`` is "sum", "max" or "min". Raise ``CollectiveFailed`` if the processes cannot communicate.
+    """
     try:
         # The method of the group avoids the overhead of dist.all_reduce, but does not accept complex numbers.
         if row.is_complex():
@@ -235,7 +251,7 @@ def all_reduce(kind: str, row: Any, group: Any) -> Any:
 def _gather_rows(array: Any, group: Any) -> Any:
     """Return the elements of the arrays of all processes, one row per process.
 
-    Dtypes other than those of ``_SENTINELS`` are gathered as bytes.
+    Elements of dtypes other than those of ``_SENTINELS`` are returned as bytes (uint8).
     """
     row = array.reshape(1, -1).contiguous()
     if row.dtype not in _SENTINELS:
@@ -280,7 +296,7 @@ def broadcast(array: Any, group: Any) -> Any:
 
 
 class Exchange(Function):
-    """Differentiable call of the method ``name`` of ``over``."""
+    """Differentiable call of a collective: the method ``name`` of the ``Exchanges`` ``over``."""
 
     @staticmethod
     def forward(array: Any, name: str, over: Exchanges) -> Any:
@@ -337,7 +353,10 @@ def sum_in_place(array: Any, over: Exchanges) -> Any:
 
 
 def is_differentiated_or_transformed(*arrays: Any) -> bool:
-    """Return True if autograd tracks one of ``arrays``, or if a transform of torch is active."""
+    """Return True if autograd tracks one of ``arrays``.
+
+    Return True for any arrays if a transform of ``torch.func`` or forward mode is active.
+    """
     if (
         torch._C._functorch.peek_interpreter_stack() is not None
         or torch.autograd.forward_ad._current_level >= 0
@@ -355,7 +374,7 @@ def has_transforms() -> bool:
 
 
 def apply_function(function: type[Function], *inputs: Any) -> Any:
-    """Return ``function.apply(*inputs)``."""
+    """Call ``function.apply(*inputs)``, with less overhead outside of transforms of ``torch.func``."""
     # Outside of transforms, this avoids torch's inspection of `forward` at each call.
     return (
         function.apply(*inputs)

@@ -105,7 +105,7 @@ class TorchRows(Rows):
 
 
 def compute_dtypes(name: str) -> dict[str, str]:
-    """Return a dict from dtypes to those that the row of ``name`` gets instead.
+    """Return the dtypes to compute the operation ``name`` in, by the dtypes that torch may lack kernels for.
 
     >>> wide = compute_dtypes("solve_triangular")
     >>> wide["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("concat")

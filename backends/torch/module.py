@@ -21,9 +21,10 @@ from .native import TensorSlots
 
 
 class FunctionalModule:
-    """Function of a dict of parameters and of the arguments of a module, which calls the module with them.
+    """Function that calls a module with given parameters.
 
-    A shared parameter occurs in the dict once.
+    It takes a dict of parameters by name, then the arguments of the module. A shared parameter occurs in the
+    dict once.
 
     parameters: the current parameters by name.
     """
@@ -172,7 +173,10 @@ class _GraphCaller(torch.nn.Module):
         return self._own_tensors()
 
     def _compiled_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """Return ``(result,)`` of a call that ``torch.compile`` traces, or None if it has to run eagerly."""
+        """Return ``(result,)`` of a call that ``torch.compile`` traces, or None if it has to run eagerly.
+
+        Write to the tensors of this module that the graph changes.
+        """
         held = self._own_tensors()
         if (
             found := self._graph._call_as_module_traced(self._call_tensors(held), args, kwargs, self._mode)
@@ -208,7 +212,10 @@ class _GraphCaller(torch.nn.Module):
 
 
 class SharingGraphModule(_GraphCaller):
-    """Module that calls a graph with the graph's own tensors, registered under their original names."""
+    """Module that calls a graph with the graph's own tensors, registered under their original names.
+
+    A tensor that is replaced in the module is used instead of the graph's.
+    """
 
     def __init__(self, graph: Any) -> None:
         super().__init__(graph)
@@ -281,7 +288,7 @@ class SharingGraphModule(_GraphCaller):
 
 
 class OwningGraphModule(_GraphCaller):
-    """Module that calls a graph with tensors of its own."""
+    """Module that calls a graph with copies of its tensors."""
 
     def __init__(self, graph: Any) -> None:
         super().__init__(graph)
@@ -290,7 +297,7 @@ class OwningGraphModule(_GraphCaller):
         self._all_tensors()
 
     def _all_tensors(self) -> dict[str, torch.Tensor]:
-        """Return the tensors by name, after copying those of variants that were added."""
+        """Return the module's tensors by name, after adding copies of tensors of new variants."""
         graph = self._graph
         if self._variants_read != len(graph.variants):
             self._variants_read, weights, frozen = len(graph.variants), graph._differentiable, graph.frozen

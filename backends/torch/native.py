@@ -43,7 +43,11 @@ _AUTOCAST = ("cpu", "cuda")
 
 
 def on_device_of_inputs(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
-    """Wrap ``function``, where necessary, so that a call with an argument on an accelerator runs there."""
+    """Wrap ``function`` so that a call with an argument on an accelerator creates its arrays there, too.
+
+    Disable autocast in calls if the source contains its casts. Return ``function`` itself if neither is
+    necessary.
+    """
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
     leading = program.arguments
@@ -102,7 +106,7 @@ def _move_constants(constants: Mapping[str, Any], device: torch.device) -> dict[
 
 
 def _logcumsumexp(input: torch.Tensor, dim: int) -> torch.Tensor:
-    """Compute ``torch.logcumsumexp`` of real numbers by sums of pairs over doubling distances."""
+    """Compute ``torch.logcumsumexp`` of real numbers as a parallel prefix scan of ``logaddexp``."""
     rows, reach = input.movedim(dim, 0) if input.ndim else input.reshape(1), 1
     while reach < rows.shape[0]:
         rows = torch.cat([rows[:reach], torch.logaddexp(rows[reach:], rows[:-reach])])
@@ -121,7 +125,11 @@ _KEYWORDS = {"a": "input", "x": "input", "axis": "dim"}
 
 
 class CorrectForwardMode(TorchFunctionMode):
-    """Context manager that avoids operations whose forward mode in torch is wrong."""
+    """Context manager that avoids operations whose forward mode in torch is wrong.
+
+    Calls of ``FORWARD_MODE_REPLACEMENTS`` are replaced, except with ``out=`` or complex arguments. Calls of
+    ``WRONG_FORWARD_MODE`` and scattered products raise ``NotImplementedError``.
+    """
 
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -183,7 +191,11 @@ _is_recorded._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def assert_guards(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """Add ``guards`` on the arrays ``checks`` to the traced program, and return ``result``."""
+    """Assert in the traced program that ``checks`` have the elements that ``guards`` recorded.
+
+    Return ``result``. Under ``torch.jit.trace``, its tensors are made to depend on the assertions. Raise
+    ``GuardFailed`` at once for a number or a shape that differs.
+    """
     for check, guard in zip(checks, guards):
         # Python numbers can be checked at once, and torch guards its own symbols.
         if not isinstance(check, torch.Tensor):
@@ -213,7 +225,11 @@ def _make_dependent(result: Any, holds: torch.Tensor, message: str) -> Any:
 
 
 def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
-    """Return a 0-d bool tensor that is True if ``check`` has the recorded elements of ``guard``."""
+    """Return a 0-d bool tensor that is True if ``check`` has the elements that ``guard`` recorded.
+
+    Floats may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0 does not equal -0.0.
+    Raise ``GuardFailed`` if the shape differs.
+    """
     expected = torch.tensor(guard.expected, dtype=check.dtype, device=check.device)
     if check.ndim != expected.ndim or any(size != other for size, other in zip(check.shape, expected.shape)):
         raise GuardFailed(f"{guard.recorded()} and has the shape {tuple(check.shape)} for this call")
@@ -486,7 +502,11 @@ def _unwrap(array: Any) -> Iterator[Any]:
 
 
 def _compiler_failure() -> Callable[[Exception], str | None]:
-    """Return a function that maps an exception to a reason to run a function uncompiled, or to None."""
+    """Return a function that maps an exception to a reason to run a function uncompiled, or to None.
+
+    The reason is that the compiler fails on it. It is None for other exceptions, and after a graph break,
+    because a part of the function has run then.
+    """
     # This module is slow to import, and torch.compile has imported it already.
     from torch._dynamo.exc import BackendCompilerFailed
     from torch._dynamo.utils import counters
@@ -504,7 +524,11 @@ def _compiler_failure() -> Callable[[Exception], str | None]:
 
 @forwards
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor that shares the memory of ``array``, or the memory of a copy."""
+    """Return a tensor that shares the memory of ``array``.
+
+    Read-only arrays, and those of foreign byte order or with negative strides, are copied. Raise
+    ``CallMismatch`` if torch does not support the dtype.
+    """
     # torch does not accept NumPy's bfloat16 (of ml_dtypes), which has the same bits.
     if array.dtype.name == "bfloat16":
         return _from_numpy(array.view(np.int16)).view(torch.bfloat16)

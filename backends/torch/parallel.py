@@ -247,7 +247,7 @@ class TorchDataParallel(TorchTraining):
 
 
 class TorchTrainingOverMesh(TorchTraining):
-    """Training engine on ``DTensor``."""
+    """Training engine for states of ``DTensor`` over a mesh, whose axes ``batch`` split the batch."""
 
     def __init__(self, mesh: DeviceMesh, batch: Sequence[str], local_batch: bool) -> None:
         self._mesh, self._local_batch = mesh, local_batch
@@ -349,7 +349,10 @@ def _distribute_like(like: Any, array: Any) -> Any:
 
 
 def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
-    """Return a copy of a training state, with the arrays of the first process."""
+    """Return a copy of a training state, with the arrays of the first process of ``group``.
+
+    All processes of the group have to call this function. Each samples random numbers of its own afterwards.
+    """
 
     def first(name: str, array: Any) -> Any:
         return broadcast(array.detach().clone(memory_format=torch.contiguous_format), group).requires_grad_(
@@ -363,7 +366,10 @@ def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
 
 
 def shard_state(held: StepState, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> StepState:
-    """Return a copy of a training state as ``DTensor``, sharded by ``layouts``, which has layouts by name."""
+    """Return a copy of a training state as ``DTensor`` over ``mesh``.
+
+    ``layouts`` has the layouts of arrays by name. Arrays without a layout are replicated.
+    """
 
     def sharded(name: str, array: Any) -> Any:
         # Without the copy, replicated arrays would share memory with the original.

@@ -39,7 +39,10 @@ def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
 
 
 def laid_out(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
-    """Return ``array`` as a ``DTensor`` over the mesh in this layout."""
+    """Return ``array``, a tensor or a ``DTensor`` of another layout, as a ``DTensor`` over ``mesh``.
+
+    The result is detached, and requires a gradient if ``array`` does.
+    """
     whole = array.full_tensor() if isinstance(array, DTensor) else array
     with communication_errors(mesh.get_group(0)):
         found = distribute_tensor(whole.detach(), mesh, placements(mesh, layout))
@@ -73,7 +76,11 @@ def partitioned(
 
 @contextmanager
 def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
-    """Let operations of ``DTensor`` in the context take plain tensors as replicated over ``mesh``."""
+    """Let operations of ``DTensor`` in the context take plain tensors as replicated over ``mesh``.
+
+    Raise ``UnsupportedOperation`` for an operation that ``DTensor`` has no rule for, and ``CollectiveFailed``
+    for errors of communication.
+    """
     # ``DTensor`` has no rule for the fused kernel of attention on CPU.
     attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
     try:
@@ -90,7 +97,7 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
 
 
 def replicate_over(parameter: Any, along: Sequence[int]) -> Any:
-    """Gather the ``DTensor`` over the mesh axes ``along``."""
+    """Return the ``DTensor`` gathered over the mesh axes ``along``, and still sharded over the others."""
     # The gradient of this is reduce-scattered, as in FSDP.
     wanted = [
         Replicate() if axis in along else placement for axis, placement in enumerate(parameter.placements)

@@ -66,7 +66,7 @@ def index(indices: Operand) -> str:
 
 
 def over(x: Operand | str, axis: Any, keepdims: bool) -> str:
-    """Return the first arguments of a call that reduces ``axis`` of ``x``."""
+    """Return the text of the first arguments of a call that reduces ``axis`` of ``x``."""
     # torch takes an empty tuple for all axes.
     if axis == ():
         return f"torch.unsqueeze({x}, -1), dim=-1"
@@ -400,7 +400,10 @@ def _lowest(dtype: str) -> Any:
 
 
 def _pad_before(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str, tuple[Any, ...]]:
-    """Return the text of the array to pool, and the padding for the pooling along each axis."""
+    """Return the text of the array to pool, and the padding of each axis for the pooling itself.
+
+    Asymmetric padding is applied to the array before. Raise ``UnsupportedOperation`` for it if ``ceil_mode``.
+    """
     amounts = symmetric(padding)
     if amounts is not None:
         return str(x), amounts

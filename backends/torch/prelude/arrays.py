@@ -71,7 +71,8 @@ def scatter_reduce_at(
 ) -> torch.Tensor:
     """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
 
-    ``reduce`` is a name that ``torch.scatter_reduce`` accepts.
+    ``reduce`` is a name that ``torch.scatter_reduce`` accepts. With ``include_self``, the old element takes
+    part.
     """
     places = torch.arange(x.numel(), device=x.device).reshape(x.shape)[key]
     values = values.broadcast_to(places.shape).reshape(-1)
@@ -91,7 +92,7 @@ def scatter_reduce_at(
 def scatter_product(
     x: torch.Tensor, axis: int, indices: torch.Tensor, values: torch.Tensor, include_self: bool
 ) -> torch.Tensor:
-    """Call ``torch.scatter_reduce`` with ``"prod"``."""
+    """Call ``torch.scatter_reduce`` with ``"prod"``. Raise ``NotImplementedError`` in forward mode."""
     # In forward mode, torch would return the tangent 0.
     if torch.autograd.forward_ad._current_level >= 0 and (x.is_floating_point() or x.is_complex()):
         raise NotImplementedError(
@@ -104,7 +105,7 @@ def scatter_product(
 def unique_with_first(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return the unique elements, or slices along ``dim``, and three integer tensors.
+    """Return the sorted unique elements of ``x``, or slices along ``dim``, and three integer tensors.
 
     The tensors are the index of the first occurrence of each, the indices that rebuild ``x``, and the counts.
     """

@@ -33,7 +33,11 @@ def associative_scan(
 
 
 def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
-    """Call ``body(*arrays)``, by ``torch.utils.checkpoint`` where that is supported."""
+    """Call ``body(*arrays)``, by ``torch.utils.checkpoint`` if gradients are enabled.
+
+    In transforms of ``torch.func``, which do not support it outside of ``torch.compile``, call ``body``
+    directly.
+    """
     if torch.is_grad_enabled() and (
         torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is None
     ):

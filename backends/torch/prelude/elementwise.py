@@ -60,7 +60,10 @@ def lcm(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
 
 
 def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Compute the regularized incomplete beta function."""
+    """Compute the regularized incomplete beta function of ``a``, ``b`` and ``x``, which broadcast.
+
+    The result is NaN outside of the domain.
+    """
     dtype = x.dtype
     a, b, x = (
         item.to(torch.promote_types(dtype, torch.float32)) for item in torch.broadcast_tensors(a, b, x)
@@ -102,7 +105,10 @@ def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Te
 def incomplete_gamma(
     function: Callable[..., torch.Tensor], sign: int, a: torch.Tensor, x: torch.Tensor
 ) -> torch.Tensor:
-    """Compute ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (``sign`` -1)."""
+    """Compute ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (``sign`` -1).
+
+    Unlike these, it has a first derivative with respect to ``a``.
+    """
     # torch lacks the derivative with respect to `a`.
     if not (isinstance(a, torch.Tensor) and a.requires_grad):
         return function(a, x)

@@ -39,7 +39,8 @@ def attention_weights(
     """Compute ``softmax(query @ key.T * scale + mask)``. A row whose scores are all masked is 0.
 
     A boolean mask is True for the scores to keep. With ``is_causal``, scores above the diagonal are masked,
-    too. By default, ``scale`` is one over the square root of the size of a head.
+    too. By default, ``scale`` is one over the square root of the size of a head. With ``enable_gqa``, groups
+    of consecutive query heads (axis -3) share a head of ``key``.
     """
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
@@ -86,6 +87,7 @@ def recurrent_layer(
 ) -> tuple[torch.Tensor, ...]:
     """Run a recurrent layer of torch over a sequence [time, batch, features] in one direction.
 
+    ``layer`` is ``torch.lstm``, ``torch.gru`` or the like. ``biases`` is True if ``weights`` has biases.
     Return the outputs and the last states. With ``reverse``, the sequence is read from its end, and output
     ``t`` still belongs to input ``t``.
     """
