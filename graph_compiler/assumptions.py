@@ -160,7 +160,10 @@ def share_memory(one: Any, other: Any) -> bool:
 
 
 class _MemoryLayout:
-    """Array interface with the memory layout of a NumPy array or tensor. Its elements are not read."""
+    """Object with the array interface of a NumPy array or tensor, to compare memory layouts by NumPy.
+
+    The elements are not read, so they may be of a dtype that NumPy lacks.
+    """
 
     def __init__(self, array: Any) -> None:
         given = getattr(array, "__array_interface__", None) if hasattr(array, "strides") else None

@@ -93,7 +93,10 @@ def own_version() -> str:
 
 
 def installed(name: str) -> str | None:
-    """Return the version of the distribution ``name``, or of one that replaces it, or None."""
+    """Return the version of the distribution ``name``, or of one that replaces it.
+
+    Return None if none of them is installed.
+    """
     for one in (name, *_INSTEAD.get(name, ())):
         try:
             return metadata.version(one)

@@ -65,10 +65,11 @@ class Target(Protocol):
     def convert(self, array: Any) -> Any:
         """Return ``array``, of any framework, as a native array; None for any other object.
 
-        Native arrays have ``shape``, ``ndim`` and ``dtype``. NumPy scalars, masked arrays and the like count
-        as other objects. The result may share memory with ``array``, unless the framework computes
-        asynchronously (JAX, TensorFlow). Raise ``CallMismatch`` for an array without a counterpart in the
-        framework, and ``GuardFailed`` for integers beyond the range of its dtype.
+        Native arrays have ``shape``, ``ndim`` and ``dtype``, and are returned unchanged. NumPy scalars,
+        masked arrays and the like count as other objects. The result may share memory with an array of
+        another framework, unless this framework computes asynchronously (JAX, TensorFlow). Raise
+        ``CallMismatch`` for an array without a counterpart in the framework, and ``GuardFailed`` for integers
+        beyond the range of its dtype.
         """
 
     def dtype(self, name: str) -> Any:

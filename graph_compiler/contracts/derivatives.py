@@ -161,7 +161,8 @@ class Derivatives(Protocol):
     def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         """Return ``function`` with checkpointing: reverse mode stores what ``policy`` selects.
 
-        It recomputes other arrays. A framework that cannot select by a policy stores nothing.
+        It recomputes other arrays. A framework that cannot select arrays stores nothing, except under the
+        policy ``"everything"``.
 
         policy: ``"nothing"``, ``"dots"`` (results of matrix products), ``"everything"``, ``"min_cut"`` (the
             fewest bytes for which no product is recomputed), or names that :meth:`named` gave to arrays.

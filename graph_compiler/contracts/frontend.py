@@ -21,7 +21,10 @@ class Watch(Protocol):
     """Detector of changes of arrays that happen after the watch was created."""
 
     def changed(self) -> bool:
-        """Return True if an array was written to, or has other memory, since the watch was created."""
+        """Return True if an array has changed since the watch was created, as far as the watch can tell.
+
+        An array changes by a write to its elements, or if it gets other memory.
+        """
 
     def of_copies(self, addresses: Sequence[int | None]) -> Watch:
         """Return a watch from the same moment for a caller that has converted the arrays.
@@ -44,11 +47,11 @@ class Unwatched:
 class Stamp(Protocol):
     """Version of an array's elements, such as its address and a count of writes, or a copy of them.
 
-    A stamp does not keep the array alive.
+    A stamp may keep the memory of the array alive.
     """
 
     def fits(self, array: Any) -> bool:
-        """Return True if ``array`` is unchanged, as far as the stamp shows, since it was created from it."""
+        """Return True if ``array`` has not changed, as far as the stamp can tell, since it was stamped."""
 
 
 class _Unchanging:
@@ -218,7 +221,7 @@ class Weights(Protocol):
     @property
     @default
     def has_modes(self) -> bool:
-        """True if the model has a training mode, which ``set_training`` and ``in_mode`` set."""
+        """True if the model may have a training mode, which ``set_training`` and ``in_mode`` set."""
         return False
 
     @default
@@ -231,7 +234,10 @@ class Weights(Protocol):
 
     @default
     def is_training(self) -> bool:
-        """Return True if the model is in training mode, or if it has no modes, as a new module would."""
+        """Return the training mode of the model.
+
+        Return True if it has no mode, or tells none, as a function that calls modules.
+        """
         return True
 
     @default
@@ -296,15 +302,15 @@ class Reference(Protocol):
 
     @default
     def restoring_random_state(self) -> AbstractContextManager[None]:
-        """Return a context after which the framework's own random generator, if any, is restored."""
+        """Return a context after which the framework's own random generator is restored, if it can be."""
         return nullcontext()
 
     @default
     def restoring_state(self, weights: Any, seed: int) -> AbstractContextManager[None]:
         """Return a context after which the weights and other state that calls may change are restored.
 
-        Inside it, a generator of the framework that recorded calls draw from starts from ``seed``. The
-        default restores nothing.
+        Inside it, a generator of the framework that recorded calls draw from starts from ``seed``, if it can
+        be seeded. The default restores nothing.
         """
         return nullcontext()
 
@@ -364,8 +370,8 @@ class Reference(Protocol):
     def RANDOM_STATE(self) -> tuple[str, str]:
         """Names of the calls that read and set the state of the framework's own generator.
 
-        Two empty strings if it has none. If calls draw random numbers all the same, no seed repeats these, so
-        verification does not compare them.
+        Two empty strings if there are no such calls. If recorded calls draw from a generator all the same,
+        its numbers cannot be repeated, so verification does not compare them.
         """
         return ("", "")
 

@@ -196,7 +196,7 @@ class Training(Protocol):
         """Average gradients and metrics over the devices, if each has computed them for its part of a batch.
 
         Metrics that are not floating-point stay unchanged. The default returns both unchanged, for steps that
-        compute the whole batch.
+        compute the whole batch, or if :meth:`gradients` has averaged them.
         """
         return gradients, metrics
 
@@ -246,6 +246,8 @@ class Training(Protocol):
     @default
     def drawing(self, rng: Any) -> AbstractContextManager[None]:
         """Return a context inside which the framework's own generator continues ``rng``.
+
+        After it, ``rng`` has the new state, and the framework's own generator the state from before.
 
         The default does nothing, for a framework that draws from keys.
         """

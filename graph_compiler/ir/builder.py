@@ -191,7 +191,7 @@ class Builder:
         return self.append(op.name, inputs, params, op.infer(*map(_spec, inputs), **params))
 
     def maker(self, item: Any) -> Node | None:
-        """Return the node that is known to produce ``item``, or None."""
+        """Return the node that is known to produce ``item``; None for inputs, and for what is no value."""
         if not isinstance(item, Value):
             return None
         made = self._made.get(item)

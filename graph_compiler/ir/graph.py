@@ -446,7 +446,10 @@ class Graph:
         )
 
     def maker(self, value: Value) -> Node | None:
-        """Return the node that produces ``value``, or None."""
+        """Return the node of :attr:`nodes` that produces ``value``.
+
+        Return None for inputs, parameters and constants, and for values of regions.
+        """
         return self._makers.of(value, self.nodes)
 
     @property
