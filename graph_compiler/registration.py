@@ -161,8 +161,9 @@ E = TypeVar("E", bound=Entry)
 class Registry(Generic[E]):
     """Entries of frontends or of backends, by name.
 
-    The package ``group`` has a module ``entries`` with this package's own entries. Entries of other
-    packages are entry points in a group of the same name.
+    ``kind`` is the class of the entries. The package ``group`` has a module ``entries`` with this package's
+    own entries. Entries of other packages are entry points in a group of the same name. ``parameter`` is the
+    option that errors name.
 
     problems: an error for each name that another package failed to register.
     """
@@ -292,7 +293,7 @@ def responds_to(item: Any, *names: str) -> bool:
 
 
 def entry_method(item: Any, otherwise: Any = None) -> Any:
-    """Return the method (of a class, the function) that holds the code of a model, such as ``forward``.
+    """Return the entry method of a model, such as ``forward``, or the function of a model class.
 
     Return ``otherwise`` if ``item`` has no such method.
 

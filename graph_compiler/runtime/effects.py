@@ -55,7 +55,7 @@ class WrittenArrays:
     are_restored: True if a guard may fail after the function has written to them.
     are_watched: True if it can be detected that they were not written to.
     may_remain: True if a call that fails may leave them changed.
-    in_places: numbers of the arrays that are in places, counted over all places.
+    in_places: indices of those in places, counted over the arrays of all places.
     """
 
     def __init__(self, graph: IRGraph, program: Program, target: Target, objects: UserObjects) -> None:
@@ -186,7 +186,8 @@ class Effects:
 
         leaves: the arrays of the call, then those in places.
         held: the objects at the places before the call.
-        written: numbers of the arrays in places that the call has written to, counted over all places.
+        written: indices of those in places that the call has written to, counted over the arrays of all
+            places.
         """
         state: dict[str, Any] = {"arguments": outcome[1]} if self._updates else {}
         count, new = len(self._graph.inputs_of_call), {}

@@ -209,7 +209,7 @@ class Executable:
         require_shapes(self._graph.name, self._shapes, parameters)
 
     def evaluate(self, leading: tuple[Any, ...], leaves: tuple[Any, ...], compiled: bool) -> Any:
-        """Call the flat function, or its compiled form.
+        """Call the flat function, or its compiled form if ``compiled`` is True.
 
         Some exceptions are replaced by errors of this package that explain them.
         """

@@ -115,7 +115,10 @@ class CallConverter:
         return result if self.same_framework else crossing.result(result, given)
 
     def native(self, array: Any) -> Any:
-        """Return ``array`` as a new array of the target, or itself if nothing has to be converted."""
+        """Return ``array`` as a new array of the target.
+
+        Return ``array`` itself if it is one already, or if the target cannot represent it.
+        """
         # NumPy scalars, which have no ``__setitem__``, are converted as 0-d arrays.
         native = self.target.convert(
             array.__array__()

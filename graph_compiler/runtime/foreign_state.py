@@ -197,7 +197,11 @@ class WriteBack:
         return unflatten(tree, map(self.convert, leaves)) if leaves else held
 
     def apply_updates(self, new: Sequence[Any], arguments: Any) -> None:
-        """Apply the updates of a call to containers and places of the user's objects."""
+        """Apply the updates of a call to containers and places of the user's objects.
+
+        new: the new objects that the graph has returned.
+        arguments: ``(args, kwargs, state)`` of the call.
+        """
         made: dict[int, Any] = {}
         # Objects are identified by their index, because two arrays of the original may be one object in a
         # framework with immutable arrays.

@@ -27,7 +27,10 @@ class Recordable(Protocol):
 
 
 def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
-    """Return the state that calls keep, by name, with arrays of the graph's framework."""
+    """Return the state that calls keep, by name, with arrays of the graph's framework.
+
+    A value that a first call has set, and that a variant for later calls only reads, is no state.
+    """
     settled = _assumed_places(variants)
     current = [
         variant
@@ -44,9 +47,10 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
 
 
 def record_settled_values(graph: Recordable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Record variants for the Python values that a first call leaves in the original.
+    """Record variants for later calls, which find Python values that a first call sets in the original.
 
-    The values are written into the original, and restored if they turn out to be state.
+    Write these values into the original. Restore the old ones if a later call changes them again, because
+    they are state then.
     """
     for _ in range(_MOST_CALLS):
         settled = _assumed_places(graph.variants)

@@ -126,9 +126,10 @@ class PlanRun:
 
 
 def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRun], Variant]) -> Variant:
-    """Return the variant of the first plan that succeeds, starting with ``plan``, and set its ``gave_up``.
+    """Carry out ``plan``, and other plans after it until one succeeds; return the variant.
 
-    Raise an error that no other plan can help with.
+    Store what was given up in ``gave_up`` of the variant. Raise an exception that no other plan can help
+    with.
     """
     left: list[AbandonedWay] = []
     while True:
@@ -169,7 +170,8 @@ def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
 def record_independent_of_names(record: Callable[[Request], Recording], request: Request) -> Recording:
     """Record a call whose program must not depend on new names (UUIDs) that the call creates.
 
-    Raise ``TracingError`` if it does.
+    If the call creates any, record it again with other names to compare. Raise ``TracingError`` if the
+    programs differ.
     """
     with watching_names() as watch:
         recording = record(request)
@@ -207,9 +209,10 @@ class NarrowingPolicy:
     told: set[str] = field(default_factory=set, compare=False)
 
     def check(self, name: str, graph: Graph, target: Target) -> None:
-        """Report inputs and parameters of 64-bit floats that the target narrows.
+        """Warn of float64 and complex128 inputs and parameters that the target narrows.
 
-        This is a warning, given once for each ``name``, or ``UnsupportedOperation``.
+        The warning is given once for each ``name``. In the mode ``"strict"``, raise ``UnsupportedOperation``
+        instead.
         """
         if name in self.told or not narrows(target):
             return

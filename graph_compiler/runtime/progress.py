@@ -38,7 +38,10 @@ def is_watched() -> bool:
 
 @contextmanager
 def show_conversion(name: str, after: float = SECONDS) -> Iterator[None]:
-    """Display the stage of a slow conversion in this context, and reset the stage at the end."""
+    """Display the current stage of a conversion that takes longer than ``after`` seconds.
+
+    Reset the stage at the end of the context.
+    """
     try:
         with show_progress(f"Converting {name}", stage.__str__, after):
             yield
@@ -53,7 +56,10 @@ def recording_message(name: str, source: str, known: int, most: int, variant: Va
 
 
 class show_progress:
-    """Context manager that may display ``title`` and ``doing()`` once ``after`` seconds have passed."""
+    """Context manager that displays ``title`` and ``doing()`` on stderr once ``after`` seconds have passed.
+
+    It displays nothing outside of terminals and notebooks, or while another thread draws.
+    """
 
     def __init__(self, title: str, doing: Callable[[], str] = str, after: float = 1.0) -> None:
         self._title, self._doing, self._after = title, doing, after

@@ -62,13 +62,13 @@ _NUMBERS = (bool, int, float, complex)
 
 
 class TracedStatementVariants:
-    """Variants of one graph recorded with traced statements, and the number of attempts that are left."""
+    """Variants of one graph that were recorded with traced control flow, with a limit on further attempts."""
 
     def __init__(self, graph: RecordedGraph) -> None:
         self._graph, self._added, self._left = graph, list[Variant](), _MOST
 
     def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
-        """Record a variant with traced statements, and return it.
+        """Record a variant with traced control flow, and return it.
 
         Return None if that is not worth trying, or if it fails for another reason than a bug of this package.
         """
@@ -242,7 +242,11 @@ class RecordingMethods(RecordedGraph):
     _lock: threading.RLock
 
     def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the result of a call that fits none of the first ``known`` variants."""
+        """Return the result of a call that fits none of the first ``known`` variants.
+
+        Try the call in other forms, and newer variants. Then run the original if the limit of variants is
+        reached, or record a variant.
+        """
         # Nothing can be recorded while the compiler traces.
         if (tracer := tracer_of(self)) is not None and tracer.is_tracing():
             force_graph_break(self, tracer)

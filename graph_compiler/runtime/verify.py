@@ -539,7 +539,7 @@ class Verification:
         return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
 
     def _lifted_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
-        """Yield recorded values, each with the target's result, the recorded call's result, and a text."""
+        """Yield recorded values, each with the target's result, the recorded one, and words for a message."""
         recorded = self._intermediate_values(leaves, seed)
         graph, target = self.variant.graph, self.variant.target
         lifted = graph.debug.lifted
@@ -569,7 +569,10 @@ class Verification:
             )
 
     def _observed_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
-        """Yield recorded values, each with the recorded call's result, the original's result, and a text."""
+        """Yield recorded values, each with the recorded result, the original's, and words for a message.
+
+        End at the first recorded call that is not found among those of the original.
+        """
         recorded = self._intermediate_values(leaves, seed)
         args, kwargs = self._call(self._copy_leaves(leaves))
         with host_state_seeded(seed), self.reference.restoring_state(self.recording.weights, seed):
@@ -633,7 +636,8 @@ def verify_variant(
 ) -> None:
     """Verify a new variant with its own arguments, then with random ones.
 
-    Raise ``VerificationFailed`` if a result differs or only the graph raises.
+    Raise ``VerificationFailed`` if a result differs or only the graph raises. If no random arguments can be
+    used, only log that.
     """
     verification = Verification(graph.name, graph._pipeline, variant, Tolerance())
     verification.check_call(args, kwargs, 0)

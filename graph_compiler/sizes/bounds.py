@@ -295,9 +295,10 @@ def _of_floordiv(left: Scalar, right: Scalar, function: str, number: int) -> Sol
 
 
 def _of_extreme(settled: str) -> Callable[..., Solved | None]:
-    """Return the rule for ``"ge"`` and ``"le"`` of ``max`` or ``min`` of a size and a number.
+    """Return the rule that solves ``"ge"`` and ``"le"`` comparisons of the ``max`` or ``min`` of a size.
 
-    ``settled`` is the comparison that this number alone can make true.
+    The other operand of ``max`` or ``min`` is a number. ``settled`` is the comparison that this number alone
+    can make true: ``"ge"`` for ``max``, ``"le"`` for ``min``.
     """
 
     def rule(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:

@@ -131,8 +131,9 @@ class LossFunction:
     def __call__(self, outputs: Any, target: Any) -> tuple[Any, dict[str, Any]]:
         """Return the loss and a dict of further metrics.
 
-        Raise ``CallMismatch`` if the loss or a metric is not a number, and ``GuardFailed`` if the function
-        has to be recorded for these arrays first.
+        Raise ``CallMismatch`` if a direct call fails, if the loss or a metric is not one number, or if a
+        metric has a reserved name. Raise ``GuardFailed`` if the function has to be recorded for these arrays
+        first.
         """
         given = self.arguments(outputs, target)
         if self._graph is not None:

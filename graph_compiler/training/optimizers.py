@@ -44,7 +44,7 @@ class Schedule:
     options: Mapping[str, float]
 
     def __call__(self, step: int) -> float:
-        """Return the learning rate of the next update after ``step`` updates.
+        """Return the learning rate of the update with index ``step``, counted from 0.
 
         If ``learning_rate`` is None, it counts as 1.
         """

@@ -208,7 +208,8 @@ class TrainingPlan:
     ) -> tuple[StepState, Arrays]:
         """Return the next state and the metrics of one training step.
 
-        ``is_last`` marks the last of the batches whose gradients are accumulated for one update.
+        ``arrays`` and ``tree`` are those of a :class:`Batch`, and ``rate`` is the learning rate. ``is_last``
+        marks the last of the batches whose gradients are accumulated for one update.
         """
         held, (gradients, metrics) = self.compute(held, arrays, rate, tree)
         held, more = self.apply(held, gradients, rate, is_last)
@@ -219,7 +220,8 @@ class TrainingPlan:
     ) -> tuple[StepState, tuple[Arrays, Arrays]]:
         """Return the state after a call of the model, and a pair of the gradients and the metrics, by name.
 
-        Raise ``CallMismatch`` if the loss is not a real floating-point number.
+        The arguments are those of :meth:`step`. Raise ``CallMismatch`` if the loss is not a real
+        floating-point number.
         """
         engine = self.engine
         args, kwargs, wanted = unflatten_batch(tree, arrays)

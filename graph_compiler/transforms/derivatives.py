@@ -401,6 +401,7 @@ def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_z
 
     Raises:
         CallMismatch: As for :func:`jvp` and :func:`grad`.
+        InvalidOption: ``primals`` is empty.
 
     >>> import torch
     >>> from graph_compiler import transforms

@@ -161,7 +161,7 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def called_graphs(function: Any) -> Iterator[Graph]:
-    """Yield graphs that the code of ``function``, or of the user's functions that it calls, names.
+    """Yield the graphs that are named in the code of ``function`` and of the user's functions that it calls.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(torch.sin, args=(torch.ones(2),))

@@ -41,13 +41,13 @@ def _no_name(item: Any) -> str | None:
 
 
 class TrackedContainer:
-    """A container whose changes are tracked.
+    """Container whose changes are tracked.
 
     name: the expression for the container in messages.
     item: the container.
     kind: how the container is read and changed.
     before: parts of the container when tracking began, by key.
-    name_of_object: returns the name of an object that is a key of a dict, or None.
+    name_of_object(key): returns the name of an object that is a key of a dict, or None.
     """
 
     __slots__ = ("_name_of_object", "before", "item", "kind", "name")
@@ -127,8 +127,9 @@ class ObjectSnapshot:
     """Snapshot of the containers that a search from ``roots`` and from the callables ``called`` finds.
 
     Containers are those of :func:`.containers.kind_of`, such as lists, dicts, closure cells and objects.
-    Parts with a name in ``closed`` are not searched. Objects in ``own`` are searched even if their class
-    contains nothing of the user's. ``name_of_object`` names objects that are keys of dicts.
+    ``roots`` are pairs of a name and an object. The search ends eight levels below a root. Parts with a name
+    in ``closed`` are not searched. Objects in ``own`` are searched even if their class contains nothing of
+    the user's. ``name_of_object`` names objects that are keys of dicts.
 
     held: the containers, without empty dicts inside other containers.
     caches: functions that ``functools.lru_cache`` decorates.

@@ -76,7 +76,7 @@ class Reached:
     """Objects that ``roots`` refer to, found by the names in their code.
 
     functions: functions of the user.
-    cells: closure cells of these functions, with the names of the variables.
+    cells: pairs of the name of a variable and its closure cell, for these functions.
     containers: lists, dicts and other builtin containers.
     owners: objects, classes and modules whose attributes are followed.
     variables: context variables.

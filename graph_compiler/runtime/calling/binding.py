@@ -173,7 +173,11 @@ class ArgumentBinding:
         return None if found is None else cls(found[0], found[1], static)
 
     def rebind(self, call: Call, recorded: ArgumentForm) -> Call | None:
-        """Return the call with its arguments passed as in ``recorded``, or None if that is not possible."""
+        """Return the call with its arguments passed as in ``recorded``, or None if that is not possible.
+
+        Defaults are filled in for arguments that are missing, and arguments that equal their default may be
+        left out.
+        """
         bound = self._bound(*call)
         if bound is None:
             return None
@@ -260,7 +264,10 @@ class AlternativeCalls:
     def others(
         self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Iterator[tuple[Variant, Call]]:
-        """Yield variants recorded in another form than the call's, each with the call rebound to it."""
+        """Yield variants recorded in another form than the call's, each with the call rebound to it.
+
+        Yield nothing if the original has hooks, which may notice how arguments are passed.
+        """
         binding = None if not variants or has_hooks(self._original()) else self.binding
         if binding is None:
             return

@@ -100,9 +100,10 @@ class MatchCode(NamedTuple):
 def match_code(
     graph: Graph, target: Target, is_own: Callable[[Any], bool] | None, misfit: str, on_elements: str
 ) -> MatchCode:
-    """Return code that leaves by these statements if a call does not fit.
+    """Return code that matches a call, and leaves by the statement ``misfit`` if the call does not fit.
 
-    ``on_elements`` is for conditions on the elements of arrays, and ``misfit`` for the others.
+    ``on_elements`` is the statement for conditions on elements of arrays. ``is_own(array)`` returns True for
+    arrays of the source framework.
     """
     return _Matcher(graph, target, None, is_own, misfit, on_elements).matching()
 
