@@ -525,10 +525,10 @@ class Lifter:
             self.fixed.clear()
 
     def _fix_arguments(self, node: Node, problem: NumberNeeded) -> None:
-        """Fix all arguments of ``node`` that are sizes and depend on a symbol of the size that is needed.
+        """Fix the sizes among the arguments of ``node`` that share a symbol with the size that is needed.
 
-        Raise ``problem`` if no argument does, since the row then needs the number of a size of an array.
-        Raise :class:`UnsupportedOperation` if the row needs the number of an argument that is an array.
+        Raise ``problem`` if there are none, since the row then needs the number of a size of an array. Raise
+        :class:`UnsupportedOperation` if the row needs the number of an argument that is an array.
         """
         if isinstance(problem.item, Value):
             if all(problem.item is not item for item in iterate_structure(self.arguments(node))):

@@ -140,7 +140,10 @@ def holds_numbers(held: Any, is_whole: bool) -> bool:
 
 
 def with_numbers(tree: Tree, places: Container[Path], path: Path = ()) -> Tree:
-    """Return ``tree`` with the static ints and floats at the paths ``places`` replaced by typed leaves."""
+    """Return ``tree`` with the static ints and floats at the paths ``places`` replaced by typed leaves.
+
+    ``path`` is the path of ``tree`` itself.
+    """
     if isinstance(tree, Static) and type(tree.value) in DTYPES and path in places:
         return TypedLeaf(type(tree.value))
     if isinstance(tree, Branch):

@@ -317,7 +317,11 @@ def _trip_count(
     operands: list[Any],
     condition_count: int,
 ) -> Any:
-    """Return the trip count of a loop like ``lax.fori_loop`` if it is known, or None."""
+    """Return the trip count of a loop like ``lax.fori_loop`` if it is known, or None.
+
+    ``operands`` are those of ``condition``, and ``condition_count`` is the number of those that are not
+    state.
+    """
     program, step = condition.jaxpr, body.jaxpr
     if (
         condition_count

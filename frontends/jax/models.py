@@ -102,7 +102,7 @@ _STATES = ("_pytree__state", "_object__state")
 
 
 class NnxModel(VariableModel):
-    """Model of an ``nnx`` object."""
+    """Model of an ``nnx`` object, with arrays named by the dotted paths of its variables."""
 
     def __init__(self, item: Any) -> None:
         super().__init__(item, dict(variables_of(item)))
@@ -248,7 +248,7 @@ _WRAPPERS = ("__wrapped__", "__self__")
 
 
 class TreeModel(ImmutableModel):
-    """Model of an immutable pytree, such as an ``equinox`` module."""
+    """Model of an immutable pytree, such as an ``equinox`` module, with arrays named by their paths."""
 
     def __init__(self, item: Any) -> None:
         super().__init__(item)

@@ -136,7 +136,8 @@ def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any
 def _axis_of_each(axes: Any, item: Any, option: str) -> Iterator[int | None]:
     """Yield the axis of each array in ``item``. A number or None applies to all arrays of a container.
 
-    Raise ``InvalidOption`` if ``axes`` is neither an axis nor a structure like ``item``.
+    Raise ``InvalidOption`` if ``axes`` is neither an axis nor a structure like ``item``. ``option`` is the
+    name of the option, for the message.
     """
     if axes is None or isinstance(axes, int) and not isinstance(axes, bool):
         yield from (axes for _ in flatten(item, is_array)[0])

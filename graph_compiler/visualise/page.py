@@ -63,9 +63,9 @@ AROUND = 4
 
 
 def excerpts(places: Iterable[tuple[str, int]]) -> dict[str, dict[int, str]]:
-    """Return, for each file, the text by line number of the given lines and four lines before and after each.
+    """Return the text of the lines ``places``, and of four lines before and after each, by file and number.
 
-    Files that cannot be read are left out.
+    ``places`` are pairs of a file and a line number. Files that cannot be read are left out.
     """
     wanted: dict[str, set[int]] = {}
     for file, line in set(places):

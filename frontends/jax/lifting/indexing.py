@@ -87,6 +87,7 @@ def dynamic_update_slice(b: JaxBuilder, x: Any, update: Any, *starts: Any) -> An
 class SliceIndices:
     """Index arrays of a gather or scatter.
 
+    sizes: size of a slice along each axis of ``x``.
     axes: indexed axes of ``x``.
     windows: those of ``axes`` that are in the slices, not collapsed or batched.
     unindexed: axes of ``x`` that are not indexed.
@@ -153,7 +154,8 @@ class SliceIndices:
     def _start(self, axis: int, clip: bool) -> Any:
         """Return the start indices along an axis, or None for zeros.
 
-        This may append to ``inside``.
+        They are clamped to the axis unless they are known to be in bounds. Without ``clip``, the bools that
+        tell which ones are in bounds may be appended to ``inside``.
         """
         start = self.starts.get(axis)
         if start is None or self._is_whole(axis) and self.sizes[axis] != 1 and axis not in self.collapsed:

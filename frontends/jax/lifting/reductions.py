@@ -79,7 +79,8 @@ def sliding_windows(
 ) -> tuple[Value, tuple[int, ...]]:
     """Return the windows of ``x`` along new last axes, and these axes.
 
-    ``outside`` fills the padding and the gaps of a dilated ``x``.
+    ``params`` are those of ``lax.reduce_window``. ``outside`` fills the padding and the gaps of a dilated
+    ``x``.
     """
     outside = b.operand(outside, x.dtype)
     x = dilate(b, x, outside, tuple(int(step) - 1 for step in params.get("base_dilation") or (1,) * x.ndim))
@@ -103,7 +104,10 @@ def sort(b: JaxBuilder, *operands: Any, dimension: int, is_stable: bool, num_key
 
 
 def ordering(b: JaxBuilder, keys: Sequence[Any], axis: int) -> Any:
-    """Return the indices along ``axis`` that sort several keys in lexicographic order, stably."""
+    """Return the indices along ``axis`` that sort several keys in lexicographic order, stably.
+
+    Complex keys are sorted by their real parts, and then by their imaginary parts.
+    """
     *others, last = (part for key in keys for part in _parts(b, key))
     # Stable sorts by one key after the other, the most significant last, order by all of them.
     order = b.argsort(last, axis=axis, stable=True)
@@ -296,7 +300,7 @@ class _Windows:
 
 
 def _windows(x: Value, params: dict[str, Any]) -> _Windows | None:
-    """Return the parameters for pooling, or None for more than three axes or a dilated ``x``."""
+    """Return the parameters for pooling, or None for more than three pooled axes or a dilated ``x``."""
     ones = (1,) * x.ndim
     windows = _Windows(
         x,
