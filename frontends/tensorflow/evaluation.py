@@ -122,7 +122,7 @@ _ADVANCES = frozenset({"RngReadAndSkip", "RngSkip"})
 
 
 class Variables(Protocol):
-    """Protocol of a table of arrays of variables, by handle number (:func:`handle_number`)."""
+    """Protocol of a table of the arrays of variables, keyed by handle number (:func:`handle_number`)."""
 
     def __getitem__(self, number: int) -> Any: ...
 

@@ -42,7 +42,10 @@ class NumberTrace(Sizes, Protocol):
         """Return the only element of ``tensor`` as a number or symbol, or else ``tensor`` itself."""
 
     def length(self, tensor: Any) -> Any:
-        """Return the first size of ``tensor`` if it can be found, or None."""
+        """Return the size of the first axis of ``tensor``.
+
+        Return None if it is not a tensor of the traced graph, or if its rank is 0 or unknown.
+        """
 
 
 def symbols_of(trace: NumberTrace) -> Symbols:

@@ -76,7 +76,7 @@ class LoopRoles:
 def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) -> LoopRoles:
     """Return the roles of the elements of a loop's state, whose initial values are ``operands``.
 
-    ``count`` is None if the trip count is unknown. All elements that the body changes are then carried.
+    ``count`` is None if the trip count is unknown. Elements that the body changes are then carried.
     """
     places = range(len(operands))
     if count is None:
@@ -167,7 +167,10 @@ class _AffineNumbers:
     operands: Sequence[TensorValue]
 
     def of(self, tensor: Any) -> tuple[Any, int] | None:
-        """Return ``(first, step)`` if ``tensor`` is found to be ``first + step * n`` in iteration n."""
+        """Return ``(first, step)`` if ``tensor`` is ``first + step * n`` in iteration n.
+
+        Return None if it is not known to be of this form.
+        """
         operation = source_of(tensor).op
         place = input_index(self.body, tensor)
         if place is not None and place in self.count.counters:

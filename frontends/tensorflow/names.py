@@ -61,7 +61,9 @@ _INTERNAL = tuple(_folders_of(tf.__file__, keras.__file__, errors.__file__, str(
 
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Return True if the code in ``file`` is not that of TensorFlow, Keras, this package or Python itself.
+    """Return True if the code in ``file`` counts as the user's.
+
+    Code of TensorFlow, Keras, related libraries, this package and parts of Python does not.
 
     >>> is_users(tf.__file__), is_users("model.py")
     (False, True)

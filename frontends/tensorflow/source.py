@@ -37,7 +37,7 @@ _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", comp
 
 
 class TensorFlowCalls(RecordedCalls):
-    """Dialect of recorded TensorFlow graphs."""
+    """Dialect that writes recorded TensorFlow graphs as TensorFlow code."""
 
     imports: Mapping[str, str] = {
         "tf": "import tensorflow as tf",
@@ -148,7 +148,7 @@ def parameters_of(key: str) -> tuple[str, ...]:
 
 @functools.cache
 def _default_attributes(key: str) -> dict[str, str]:
-    """Return the texts of the defaults that parameters of an operation have in ``tf.raw_ops``.
+    """Return the source text of each default that an operation has in ``tf.raw_ops``, by parameter.
 
     >>> _default_attributes("Sum")
     {'keep_dims': 'False'}

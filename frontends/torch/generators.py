@@ -69,7 +69,7 @@ class HostDrawRecorder:
     def checked(self) -> Iterator[None]:
         """Check the draws of the block, and restore the generators of ``random`` and NumPy after it.
 
-        Raise ``UnseenDraw`` if the block has drawn numbers that were not intercepted.
+        Unless ``bakes``, raise ``UnseenDraw`` if the block has drawn numbers that were not intercepted.
         """
         with self._lock:
             states = host_state()
@@ -86,7 +86,7 @@ class HostDrawRecorder:
     def _check_state(self, before: Any) -> bool:
         """Return True if the generators are known to be as ``before``, so that they need not be restored.
 
-        Raise ``UnseenDraw`` if the draws that were intercepted do not explain their state.
+        Unless ``bakes``, raise ``UnseenDraw`` if the draws that were intercepted do not explain their state.
         """
         if self.bakes:
             return False

@@ -415,9 +415,10 @@ def _run(
     reads: ReadRecorder,
     compiled: bool,
 ) -> tuple[Any, RunResults | None]:
-    """Run the function with recorded arguments.
+    """Run the function with recorded arguments, and return its result.
 
-    The second result is None unless ``is_compiling()`` was evaluated.
+    The second result has what a second run is compared with. It is None unless ``is_compiling()`` was
+    evaluated.
     """
     capture, (args, kwargs) = reads.capture, call
     with _recording_calls(request, state, reads, compiled) as claim:

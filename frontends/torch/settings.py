@@ -374,7 +374,10 @@ def is_loaded() -> bool:
 
 
 def with_compiler_if_wanted(record: Callable[[], Result]) -> Result:
-    """Return ``record()``. If it would load torch's compiler, load that first and call ``record`` again."""
+    """Return ``record()``. If it would load torch's compiler, load that first and call ``record`` again.
+
+    Raise ``TracingError`` if loading it could end the process, because TensorFlow was loaded before triton.
+    """
     try:
         with _watched():
             return record()

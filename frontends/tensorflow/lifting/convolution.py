@@ -308,7 +308,7 @@ def depthwise_of_filter(
 def _taps(
     b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """Return an array of the elements of ``x`` at each offset of the window, and the padding of both axes.
+    """Return a list of the elements of ``x`` at each offset of the window, and the padding of both axes.
 
     The offsets are in row-major order. Padding has the lowest value of the dtype.
     """

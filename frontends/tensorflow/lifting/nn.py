@@ -332,7 +332,10 @@ def lrn_grad(
 def _nudge(
     b: TensorFlowBuilder, low: Value, high: Value, bits: int, narrow: bool
 ) -> tuple[Value, Value, Value]:
-    """Return the ends of the range, moved so that 0 is one of the levels, and the distance between levels."""
+    """Return the ends of the quantized range, moved so that 0 is a level, and the distance between levels.
+
+    There are ``2**bits`` levels, or one less if ``narrow``.
+    """
     first, last = float(bool(narrow)), float(2**bits - 1)
     scale = b.divide(b.subtract(high, low), last - first)
     zero = b.subtract(first, b.divide(low, scale))

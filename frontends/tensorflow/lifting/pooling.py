@@ -56,7 +56,7 @@ class _PoolingWindows:
 def _empty(b: TensorFlowBuilder, x: Any, windows: _PoolingWindows) -> Any:
     """Return an empty array if a window of VALID pooling is larger than the input, otherwise None.
 
-    Add guards on which axes are too short for VALID pooling if there are such axes.
+    In the first case, add guards on which axes are shorter than the window.
     """
     # Targets reject such windows.
     space = space_of(x, windows.data_format)

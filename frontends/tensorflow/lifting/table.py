@@ -151,6 +151,8 @@ def require_static(operand: Any, what: str) -> Any:
 def axes_of(operand: Any, what: str = "the axis") -> tuple[int, ...]:
     """Return a number or a tuple of numbers as a tuple of axes.
 
+    Raise ``ComputedOperand``, which names ``what``, for an array.
+
     >>> axes_of(-1), axes_of((0, 1))
     ((-1,), (0, 1))
     """
@@ -159,9 +161,9 @@ def axes_of(operand: Any, what: str = "the axis") -> tuple[int, ...]:
 
 
 def axes_in(operand: Any, rank: int) -> tuple[int, ...]:
-    """Return the axes of an array of ``rank`` axes that a reduction names: nonnegative, sorted and distinct.
+    """Return the axes that ``operand`` names in an array of ``rank`` axes: nonnegative, sorted and distinct.
 
-    For rank 0 there are none.
+    Return () for rank 0.
 
     >>> axes_in((-1, 0), 3)
     (0, 2)

@@ -75,8 +75,8 @@ def introduces_int64(
 ) -> bool:
     """Return True if a call has made int64 elements outside of the range of int32 from operands without such.
 
-    ``filled`` are its results. Return False if the target is torch, for calls that leave elements unwritten,
-    and if operands contain inf or NaN.
+    ``filled`` are its results. Return False if the target is torch, for calls that may leave elements
+    unwritten, and if operands contain inf or NaN.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
@@ -419,10 +419,11 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Return the arguments of a call with 0-d integer tensors replaced by numbers where it takes ints.
+    """Return the arguments of a call with 0-d tensors that are neither float nor bool replaced by numbers.
 
-    These are sizes, bounds of slices and the like; ``tensor_split`` takes 1-d tensors, too. Numbers that are
-    computed from sizes become symbols. Others are read, with guards on them.
+    They are replaced in slices, in all arguments after the first of calls that take sizes, and where kernels
+    take only ints. For ``tensor_split``, 1-d tensors are replaced, too. Numbers that are computed from sizes
+    become symbols. Others are read, with guards on them.
     """
 
     def number(item: Any) -> Any:

@@ -300,9 +300,9 @@ class FirstRunResults:
     def take_result(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> torch.Tensor | None:
-        """Return the result of the next stored call of ``function``, and drop it.
+        """Return the result of the next call of ``function`` in the first run, and drop it.
 
-        Return None if no call is stored, if its tensors were written to since, or if its arguments differ.
+        Return None if it was not stored, if its tensors were written to since, or if its arguments differ.
         """
         calls = self._made.get(function)
         if not calls:

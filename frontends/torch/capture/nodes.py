@@ -166,7 +166,8 @@ def record_data_assignment(capture: RunningTrace, tensor: torch.Tensor, data: to
     """Record ``tensor.data = data``, after which ``data`` is a view of ``tensor``.
 
     Raise ``TracingError`` if the target is torch, ``tensor`` belongs to an argument, ``data`` was not
-    computed, they differ in shape or dtype, or another tensor holds the memory of one of them.
+    computed, they differ in shape, strides, dtype or device, or another tensor holds the memory of one of
+    them.
     """
     recorder = capture.recorder
     made = recorder.maker(recorder.base_of(capture.value(data)))

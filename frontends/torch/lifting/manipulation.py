@@ -604,7 +604,10 @@ def as_strided_scatter(
 
 
 def _cosines(b: TorchBuilder, length: Any, periodic: bool, dtype: Any, *weights: float) -> Any:
-    """Return a window that is a sum of cosines with ``weights``, or ones for a ``length`` below 2."""
+    """Return a window that is a sum of cosines with ``weights``, or ones for a ``length`` below 2.
+
+    Add a guard on which of them it is.
+    """
     name = dtype_name(dtype)
     if _is_short(b, length):
         return b.ones(shape=(length,), dtype=name)

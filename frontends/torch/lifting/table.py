@@ -53,7 +53,8 @@ class TorchBuilder(RaisingBuilder):
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
         """Promote the operands to a common dtype as torch does, or to ``dtype``.
 
-        Numbers become arrays only if no operand is an array.
+        If one of them is an array or a number read from one, Python numbers stay numbers. Otherwise all
+        operands become arrays.
         """
         name = dtype_name(dtype) if dtype is not None else result_type(*operands)
         if not any(isinstance(item, Value) or is_read(item) for item in operands):

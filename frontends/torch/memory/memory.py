@@ -40,7 +40,7 @@ class SavedContents:
     """Contents of a tensor, to be restored after calls have written to it.
 
     tensor: the tensor.
-    elements: copy of its elements, as :func:`without_repeats` cuts them.
+    elements: copy of its elements, without the repeats of expanded axes (:func:`without_repeats`).
     owner: the base of a view, or the tensor itself.
     grad_fn: autograd node of ``owner``.
     version: version of the tensor.
