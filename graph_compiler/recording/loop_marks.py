@@ -402,9 +402,9 @@ class LoopMarker:
         return True
 
     def with_numbers(self, size: Size) -> Any:
-        """Return ``size`` with numbers instead of loop indices, and stop marking the loops of these.
+        """Return ``size`` with numbers instead of loop indices.
 
-        These loops stay unrolled.
+        The loops of these indices are not marked any further, so they stay unrolled.
         """
         counted = {symbol.source for symbol in size.symbols()} & self.steps.keys()
         if not counted:

@@ -242,7 +242,7 @@ def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with upper bounds instead of trip counts that depend on a loop index.
 
     A branch skips the iterations beyond the actual trip count. Loops stay as they are if no bound is known,
-    if they run in reverse, or if they stack outputs.
+    if they run in reverse, stack outputs, or scan over sequences other than loop indices.
     """
     if not any(map(_is_open, graph.nodes)):
         return graph, False

@@ -53,7 +53,7 @@ class _BlockSizes:
 
     sources: inputs, parameters and constants of the graph, whose sizes can be guarded; empty in a called
         function.
-    outward(size): a size of the block expressed in sizes of the graph; unchanged in a called function.
+    outward(size): a size of the block expressed in sizes of the graph, or of the called function around it.
     guards: guards on equal sizes, shared by all blocks outside of called functions.
     """
 

@@ -116,8 +116,8 @@ class Trials:
     functions: the blocks.
     cells: the closure cells of the variables that the blocks assign.
 
-    The constructor raises ``TracingError`` if the blocks can reach an iterator, because its items cannot be
-    put back.
+    The constructor raises ``TracingError`` if a variable of the blocks holds an iterator, because its items
+    cannot be put back.
     """
 
     def __init__(

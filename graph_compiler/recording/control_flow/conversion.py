@@ -169,7 +169,7 @@ def _code_in(whole: types.CodeType, title: str) -> types.CodeType:
 
 # ------------------------------------------------------------------------------------- one function
 class _Conversion(ast.NodeTransformer):
-    """Rewriter of one function, in place."""
+    """Rewriter of one function, in place: its statements become calls of methods of ``Statements``."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.own = function

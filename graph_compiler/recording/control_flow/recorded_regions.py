@@ -177,8 +177,8 @@ class RecordedRegions(Regions, Generic[B]):
     ) -> Arrays:
         """Add the node that runs ``blocks`` and return its results.
 
-        While recording, the results have the elements of the arrays that ``steps()`` returns. ``names`` are
-        names for the values of the results.
+        While recording, the results have the elements of the arrays that ``steps()`` returns, or any elements
+        inside another block. ``names`` are names for the values of the results.
         """
 
     @abstractmethod

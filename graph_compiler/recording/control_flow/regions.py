@@ -25,7 +25,7 @@ class ArrayKind:
     """Dtype and shape of an array or number.
 
     dtype: dtype of the array, or of the array that a Python number becomes.
-    shape: the current sizes.
+    shape: the current sizes; -1 for an unknown size.
     number: True for a Python number, or an array that is promoted like one.
     name: the variable that holds it.
     is_shared: True for a carry whose array something else may refer to before the loop.
@@ -209,7 +209,7 @@ class Regions(ABC):
 
     @abstractmethod
     def expect(self, truth: Any) -> None:
-        """Add a guard that ``truth`` is True.
+        """Add a guard that ``truth`` is True. Raise ``AssertionError`` if it is known to be False.
 
         Inside a block, add a check instead, or raise ``TracingError`` unless ``may_expect``.
         """

@@ -114,7 +114,8 @@ class Statements:
     ) -> None:
         """Run an ``if``. If ``test`` is an array of the recording, record both blocks.
 
-        If a block raises an exception of the user, add a guard on ``test`` and run one block instead.
+        If a block raises an exception of the user, add a guard on ``test`` and run one block instead; raise
+        ``TracingError`` if the framework has no such guards.
         ``given`` are the assigned variables that are read after it; those in ``guarded`` are read only if the
         enclosing loop was left.
         """
@@ -150,8 +151,8 @@ class Statements:
     def choice(self, test: Any, then: Any, otherwise: Any) -> Any:
         """Run ``then() if test else otherwise()``.
 
-        If ``test`` is an array of the recording, record both sides. If a side raises an exception of the
-        user, add a guard on ``test`` and run one side instead.
+        If ``test`` is an array of the recording, record both sides. Exceptions are treated as by
+        :meth:`branch`.
         """
         found = regions_of(test)
         if found is None:
