@@ -40,7 +40,7 @@ def grouped_query_attention(
 ) -> Array:
     """Compute attention in which groups of consecutive query heads share a head of ``key`` and ``value``.
 
-    Heads are on axis -3.
+    Heads are on axis -3. ``mask``, ``is_causal`` and ``scale`` are as in ``scaled_dot_product_attention``.
     """
     heads, shared = query.shape[-3], key.shape[-3]
     groups = query.reshape(*query.shape[:-3], shared, heads // shared, *query.shape[-2:])
@@ -72,7 +72,7 @@ def soft_shrink(x: Array, threshold: float) -> Array:
 
 
 def integer_power(x1: Array | int, x2: Array) -> Array:
-    """Compute ``x1 ** x2`` of integers. A negative exponent returns 0, except for the bases 1 and -1."""
+    """Compute ``x1 ** x2`` of integers. For a negative exponent, it is 0 unless the base is 1 or -1."""
     inverse = xp.where(x1 == 1, 1, xp.where(x1 == -1, 1 - 2 * (x2 & 1), 0))
     return xp.where(x2 < 0, inverse.astype(x2.dtype), x1 ** xp.maximum(x2, 0))
 
@@ -284,10 +284,10 @@ def interpolate_bytes(
 
 
 def reflected(position: Array, size: int, align_corners: bool) -> Array:
-    """Reflect positions beyond the ends of an axis of ``size`` elements back into it.
+    """Reflect positions at the ends of an axis of ``size`` elements, as often as necessary.
 
-    They are reflected at the centres of the first and last element if ``align_corners``, else at their
-    outer edges.
+    The ends are the centres of the first and last element (0 and ``size - 1``) if ``align_corners``, else
+    their outer edges (-0.5 and ``size - 0.5``).
     """
     start, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
     if span == 0:

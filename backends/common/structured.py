@@ -225,7 +225,10 @@ def write_strong_zero(scope: Scope, node: Node) -> None:
 
 
 def step_called(node: Node) -> Node:
-    """Return the ``scan`` node with its checkpoint moved into the body, to a ``call`` of the old body."""
+    """Return the ``scan`` node with a body that is a checkpointed ``call`` of the old body.
+
+    The node itself has no checkpoint any more.
+    """
     (step,) = node.regions
     inputs, outputs = (
         tuple(Value(item.name, item.spec) for item in side)

@@ -448,7 +448,8 @@ def compiled(
 
     static: positions of static arguments.
     text: complete source of the function, for a cache of programs between processes; None for no cache.
-    by_default: True if the user has not asked for compilation.
+    by_default: True if the user has not asked for compilation; a call with new shapes may then run uncompiled
+        the first time.
     """
     options = {**options, **({"static_argnums": static} if static else {})}
     cache, programs = PersistentCache(), StoredPrograms(function, text)

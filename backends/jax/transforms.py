@@ -28,7 +28,7 @@ _KEPT = "kept by the minimum cut"
 
 
 def checkpoint_by_min_cut(function: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
-    """Wrap ``function`` in ``jax.checkpoint`` such that it saves the values of a minimum cut."""
+    """Wrap ``function`` in ``jax.checkpoint`` so that it saves what :func:`variables_to_save` selects."""
 
     def of_arrays(*arrays: Any) -> Any:
         closed = jax.make_jaxpr(function)(*arrays)
@@ -45,7 +45,8 @@ def checkpoint_by_min_cut(function: Callable[..., Sequence[Any]]) -> Callable[..
 def variables_to_save(program: Any) -> set[Any]:
     """Return the variables of the jaxpr ``program``, and of inner jaxprs, to save for the backward pass.
 
-    They are found by a minimum cut, in bytes, between what is available and what the backward pass reads.
+    They are a minimum cut, in bytes, between what is available without recomputation (inputs, constants,
+    results of expensive operations) and what the backward pass reads. Inputs and constants are left out.
     """
     flow = nx.DiGraph()
     flow.add_nodes_from(("given", "backward"))
@@ -103,7 +104,11 @@ def _cost(flow: Any, variable: Any, size: int) -> None:
 # ``is_fault`` needs them.
 @api_boundary
 def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
-    """Return the operands whose values the derivative of ``equation`` may read."""
+    """Return the operands whose values the derivative of ``equation`` may read.
+
+    These are all operands if the derivative cannot be traced, and none if no operand is inexact. ``outside``
+    maps variables to equal ones of enclosing jaxprs.
+    """
     inexact = [
         jax.numpy.issubdtype(getattr(item.aval, "dtype", int), jax.numpy.inexact) for item in equation.invars
     ]

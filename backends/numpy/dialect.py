@@ -62,7 +62,7 @@ def compute_dtype(op: str, dtype: str) -> str | None:
 
 
 class NumpyRows(Rows):
-    """Table of rows that computes most operations on half-precision arrays in float32."""
+    """Lowering table that writes most operations on half-precision arrays with casts to float32 and back."""
 
     def expression(
         self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]

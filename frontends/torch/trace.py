@@ -126,7 +126,7 @@ class Trace(Protocol):
         """Return the number that ``size`` has while recording, guarded where necessary.
 
         The flags say that the number is for a key, a text or a condition. The result may then be ``size``
-        itself.
+        itself. Raise ``UnhashableSize`` for a key that can be neither hashed as a symbol nor guarded.
         """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
@@ -142,7 +142,10 @@ class Trace(Protocol):
         """Guard on the property ``fact`` of the first ``count`` inputs, or of all if ``count`` is None."""
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the call with numbers instead of symbolic sizes, and without recording its kernels."""
+        """Run the call with numbers instead of symbolic sizes, and return its result.
+
+        Its kernels are not recorded.
+        """
 
     def record_call(
         self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -77,9 +77,9 @@ def pad_from_inside(x: jax.Array, padding: tuple[tuple[int, int], ...], mode: st
 
 
 def along_axis(indices: jax.Array, axis: int) -> tuple[jax.Array, ...]:
-    """Return index arrays that select ``indices`` along the nonnegative ``axis``.
+    """Return a key of the elements that ``indices`` selects along the nonnegative ``axis`` of an array.
 
-    On all other axes, they select the position of the index itself.
+    On all other axes, the key has the position of the index in ``indices``.
     """
     shapes = [
         tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)

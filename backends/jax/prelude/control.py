@@ -38,7 +38,7 @@ def varying_as(sequences: Any, start: Any) -> Any:
 
 
 def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], start: Any, most: Any) -> Any:
-    """Run ``lax.while_loop``, differentiable in reverse mode, too, if ``most`` is an ``int``.
+    """Run ``lax.while_loop``, which is also differentiable in reverse mode if ``most`` is an ``int``.
 
     ``most`` is an upper bound of the trip count.
     """

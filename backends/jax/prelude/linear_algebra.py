@@ -168,7 +168,10 @@ def lu_factor(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def lu_unpack(lu: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return the matrices P, L and U of a factorisation by ``lu_factor``."""
+    """Return the matrices P, L and U of a factorisation by ``lu_factor``.
+
+    Their product ``P @ L @ U`` is the factorised matrix.
+    """
     rows, columns = lu.shape[-2:]
     inner = min(rows, columns)
     permutation = lax.linalg.lu_pivots_to_permutation(pivots - 1, rows)
@@ -252,10 +255,10 @@ def istft(
     length: int | None = None,
     as_complex: bool = False,
 ) -> jax.Array:
-    """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
+    """Invert ``stft`` by overlap-add, and divide by the sum of the squared windows.
 
-    The signal is real unless ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not
-    None.
+    Parameters that ``stft`` has, too, are those with which it computed ``x``. The signal is real unless
+    ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not None.
     """
     norm = "ortho" if normalized else "backward"
     spectrum = jnp.swapaxes(x, -1, -2)

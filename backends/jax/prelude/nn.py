@@ -238,10 +238,11 @@ def ctc_loss(
     target_lengths: jax.Array,
     blank: int = 0,
 ) -> jax.Array:
-    """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
+    """Compute ``-log p(targets)`` of each sequence by the forward recursion over all alignments.
 
-    ``log_probabilities`` is [time, batch, classes], and ``targets`` is [batch, length]. If no alignment
-    exists, the loss is infinite.
+    ``log_probabilities`` is [time, batch, classes], and ``targets`` is [batch, length]. Elements after
+    ``input_lengths`` and ``target_lengths`` are padding. ``blank`` is the class of the blank label. If no
+    alignment exists, the loss is infinite.
     """
     time, batch = log_probabilities.shape[:2]
     length = targets.shape[1]

@@ -83,9 +83,9 @@ def with_items(x: np.ndarray, key: Any, values: Any) -> np.ndarray:
 
 
 def along_axis(indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
-    """Return index arrays that select ``indices`` along the nonnegative ``axis``.
+    """Return a key of the elements that ``indices`` selects along the nonnegative ``axis`` of an array.
 
-    On all other axes, they select the position of the index itself.
+    On all other axes, the key has the position of the index in ``indices``.
     """
     shapes = [
         tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)

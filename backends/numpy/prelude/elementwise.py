@@ -116,7 +116,7 @@ def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray
 
 
 def polygamma(x: np.ndarray, n: int) -> np.ndarray:
-    """Compute the ``n``-th derivative of ``digamma`` for finite ``x``, for ``n`` of at least 1."""
+    """Compute the ``n``-th derivative of ``digamma`` at finite ``x``; ``n`` is at least 1."""
     wide = x.astype(np.promote_types(x.dtype, np.float32))
     value = trigamma(wide) if n == 1 else np.where(x == np.inf, np.nan, special.polygamma(n, wide))
     return value.astype(x.dtype)

@@ -183,7 +183,10 @@ def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the matrices P, L and U of a factorisation by ``lu_factor``."""
+    """Return the matrices P, L and U of a factorisation by ``lu_factor``.
+
+    Their product ``P @ L @ U`` is the factorised matrix.
+    """
     rows, columns = lu.shape[-2:]
     inner = min(rows, columns)
     order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()
@@ -285,10 +288,10 @@ def istft(
     length: int | None = None,
     as_complex: bool = False,
 ) -> np.ndarray:
-    """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
+    """Invert ``stft`` by overlap-add, and divide by the sum of the squared windows.
 
-    The signal is real unless ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not
-    None.
+    Parameters that ``stft`` has, too, are those with which it computed ``x``. The signal is real unless
+    ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not None.
     """
     norm: Any = "ortho" if normalized else "backward"
     spectrum = np.swapaxes(x, -1, -2)

@@ -67,7 +67,7 @@ def glu(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Compute ``exp(x)`` divided by its sum over ``axis``."""
+    """Compute ``exp(x)`` divided by its sum over ``axis``, without overflow."""
     # ``np.max`` raises if there are no elements.
     if x.size == 0:
         return x.copy()
@@ -250,10 +250,11 @@ def ctc_loss(
     target_lengths: np.ndarray,
     blank: int = 0,
 ) -> np.ndarray:
-    """Compute ``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
+    """Compute ``-log p(targets)`` of each sequence by the forward recursion over all alignments.
 
-    ``log_probabilities`` is [time, batch, classes], and ``targets`` is [batch, length]. The loss is infinite
-    if no alignment exists.
+    ``log_probabilities`` is [time, batch, classes], and ``targets`` is [batch, length]. Elements after
+    ``input_lengths`` and ``target_lengths`` are padding. ``blank`` is the class of the blank label. If no
+    alignment exists, the loss is infinite.
     """
     batch, length = targets.shape
     places = np.arange(2 * length + 1)

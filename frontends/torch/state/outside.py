@@ -228,10 +228,10 @@ _COUNTED = dicts_of_attribute(RemovableHandle, "next_id")
 
 
 class ModuleHooks:
-    """Guards on hooks of modules, and on global ones.
+    """Guards on the hooks of modules, and on global forward hooks.
 
-    torch numbers all hooks that are registered anywhere. While the number is unchanged, only the hooks of
-    modules that had some need to be compared.
+    torch numbers hooks in the order in which they are registered. While the next number is unchanged, no hook
+    was added, so only dicts that had hooks need to be compared.
     """
 
     def __init__(self, owners: list[torch.nn.Module]) -> None:
@@ -246,7 +246,7 @@ class ModuleHooks:
     def hold(self) -> bool:
         """Return True if the same hooks are registered as when this object was created.
 
-        In that case, also store torch's current number of hooks, so that the next check is quick.
+        In that case, also store torch's next hook number, so that the next check is quick.
         """
         if [list(hooks.values()) for hooks in self._places] != self._before:
             return False

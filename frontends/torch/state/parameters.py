@@ -95,7 +95,10 @@ def _determined_buffers(
 
 @contextmanager
 def _seeded_on_cpu(seed: int) -> Iterator[None]:
-    """Run the block on the CPU without gradients, with seeded random generators."""
+    """Run the block on the CPU without gradients, with the generators of Python, NumPy and torch seeded.
+
+    Their states are restored after it.
+    """
     python, numpy = random.getstate(), np.random.get_state()
     try:
         with torch.random.fork_rng(devices=[]), torch.no_grad(), torch.device("cpu"):
@@ -625,7 +628,7 @@ def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
 
 
 def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the path and original of wrapped modules in the ``__dict__`` of ``root`` and its parts."""
+    """Yield the path and the original module of each graph in the ``__dict__`` of ``root`` and its parts."""
     for path, module in root.named_modules():
         for name, item in vars(module).items():
             # Nearly all attributes are plain.
