@@ -593,7 +593,7 @@ class EnvironmentGuards:
 
     @functools.cached_property
     def lasting(self) -> EnvironmentGuards:
-        """These guards without those on modes of the framework per thread, and without ``derived``."""
+        """These guards without those on per-thread modes of the framework, and without ``derived``."""
         return EnvironmentGuards(
             [guard for guard in self._guards if not guard.is_thread_mode], self._versions_of
         )

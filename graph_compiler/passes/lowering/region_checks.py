@@ -179,9 +179,9 @@ _RULES: dict[str, Callable[..., Region]] = {
 
 
 def _hoist_condition(node: Node) -> list[Node]:
-    """Return nodes for a ``while_loop`` with checks in its condition: a ``call`` of the condition and a loop.
+    """Return the nodes that replace a ``while_loop`` with checks in its condition: a ``call`` and a loop.
 
-    The loop carries the answer of the condition. The call computes it before the loop, and another call does
+    The loop carries the truth value of the condition. The call computes it before the loop, and another call
     at the end of each iteration.
     """
     (condition, body), count = node.regions, own_inputs(node.op, node.params)

@@ -109,10 +109,10 @@ _COMPARED = {"eq": "equal", "ne": "not_equal", "ge": "greater_equal", "le": "les
 
 
 def counted_guards(graph: Graph, finders: Container[Node]) -> Graph:
-    """Return the graph with guards on a count of the mask instead of on how many elements ``finders`` select.
+    """Return the graph with guards on how many elements ``finders`` select converted to guards on counts.
 
-    The mask is the last operand of a node in ``finders``. Only guards that compare that number with a
-    constant are converted. If there is none, return the graph itself.
+    They count the True elements of the mask, the last operand of a node in ``finders``. Only guards that
+    compare the number with a constant are converted. If there is none, return the graph itself.
     """
     counted = graph.derive()
     counted.guards = [_count_guard(guard, counted, finders) for guard in graph.guards]

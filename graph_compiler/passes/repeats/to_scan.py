@@ -446,7 +446,7 @@ _MOST_INNER = 8
 
 
 def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None) -> GraphPass:
-    """Return a pass that turns at least ``fewest`` repetitions of nodes into a ``scan``, where it can.
+    """Return a pass that turns ``fewest`` or more repetitions of nodes into a ``scan``, if possible.
 
     ``fewest`` is raised to 3 if it is less. With ``counts``, a loop index may be the bound of a slice.
     ``keys`` is a cache of signatures shared with other passes.

@@ -204,7 +204,7 @@ def _raises(function: Any) -> bool:
 
 
 def in_check() -> bool:
-    """Return True if the statement that reads a value now only decides whether to raise.
+    """Return True if the statement that is reading a value only decides whether to raise.
 
     Such a statement is an ``assert``, or an ``if`` without ``else`` whose body only raises, unless a ``try``
     surrounds it.

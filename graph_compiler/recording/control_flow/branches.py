@@ -369,7 +369,7 @@ def _added_to(name: str) -> str:
 
 
 def _with_added(side: Side, lists: dict[str, list[Any]]) -> Side:
-    """Return a function that runs ``side`` and moves the items that it appends to ``lists`` to its result."""
+    """Return a function that runs ``side``, and moves what it has appended to ``lists`` into its result."""
 
     def run() -> dict[str, Any]:
         lengths = {name: len(items) for name, items in lists.items()}

@@ -210,7 +210,7 @@ def always_leaves(body: Sequence[ast.stmt]) -> bool:
 
 
 def _leaving(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
-    """Yield for each ``break`` of a loop with this ``body`` the statements before it in its block."""
+    """Yield, for each ``break`` of a loop with this ``body``, the statements before it in its block."""
     for place, statement in enumerate(body):
         if isinstance(statement, ast.Break):
             yield body[:place]

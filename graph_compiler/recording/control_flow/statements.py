@@ -195,7 +195,7 @@ class Statements:
     def chain(self, first: Any, *others: Any) -> Any:
         """Run a chain of comparisons, ``first < second <= third``.
 
-        ``others`` are names of ``operator`` functions and operands by turns.
+        ``others`` alternates between names of ``operator`` functions and operands.
         """
         left, answer = first, True
         for symbol, right in zip(others[::2], others[1::2]):
