@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 from ...ir.node import Block, Node, Value
 from ...trees import iterate_structure
@@ -120,9 +121,11 @@ def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
     for place in range(len(texts)):
         operand, number = node.inputs[carried + place], body.block.inputs[carried + place]
         maker = made.get(operand)
-        if maker is not None and number.dtype.startswith("int") and not _is_read(body.block, number):
+        if maker is None or not number.dtype.startswith("int") or _is_read(body.block, number):
+            continue
+        if (bounds := _bounds(maker)) is not None:
             # Iterating over a range is faster than over an array.
-            texts[place] = _range(scope, maker)
+            texts[place] = _range(scope, bounds)
             scope.drop(operand)
     return Loop(loop.state, texts, loop.captured)
 
@@ -137,18 +140,24 @@ def _is_read(block: Block, number: Value) -> bool:
             inner = [region.block for region in node.regions if len(region.block.inputs) == len(node.inputs)]
             if item is number and (not inner or any(_is_read(each, each.inputs[place]) for each in inner)):
                 return True
-        nested = [
-            value for item in node.inputs if not isinstance(item, Value) for value in iterate_structure(item)
-        ]
-        if number in nested:
+        nested = [item for item in node.inputs if not isinstance(item, Value)]
+        # A call that was recorded has its keyword arguments among the parameters.
+        if any(item is number for item in iterate_structure((nested, list(node.params.values())))):
             return True
     return False
 
 
-def _range(scope: Scope, node: Node) -> str:
-    bounds = (
-        node.inputs if node.record is not None else [node.params[name] for name in ("start", "stop", "step")]
-    )
+def _bounds(node: Node) -> Sequence[Any] | None:
+    """Return start, stop and step of an ``arange``, or None for a recorded call with keyword bounds."""
+    if node.record is None:
+        return [node.params[name] for name in ("start", "stop", "step")]
+    if not node.inputs or not {"start", "stop", "end", "step"}.isdisjoint(node.params):
+        return None
+    start, stop, *step = node.inputs if len(node.inputs) > 1 else (0, *node.inputs)
+    return [start, stop, *(step or [1])]
+
+
+def _range(scope: Scope, bounds: Sequence[Any]) -> str:
     start, stop, step = map(scope.literal, bounds)
     return (
         f"range({start!r}, {stop!r}, {step!r})"

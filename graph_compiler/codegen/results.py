@@ -5,6 +5,7 @@ The main entry is ``result_text``.
 
 from __future__ import annotations
 
+import cmath
 import dataclasses
 import enum
 import sys
@@ -84,16 +85,7 @@ class _Results:
         return self._branch(tree, children)
 
     def _static(self, value: Any) -> str:
-        # NaN differs from itself, and 314159 is the hash of infinity. Neither has a literal.
-        if type(value) in _LITERAL_TYPES and value == value and abs(hash(value)) != 314159:
-            return repr(value)
-        if type(value) is slice and all(
-            type(item) in _LITERAL_TYPES for item in (value.start, value.stop, value.step)
-        ):
-            return repr(value)
-        if type(value) in (tuple, list) and all(type(item) in _LITERAL_TYPES for item in value):
-            return repr(value)
-        return self._expression_of(value) or self._named_object(value)
+        return repr(value) if _is_literal(value) else self._expression_of(value) or self._named_object(value)
 
     def _expression_of(self, value: Any) -> str | None:
         """Return an expression that evaluates to ``value`` or an equal object; None if none is known."""
@@ -113,7 +105,7 @@ class _Results:
             make, args = value.__reduce_ex__(4)
         except (TypeError, ValueError, AttributeError):
             return self._member(value)
-        plain = isinstance(args, tuple) and all(type(item) in _LITERAL_TYPES for item in args)
+        plain = isinstance(args, tuple) and all(map(_is_literal, args))
         if not (plain and isinstance(make, type) and _is_importable(make) and make(*args) == value):
             return self._member(value)
         return f"{self._class(make)}({', '.join(map(repr, args))})"
@@ -192,6 +184,18 @@ class _Results:
             self.named[line] = name if _IMPORTS.get(name) == line else self.names.lasting(name)
             self.result.imports.append(line if self.named[line] == name else f"{line} as {self.named[line]}")
         return self.named[line]
+
+
+def _is_literal(value: Any) -> bool:
+    """Return True if ``repr(value)`` evaluates to ``value`` without names."""
+    if type(value) in (tuple, list):
+        return all(map(_is_literal, value))
+    if type(value) is slice:
+        return all(map(_is_literal, (value.start, value.stop, value.step)))
+    # The texts of infinities and NaN are names.
+    return type(value) in _LITERAL_TYPES and (
+        not isinstance(value, (float, complex)) or cmath.isfinite(value)
+    )
 
 
 def _is_called_by_name(tree: Branch) -> bool:

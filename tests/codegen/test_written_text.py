@@ -221,3 +221,26 @@ def test_float32_literals_have_the_digits_that_were_written(to: str) -> None:
     assert " 1e-05" in graph.source and " 0.1" in graph.source, graph.source
     x = jax.numpy.asarray([0.3, -7.0, 3.4e38])
     assert_same(graph(x), shifted(x))
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    "static",
+    [
+        INF,
+        -INF,
+        complex(0, INF),
+        complex(NAN, 1),
+        (1, INF),
+        [[-INF], NAN],
+        slice(0, INF),
+        {INF: 1, complex(INF, 0): 2},
+        314159,
+    ],
+    ids=repr,
+)
+def test_results_may_hold_numbers_without_literals(static: Any) -> None:
+    graph = graph_compiler.compile(lambda x: {"array": x + 1, "static": static}, args=(torch.ones(2),))
+    assert repr(graph(torch.ones(2))["static"]) == repr(static)

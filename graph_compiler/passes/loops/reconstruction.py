@@ -316,7 +316,8 @@ def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> RemainingIterat
     Return None if the recorded iterations do not become a ``scan``, or if it carries arrays that they did not
     compute.
     """
-    if (nodes := folded_so_far(graph, loop)) is None or nodes[-1].op != "scan":
+    # A body that computes nothing leaves no node.
+    if not (nodes := folded_so_far(graph, loop)) or nodes[-1].op != "scan":
         return None
     scan, inside = nodes[-1], set(graph.nodes[loop.marks[0].position :])
     made = {value for node in inside for value in node.outputs}

@@ -67,7 +67,7 @@ class PossibleAliases:
 
         Call this before ``base`` is written to.
         """
-        others = self._others.get(base, ())
+        others = self.with_tied([base]) - {base}
         # Arrays in reference cycles count as alive until they are collected.
         if (
             base in self._frozen

@@ -143,3 +143,22 @@ def test_few_steps_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_compiler.compile(written, args=(np.linspace(0.1, 0.9, 5), 10_000))
     assert len(calls) < 100
     assert len(graph.variants) == 1
+
+
+def passes(x: Any) -> Any:
+    for _ in range(x.shape[0]):
+        pass
+    return x + 1
+
+
+def computes_for_nothing(x: Any) -> Any:
+    for _ in range(x.shape[0]):
+        np.abs(x)
+    return x + 1
+
+
+@pytest.mark.parametrize("function", [passes, computes_for_nothing])
+def test_a_body_whose_results_nobody_uses_leaves_nothing(function: Callable[[Any], Any]) -> None:
+    graph = graph_compiler.compile(function, args=(np.ones(STEPS),))
+    for size in (STEPS, STEPS + 9, 2):
+        np.testing.assert_array_equal(graph(np.arange(float(size))), function(np.arange(float(size))))
