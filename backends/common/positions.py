@@ -88,8 +88,8 @@ def nearest_places(size: int, out: int, scale: float | None, exact: bool, small:
     """Return the index of the source element for each output element of nearest-neighbour resampling.
 
     It is the element under the centre of the output element if ``exact``, else under its start. ``scale`` is
-    the scale factor, or None for ``out / size``. With ``small``, an equal or doubled size is computed in
-    integers.
+    the scale factor, or None for ``out / size``. Unless ``exact``, ``small`` selects integer arithmetic where
+    ``out`` is ``size`` or ``2 * size``.
     """
     positions = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
     if small and not exact and out in (size, 2 * size):

@@ -139,7 +139,10 @@ def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
 
 
 def masked_scatter(x: jax.Array, mask: jax.Array, source: jax.Array) -> jax.Array:
-    """Return ``x`` with the elements where ``mask`` is True replaced by those of ``source``, in order."""
+    """Return ``x`` with the elements where ``mask`` is True replaced by those of ``source``, in order.
+
+    ``mask`` has the shape of ``x``.
+    """
     # An empty source has no element to read, even if the mask selects nothing.
     if source.size == 0:
         return x

@@ -87,7 +87,10 @@ class TrainingModes:
 
     @contextmanager
     def inside(self, mode: bool) -> Iterator[None]:
-        """Put the outermost modules into ``mode`` inside of the block, and restore the modes after it."""
+        """Put the outermost modules into ``mode`` by ``train()``, and restore all modes after the block.
+
+        If nothing has changed since the last block with this mode, set the flags without calling ``train()``.
+        """
         others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
         before, after = self._known.get(mode, (None, None))
         if before is None or not before.holds(others):
