@@ -494,6 +494,9 @@ def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]
 class Compiled:
     """Callable that compiles a flat function when it is called, or runs it operation by operation.
 
+    It runs the function itself while TensorFlow records gradients or traces a call, and if a ``tf.function``
+    cannot do the same. It compiles without XLA if XLA may compute something else than TensorFlow's kernels.
+
     function: function of tensors, numbers, and dicts of weights.
     static: indices of the arguments that are numbers used as sizes.
     """

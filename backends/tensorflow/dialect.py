@@ -30,7 +30,7 @@ def dtype_text(dtype: str) -> str:
 
 
 class TensorFlowDialect(CanonicalDialect):
-    """Writer of TensorFlow expressions."""
+    """Dialect that writes nodes as TensorFlow source, with typed numbers and casts for missing kernels."""
 
     def __init__(self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType) -> None:
         super().__init__(rows, imports, prelude, dtype_text)

@@ -133,7 +133,10 @@ def replica_arguments(strategy: Any, arrays: list[Any], split: tuple[bool, ...])
 
 
 def transfer_state(engine: Training, held: StepState, make: Make) -> StepState:
-    """Return a copy of a training state in arrays and variables of ``engine``."""
+    """Return a copy of a training state in arrays and variables of ``engine``.
+
+    ``make`` creates its optimizer, which gets the state of the old one.
+    """
     trained = {name: engine.trainable(array) for name, array in engine.values(held.trained).items()}
     rest = {
         group: {name: engine.copied(array) for name, array in engine.values(getattr(held, group)).items()}
@@ -333,7 +336,10 @@ def _total(context: Any, array: Any) -> Any:
 
 
 def _all_gather(context: Any, array: Any) -> Any:
-    """Stack the arrays of all replicas along a new first axis."""
+    """Stack the arrays of all replicas along a new first axis.
+
+    The gradient is this replica's row of the sum of the cotangents of all replicas.
+    """
 
     @tf.custom_gradient
     def gathered(array: Any) -> Any:

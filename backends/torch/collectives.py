@@ -135,8 +135,8 @@ class _LatestExchange:
     """Latest exchange at one position among the exchanges of a call.
 
     message: description of its array.
-    flag: array of one element, or None if the processes have to compare descriptions again before the next
-    exchange.
+    flag: flag that is not set, to be sent with the next array, or None if the processes have to compare
+    descriptions again before the next exchange.
     """
 
     message: _ArrayDescription

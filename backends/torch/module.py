@@ -367,7 +367,10 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def _with_original_signature(base: type[_GraphCaller], graph: Any) -> Any:
-    """Return a subclass of ``base`` whose ``forward`` has the signature of the original, if that is known."""
+    """Return a subclass of ``base`` whose ``forward`` has the signature of the original, if that is known.
+
+    The subclass has the name of the original's class if that is a module.
+    """
     # Exporters of torch and others read argument names from the signature.
     forward = FunctionType(base.forward.__code__, base.forward.__globals__, "forward")
     forward.__doc__ = base.forward.__doc__

@@ -59,7 +59,10 @@ def logsumexp(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims
 def vector_norm(
     x: np.ndarray, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False
 ) -> np.ndarray:
-    """Compute the ``ord``-norm of vectors over ``axis``, or of all elements if it is None."""
+    """Compute the ``ord``-norm of vectors over ``axis``, or of all elements if it is None.
+
+    The order 0 counts the elements that are not 0.
+    """
     size = np.abs(x)
     if ord == np.inf:
         return np.max(size, axis=axis, keepdims=keepdims, initial=0)
@@ -76,7 +79,7 @@ def vector_norm(
 def sort_with_indices(
     x: np.ndarray, *, axis: int = -1, descending: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sort stably along ``axis``, and return the values and their indices."""
+    """Sort stably along ``axis``, and return the values and their indices. NaN counts as the largest."""
     # Sorting reversed elements and reversing the result keeps ties in order.
     if descending:
         indices = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)
@@ -86,7 +89,11 @@ def sort_with_indices(
 
 
 def indices_of_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
-    """Return the indices, in ascending order, of the ``k`` largest or smallest elements of the last axis."""
+    """Return the indices, in ascending order, of the ``k`` largest or smallest elements of the last axis.
+
+    NaN counts as the largest, and the first of equal elements come first. ``k`` is positive and smaller than
+    the axis.
+    """
     place = x.shape[-1] - k if largest else k - 1
     # A partition takes linear time, a sort does not.
     last = np.partition(x, place, -1)[..., place : place + 1]
@@ -115,7 +122,10 @@ def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tup
 def kth_value(
     x: np.ndarray, *, k: int, axis: int = -1, keepdims: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index.
+
+    NaN counts as the largest.
+    """
     values, indices = sort_with_indices(x, axis=axis)
     place = (slice(None),) * (axis % x.ndim) + (slice(k - 1, k) if keepdims else k - 1,)
     return values[place], indices[place]
@@ -261,7 +271,7 @@ def covariances(
     """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` has one axis.
 
     ``fweights`` are the numbers of repetitions of each observation (column), and ``aweights`` its relative
-    weights.
+    weights. ``correction`` is the ``ddof`` of ``np.cov``.
     """
     rows = np.atleast_2d(x)
     weights = np.ones(rows.shape[1], rows.real.dtype)

@@ -111,7 +111,7 @@ def shifted_eye(n_rows: Any, n_cols: Any, k: Any, dtype: tf.DType) -> tf.Tensor:
 
 
 def larger(a: Any, b: Any) -> Any:
-    """Return the larger of two sizes, a Python int if both are."""
+    """Return the larger of two sizes, as a Python int if both of them are Python ints."""
     return tf.maximum(a, b) if tf.is_tensor(a) or tf.is_tensor(b) else max(a, b)
 
 
@@ -188,7 +188,10 @@ def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[i
 
 
 def gather_at(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: tuple[int, ...]) -> tf.Tensor:
-    """Compute ``x[.., indices[0], .., indices[1], ..]`` with index arrays at ``axes``."""
+    """Compute ``x[.., indices[0], .., indices[1], ..]`` with index arrays at ``axes``, in ascending order.
+
+    As in NumPy, the axes of the indices come first in the result unless ``axes`` are adjacent.
+    """
     places = meeting_indices(x, indices, axes)
     found = tf.gather_nd(axes_first(x, axes)[0], places)
     common, first = len(places.shape) - 1, axes[0]
@@ -453,7 +456,10 @@ def bitcast(x: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
 
 
 def resized(x: tf.Tensor, padding: Sequence[Sequence[Any]], value: Any = None) -> tf.Tensor:
-    """Pad ``x`` with ``value`` (default 0); negative amounts remove elements."""
+    """Pad ``x`` with ``value``, by default 0; negative amounts remove elements.
+
+    ``padding`` has a pair of amounts, before and after, for each axis.
+    """
     amounts = tf.convert_to_tensor(padding)
     cut = tf.maximum(-amounts, 0)
     x = tf.slice(x, cut[:, 0], tf.shape(x) - cut[:, 0] - cut[:, 1])
@@ -465,7 +471,8 @@ def resized(x: tf.Tensor, padding: Sequence[Sequence[Any]], value: Any = None) -
 def pad_with_elements(x: tf.Tensor, padding: Sequence[Sequence[Any]], *, mode: str) -> tf.Tensor:
     """Pad ``x`` with its own elements; negative amounts remove elements.
 
-    ``mode`` is "reflect", "edge" or "wrap".
+    ``padding`` has a pair of amounts, before and after, for each axis. ``mode`` is "reflect", "edge" or
+    "wrap".
     """
     for axis, (before, after) in enumerate(padding):
         if isinstance(before, int) and isinstance(after, int) and before == after == 0:

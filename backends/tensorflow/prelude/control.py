@@ -79,7 +79,10 @@ def refuse_gradient(*arrays: tf.Tensor, message: str) -> tf.Tensor:
 
 
 def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Tensor:
-    """Compute the element-wise ``function(*arrays)`` with zero gradients for zero cotangents."""
+    """Compute the element-wise ``function(*arrays)`` with zero gradients for zero cotangents.
+
+    They are 0 even where the derivative is infinite or NaN.
+    """
 
     @custom_gradient
     def ruled(*arrays: tf.Tensor) -> Any:

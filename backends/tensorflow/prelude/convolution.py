@@ -54,7 +54,8 @@ def conv_channels_last(
 ) -> tf.Tensor:
     """Convolve ``x[batch, *space, in]`` with ``kernel[*kernel, in // groups, out]``.
 
-    ``bias[out]`` is added unless it is None.
+    ``bias[out]`` is added unless it is None. ``strides``, ``padding`` and ``dilation`` have one entry for
+    each spatial axis; a padding is a pair of amounts. None is 1 on each axis, or no padding.
     """
     rank = len(x.shape) - 2
     if padding:
@@ -178,7 +179,10 @@ def conv_by_groups(
 def dilated_conv(
     x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int]
 ) -> tf.Tensor:
-    """Convolve one or two spatial axes with a dilated kernel."""
+    """Convolve ``x[batch, *space, in]`` with a dilated ``kernel[*kernel, in, out]``, without padding.
+
+    There are one or two spatial axes.
+    """
 
     # TensorFlow lacks the dilated gradient on CPU, so the gradient is computed with a zero-filled kernel.
     @custom_gradient
@@ -197,7 +201,7 @@ def dilated_conv(
 
 
 def dilated(kernel: tf.Tensor, dilation: Sequence[int]) -> tf.Tensor:
-    """Insert ``dilation - 1`` zeros between neighbouring elements of ``kernel[*kernel, in, out]``."""
+    """Insert ``dilation[i] - 1`` zeros between neighbours along axis ``i`` of ``kernel[*space, in, out]``."""
     for axis, step in enumerate(dilation):
         if step > 1:
             apart = tf.expand_dims(kernel, axis + 1)

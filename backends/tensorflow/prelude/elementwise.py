@@ -32,7 +32,7 @@ def atan2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
-    """Clip ``x`` to the bounds ``low`` and ``high``; None means no bound."""
+    """Clip ``x`` to the bounds ``low`` and ``high``. None means no bound, and a bound of NaN gives NaN."""
     if low is not None:
         low = tf.convert_to_tensor(low, x.dtype)
         x = tf.where((x < low) | (low != low), low, x)
@@ -86,7 +86,7 @@ def share_below(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def copysign(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """Return ``x1`` with the sign of ``x2``."""
+    """Return ``x1`` with the sign of ``x2``. The gradient is 0 where ``x1`` is 0."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
     result = tf.where(tf.equal(signbit(x1), signbit(x2)), x1, -x1)
@@ -94,7 +94,7 @@ def copysign(x1: tf.Tensor, x2: Any) -> tf.Tensor:
 
 
 def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
-    """Compute ``x1 // x2`` of floats, without a gradient."""
+    """Compute ``x1 // x2`` of floats, without a gradient. Where ``x2`` is 0, it is ``x1 / x2``."""
     rest = tf.math.floormod(x1, x2)
     # The remainder by an infinity of the other sign is that infinity; the quotient is -1.
     infinite = tf.math.is_inf(rest)

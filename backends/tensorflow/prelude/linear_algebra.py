@@ -119,7 +119,7 @@ def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> t
 
 
 def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
-    """Count the singular values above ``singular_cutoff``.
+    """Count the singular values above the cutoff that ``rtol`` and ``atol`` set (``singular_cutoff``).
 
     If ``hermitian`` is True, they are computed from eigenvalues.
     """
@@ -131,9 +131,10 @@ def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: 
 
 
 def pinv(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
-    """Compute the pseudo-inverse. Singular values up to ``singular_cutoff`` are treated as zero.
+    """Compute the pseudo-inverse of the matrices ``x``.
 
-    If ``hermitian`` is True, it is computed from eigenvalues.
+    Singular values up to the cutoff that ``rtol`` and ``atol`` set (``singular_cutoff``) are treated as zero.
+    If ``hermitian`` is True, the pseudo-inverse is computed from eigenvalues.
     """
     if hermitian:
         values, left = eigh(x)
@@ -495,7 +496,7 @@ def ifft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") ->
 
 
 def rfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the non-negative frequencies of the Fourier transform of real ``x``.
+    """Compute the non-negative frequencies of the Fourier transform of real ``x`` along ``axis``.
 
     ``n`` and ``norm`` are those of ``fft``.
     """
@@ -505,7 +506,10 @@ def rfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") ->
 
 
 def irfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
-    """Compute the inverse of ``rfft``. The result has ``n`` elements, by default ``2 * (size - 1)``."""
+    """Compute the inverse of ``rfft`` along ``axis``.
+
+    The axis of the result has ``n`` elements, by default ``2 * (size - 1)``. ``norm`` is that of ``fft``.
+    """
     x = moved_axis(as_complex(x), axis, -1)
     n = 2 * (size(x, -1) - 1) if n is None else n
     x = resized_last_axis(x, n // 2 + 1)

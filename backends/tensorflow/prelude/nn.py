@@ -397,9 +397,10 @@ def batch_norm(
     axis: int = 1,
     epsilon: float,
 ) -> tf.Tensor:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along an axis.
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias``.
 
-    ``axis`` is not negative. A weight or bias of None is skipped.
+    The operands other than ``x`` are vectors along ``axis``, which is not negative. A weight or bias of None
+    is skipped.
     """
     rank, wide = len(x.shape), widened(x)
     scale = tf.math.rsqrt(tf.cast(variance, wide.dtype) + epsilon)

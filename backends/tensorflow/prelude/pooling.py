@@ -27,7 +27,10 @@ def lowest_value(dtype: tf.DType) -> tf.Tensor:
 def window_count(
     n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool
 ) -> Any:
-    """Return the number of windows along an axis of size ``n``."""
+    """Return the number of windows along an axis of size ``n``.
+
+    With ``ceil_mode``, the last window may extend beyond the padded end, but starts before the padding there.
+    """
     before, after = padding
     reach = dilation * (kernel - 1)
     covered = n + before - 1 + (smaller(0, after + stride - 1 - reach) if ceil_mode else after - reach)
@@ -105,7 +108,8 @@ def max_pool(
 ) -> tf.Tensor:
     """Compute the maximum of each window over ``len(kernel)`` axes.
 
-    The axes are the last ones, or those before the last axis for the layout "channels_last".
+    The axes are the last ones, or those before the last axis for the layout "channels_last". With
+    ``ceil_mode``, the last window may extend beyond the padded end.
     """
     rank = len(kernel)
     padding, dilation = padding or ((0, 0),) * rank, dilation or (1,) * rank
@@ -271,7 +275,10 @@ def avg_pool(
 def lp_pool(
     x: tf.Tensor, ord: float, kernel: Sequence[Any], strides: Sequence[Any], ceil_mode: bool = False
 ) -> tf.Tensor:
-    """Compute ``(mean(x ** ord) * size) ** (1 / ord)`` over windows of ``size`` elements."""
+    """Compute ``sum(x ** ord) ** (1 / ord)`` over each window.
+
+    With ``ceil_mode``, the sum over a window that extends beyond the end is scaled to a full window.
+    """
     mean = avg_pool(tf.pow(x, ord), kernel, strides, None, ceil_mode)
     return power_of(tf.sign(mean) * tf.nn.relu(tf.abs(mean)) * tf.cast(math.prod(kernel), x.dtype), 1 / ord)
 
@@ -301,7 +308,7 @@ def adaptive_places(n: Any, windows: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def adaptive_avg_pool(x: tf.Tensor, space: Sequence[Any], layout: str = "channels_first") -> tf.Tensor:
-    """Compute the means over ``space`` windows that cover the spatial axes evenly."""
+    """Compute the means over ``space[i]`` windows that cover spatial axis ``i`` evenly."""
     result = widened(x)
     for axis, windows in enumerate(space, len(x.shape) - len(space) - (layout == "channels_last")):
         n = size(result, axis)
@@ -317,12 +324,12 @@ def adaptive_avg_pool(x: tf.Tensor, space: Sequence[Any], layout: str = "channel
 
 
 def adaptive_max_pool(x: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
-    """Compute the maxima over ``space`` windows that cover the spatial axes evenly."""
+    """Compute the maxima over ``space[i]`` windows that cover spatial axis ``i`` evenly."""
     return adaptive_max_pool_with_indices(x, space)[0]
 
 
 def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the maxima over ``space`` windows that cover the spatial axes evenly, and their indices.
+    """Return the maxima over ``space[i]`` windows that cover spatial axis ``i`` evenly, and their indices.
 
     The indices are row-major in the spatial axes.
     """
@@ -332,9 +339,10 @@ def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[
 
 
 def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> tf.Tensor:
-    """Return the start indices of ``windows`` windows for each of ``samples`` in [0, 1).
+    """Return the start indices [.., windows] of fractional pooling windows along an axis of size ``n``.
 
-    The last window ends at the end of the axis.
+    ``samples`` [..] are numbers in [0, 1) that shift the windows. The last window ends at the end of the
+    axis.
     """
     last = tf.cast(tf.fill([*sizes(samples), 1], n - kernel), tf.int32)
     if windows == 1:
@@ -432,7 +440,7 @@ def weighted_neighbours(
 
 
 def filter_at(method: str, x: tf.Tensor) -> tf.Tensor:
-    """Evaluate the filter of ``method`` at distances ``x``."""
+    """Evaluate the antialiasing filter "linear", "cubic" or "lanczos" (``method``) at distances ``x``."""
     x, zero = tf.abs(x), tf.zeros([], x.dtype)
     if method == "linear":
         return tf.maximum(1 - x, zero)
@@ -545,7 +553,10 @@ def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
 
 
 def padded_position(position: tf.Tensor, n: Any, padding: str, align_corners: bool) -> tf.Tensor:
-    """Move positions into the array for ``padding`` "border" or "reflection", but not for "zeros"."""
+    """Map positions into [0, n - 1] by ``padding``; "zeros" leaves them unchanged.
+
+    "border" clips positions, and "reflection" reflects them before clipping.
+    """
     if padding == "reflection":
         position = reflected(position, n, align_corners)
     if padding == "zeros":

@@ -48,7 +48,7 @@ def variance_over(
 def standard_deviation(
     x: tf.Tensor, *, axis: Any = None, correction: float = 0, keepdims: bool = False
 ) -> tf.Tensor:
-    """Compute the square root of ``variance_over``."""
+    """Compute the square root of ``variance_over``, with derivative 0 where it is 0."""
     return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
 
 
@@ -202,7 +202,7 @@ def product_before(x: tf.Tensor, reverse: bool) -> tf.Tensor:
 def first_extreme(function: Any, place: Any, x: tf.Tensor, axis: int, keepdims: bool = False) -> tf.Tensor:
     """Compute ``tf.reduce_max`` or ``tf.reduce_min`` (``function``) along ``axis``.
 
-    The gradient goes to one of equal extremes. ``place`` is ``tf.argmax`` or ``tf.argmin``.
+    The gradient goes to the first of equal extremes. ``place`` is ``tf.argmax`` or ``tf.argmin``.
     """
 
     @custom_gradient
@@ -466,7 +466,8 @@ def covariance(
 ) -> tf.Tensor:
     """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` is a vector.
 
-    Columns are weighted by the counts ``fweights`` and the importances ``aweights``.
+    Columns are weighted by the counts ``fweights`` and the importances ``aweights``. ``correction`` is the
+    ``ddof`` of ``np.cov``.
     """
     rows = tf.reshape(x, [1, -1]) if len(x.shape) < 2 else x
     weights = tf.ones([size(rows, 1)], rows.dtype)

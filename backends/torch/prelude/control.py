@@ -110,7 +110,10 @@ def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
 
 
 def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) -> torch.Tensor:
-    """Compute the element-wise ``function(*arrays)`` with zero gradients for zero cotangents."""
+    """Compute the element-wise ``function(*arrays)`` with zero gradients for zero cotangents.
+
+    They are 0 even where the derivative is infinite or NaN.
+    """
 
     class StrongZero(torch.autograd.Function):
         generate_vmap_rule = True

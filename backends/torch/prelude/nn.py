@@ -62,9 +62,10 @@ def normalised_by(
     axis: int = 1,
     epsilon: float,
 ) -> torch.Tensor:
-    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along an axis.
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias``.
 
-    ``axis`` is not negative. A weight or bias of None is skipped.
+    The operands other than ``x`` are vectors along ``axis``, which is not negative. A weight or bias of None
+    is skipped.
     """
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
     wide = torch.promote_types(x.dtype, torch.float32)
