@@ -24,7 +24,7 @@ _MOST_DISTURBED = 3
 
 @dataclass(frozen=True)
 class Refutation(Generic[H]):
-    """Result of an attempt to record that found one of its hypotheses to be wrong.
+    """Result of a recording attempt that found one of its hypotheses to be wrong.
 
     hypotheses: the hypotheses of the next attempt.
     problem: the exception that refuted the hypothesis; None if there was none.

@@ -184,6 +184,8 @@ class Effects:
     ) -> tuple[Any, dict[str, Any]]:
         """Return the result of a pure call, and the new state by name or index.
 
+        outcome: as in :meth:`update`.
+        effects: the new values of the graph's effects.
         leaves: the arrays of the call, then those in places.
         held: the objects at the places before the call.
         written: indices of those in places that the call has written to, counted over the arrays of all

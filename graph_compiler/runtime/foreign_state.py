@@ -120,7 +120,11 @@ class OwnerLookup(Protocol):
 def owners_of(
     graph: IRGraph, written: Written, weights: OwnerLookup | None, constants: Mapping[str, Any]
 ) -> list[Any]:
-    """Return the objects that a call has to lock, because they hold state that it reads or changes."""
+    """Return the objects that a call has to lock, because they hold state that it reads or changes.
+
+    ``written`` are the kinds and keys of the arrays that the flat function writes to. The list is empty for a
+    graph without state.
+    """
     if not (written or graph.effects or graph.state.places):
         return []
     changed = [*written, *((f"{effect.kind}s", effect.target) for effect in graph.effects)]

@@ -62,7 +62,8 @@ class RecordedGraph:
     def parameters(self) -> Mapping[str, Any]:
         """Weights and buffers by name, as arrays of the graph's framework.
 
-        Raises ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
+        A variant whose weights were replaced by arrays of another shape contributes none. Raises
+        ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
         """
         require_weights(self._variants)
         found: dict[str, Any] = {}

@@ -440,6 +440,8 @@ class RecordingMethods(RecordedGraph):
         Raises:
             InvalidOption: ``args`` or ``kwargs`` is invalid.
             GuardFailed: The graph was loaded from a file.
+            TracingError: The original does something that a graph cannot hold.
+            UnsupportedOperation: Calls have no translation to the target.
         """
         check_options({"args": args, "kwargs": kwargs})
         with self._recording_guard():

@@ -26,7 +26,10 @@ def missing_weight_error(graph: IRGraph, name: str) -> CallMismatch:
 
 
 def foreign_weight_error(graph: IRGraph, target: Target, leading: Sequence[Any]) -> CallMismatch | None:
-    """Return an error about a weight in ``leading`` that is an array of another framework, or None."""
+    """Return an error about a weight in ``leading`` that is an array of another framework, or None.
+
+    NumPy arrays are accepted.
+    """
     frameworks = frameworks_by_package(frontends.own.values())
     for given in (item for item in leading if isinstance(item, Mapping)):
         for name in graph.parameters.keys() & given.keys():

@@ -340,7 +340,10 @@ def location_text(function: Any) -> str:
 
 
 def default_framework() -> str:
-    """Return the first installed framework with derivatives. Raise ``NotCompilable`` if none is installed."""
+    """Return the name of the first installed framework with derivatives.
+
+    Raise ``NotCompilable`` if none is installed.
+    """
     known = differentiable_backends()
     found = next((entry.name for entry in known if importlib.util.find_spec(entry.packages[0])), None)
     if found is None:
@@ -743,7 +746,7 @@ def arrange(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
     """Arrange the derivatives of several arguments as ``argnums`` and ``argnames`` request.
 
     A single position or name yields one derivative, a sequence of positions a tuple, and a sequence of names
-    a dict.
+    a dict. Both options together yield a pair.
     """
     numbers, names = argument_positions(argnums, argnames)
     by_position = items[0] if isinstance(argnums, int) or argnums is None else tuple(items[: len(numbers)])
