@@ -27,7 +27,7 @@ class UserObjects:
         arrays are immutable.
     store(name, value): writes the new value of a buffer.
     write_back: access to state in the user's objects, or None.
-    is_own(array): returns True for arrays of the source framework. May be None.
+    is_own(array): returns True for arrays of the source framework; None if the graph runs in that framework.
     watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None
         if writes cannot be detected.
     proxies: proxy classes for objects that hold arrays of the target, or None.

@@ -97,7 +97,7 @@ class ListShims:
         return made
 
     def take_out(self) -> None:
-        """Restore the lists, except where the function has stored another object.
+        """Put the lists back, except where the function has stored another object.
 
         Raise ``ListRead`` at the first shim that was read. That list and later ones are not restored here.
         """
