@@ -144,7 +144,7 @@ _ROWS: Mapping[
 
 
 class TensorFlowTraining(Training):
-    """Training engine of TensorFlow."""
+    """Training engine of TensorFlow: Keras optimizers that update the variables of the state."""
 
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
