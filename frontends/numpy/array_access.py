@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,11 +12,23 @@ import numpy as np
 from ...recording.state.contents import Pieces
 
 
+def _fills_memory(array: np.ndarray[Any, Any]) -> bool:
+    """Return True if the elements fill a part of memory without gaps, in any order, and there are some."""
+    return bool(array.size) and (array.flags.c_contiguous or array.flags.f_contiguous)
+
+
+def _memory(array: np.ndarray[Any, Any]) -> Any:
+    """Return the bytes of ``array``: a view while ``array`` lives, or a copy if its memory has gaps."""
+    if not _fills_memory(array):
+        return array.tobytes()
+    # NumPy gives no buffers of some dtypes, such as dates.
+    return memoryview((ctypes.c_char * array.nbytes).from_address(array.ctypes.data))
+
+
 class ElementStamp:
     """Copy of the elements of an array, to detect later writes, which NumPy does not count.
 
-    elements: the bytes of an array that is not contiguous or has no elements; None for any other.
-    pieces: copy of the memory of any other array; else None.
+    A write to single elements is usual in NumPy, so all of them are compared.
 
     >>> array = np.zeros(2)
     >>> stamp = ElementStamp(array)
@@ -24,36 +37,37 @@ class ElementStamp:
     False
     """
 
-    __slots__ = ("elements", "pieces")
+    __slots__ = ("elements",)
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        # The memory of an array with gaps has elements of other arrays in between.
-        fills = array.size and (array.flags.c_contiguous or array.flags.f_contiguous)
-        # A write to single elements is usual in NumPy, so all of them are compared.
-        self.pieces = Pieces(array, array.ctypes.data, array.nbytes, whole=True) if fills else None
-        self.elements = None if fills else array.tobytes()
+        self.elements = bytes(_memory(array))
 
     def fits(self, array: np.ndarray[Any, Any]) -> bool:
-        return array.tobytes() == self.elements if self.pieces is None else self.pieces.same()
+        # A cache of conversions holds stamps as long as arrays live, so a stamp must not refer to its array.
+        return self.elements == _memory(array)
 
 
 class ElementWatch:
-    """Stamps of several arrays, to detect a write to any of them."""
+    """Copies of the elements of several arrays, to detect a write to any of them."""
 
     def __init__(self, arrays: list[np.ndarray[Any, Any]]) -> None:
-        self._stamps = [(ElementStamp(array), array) for array in arrays]
+        self._pieces = [
+            Pieces(array, array.ctypes.data, array.nbytes, whole=True)
+            for array in arrays
+            if _fills_memory(array)
+        ]
+        self._others = [(ElementStamp(array), array) for array in arrays if not _fills_memory(array)]
 
     def of_copies(self, addresses: Sequence[int | None]) -> ElementWatch:
         made = copy.copy(self)
-        made._stamps = [
-            (stamp, array)
-            for (stamp, array), address in zip(self._stamps, addresses)
-            if stamp.pieces is None or stamp.pieces.address != address
-        ]
+        made._pieces = [one for one in self._pieces if one.address not in addresses]
         return made
 
     def changed(self) -> bool:
-        return not all(stamp.fits(array) for stamp, array in self._stamps)
+        return not (
+            all(one.same() for one in self._pieces)
+            and all(stamp.fits(array) for stamp, array in self._others)
+        )
 
 
 Stamp = ElementStamp

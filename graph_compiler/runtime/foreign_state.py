@@ -92,6 +92,12 @@ class ConversionCache:
             conversions[number] = _CachedConversion(weakref.ref(array, forget), self._stamp(array), native)
         return native
 
+    def drop(self, array: Any) -> None:
+        """Drop the conversion of ``array``, if there is one."""
+        conversion = self._conversions.get(id(array))
+        if conversion is not None and conversion.array() is array:
+            del self._conversions[id(array)]
+
 
 class UncachedConversion(ConversionCache):
     """A :class:`ConversionCache` that stores nothing, for conversions that share memory."""

@@ -153,6 +153,11 @@ class NativeWeights(Live):
         # The target may trace the first call, but the conversions are stored beyond it.
         with self._target.untraced():
             made.update((name, self._tables[name].get_or_convert(seen[name])) for name in self._steady)
+        # A conversion that shares memory with a replaced array would keep it alive.
+        for name in self._steady:
+            before = self.latest.source.get(name)
+            if before is not None and before is not seen[name]:
+                self._tables[name].drop(before)
         copies = watched.of_copies([self._target.address(made[name]) for name in self._steady])
         may_be_written = not isinstance(watched, Unwatched)
         return ConvertedWeights(seen, watched, copies, made, tuple(made.values()), may_be_written)

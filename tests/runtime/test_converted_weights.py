@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -82,3 +84,20 @@ def test_parameters_that_are_asked_for_before_a_call_are_those_of_the_moment() -
     graph = graph_compiler.compile(model, args=(_X,), to="jax")
     _replaced(model)
     np.testing.assert_array_equal(graph.parameters["weight"], model.weight.detach().numpy())
+
+
+@pytest.mark.parametrize("target", ["jax", "tensorflow", "torch", "numpy"])
+def test_replaced_weights_are_let_go(target: str) -> None:
+    pytest.importorskip(target)
+    held = {"weight": np.zeros((3, 4))}
+    graph = graph_compiler.transpile(
+        lambda x: x @ held["weight"] + held["weight"].T[:, 0].sum(), to=target, args=(np.ones((2, 3)),)
+    )
+    seen = []
+    for step in range(6):
+        held["weight"] = np.full((3, 4), float(step))
+        seen.append(weakref.ref(held["weight"]))
+        np.testing.assert_allclose(np.asarray(graph(np.ones((2, 3)))), np.full((2, 4), 7.0 * step))
+    gc.collect()
+    # The last one is the user's, and a variant may refer to the one that it converted last.
+    assert sum(reference() is not None for reference in seen) <= 2
