@@ -33,7 +33,10 @@ rows.table(
 
 
 def product_with_matrix(x1: str, x2: str, axis: int) -> str:
-    """Write the product of a 4-D array and a matrix over the last axis of ``x1`` and ``axis`` of ``x2``."""
+    """Return source that multiplies 4-D ``x1`` by the matrix ``x2``.
+
+    The product sums over the last axis of ``x1`` and ``axis`` of ``x2``.
+    """
     # A tf.matmul of shapes such as [8, 1, 4, 4] and [4, 4], which it would broadcast, writes outside its
     # memory on CPU (oneDNN in TensorFlow 2.21).
     return f"tf.tensordot({x1}, {x2}, {'1' if axis == 0 else [[3], [axis]]})"

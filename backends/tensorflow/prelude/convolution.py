@@ -138,7 +138,10 @@ def grouped_conv2d(
 
 
 def by_xla(operation: Any) -> Any:
-    """Return ``operation`` compiled by XLA. The compiled function takes keyword arguments only."""
+    """Return ``operation`` compiled by XLA, and cached by its name.
+
+    The compiled function takes keyword arguments only.
+    """
 
     def called(**given: Any) -> Any:
         return operation(**given)

@@ -614,10 +614,11 @@ def grid_sample(
 
 
 def affine_grid(theta: tf.Tensor, space: Sequence[Any], align_corners: bool = False) -> tf.Tensor:
-    """Return the positions ``[batch, *space, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``.
+    """Return the positions ``[batch, *space, axes]`` to which the affine maps ``theta`` take a regular grid.
 
-    Positions range from -1 to 1 over each axis. These are the centres of the first and last element if
-    ``align_corners``, otherwise their outer edges. The coordinate of the last axis comes first.
+    ``theta`` has the shape ``[batch, axes, axes + 1]``. Positions range from -1 to 1 over each axis. These
+    are the centres of the first and last element if ``align_corners``, otherwise their outer edges. The
+    coordinate of the last axis comes first.
     """
     lines = []
     for n in space:

@@ -29,7 +29,10 @@ def _move_to_axis_1(x: Operand, axis: int) -> Operand:
 
 
 def channels_first(row: Row) -> Row:
-    """Add a parameter ``layout`` to a row that expects channels first."""
+    """Add a parameter ``layout`` to a row that expects channels first.
+
+    For channels last, they are moved to axis 1 of ``x``, and back in the result.
+    """
 
     @wraps(row)
     def either(x: Operand, *operands: Any, layout: str, **params: Any) -> str:
@@ -41,7 +44,10 @@ def channels_first(row: Row) -> Row:
 
 
 def channels_in_axis_1(row: Row) -> Row:
-    """Add a parameter ``axis`` to a row that expects channels in axis 1."""
+    """Add a parameter ``axis`` to a row that expects channels in axis 1.
+
+    Channels of another axis are moved to axis 1 of ``x``, and back in the result.
+    """
 
     @wraps(row)
     def either(x: Operand, *operands: Any, axis: int, **params: Any) -> str:
