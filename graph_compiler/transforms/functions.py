@@ -616,15 +616,24 @@ class DifferentiatedCall:
         """
         if not self.arrays:
             results, extras = self(self.arrays)
-            return results, list(map(self.function.derivatives.zeros_like, results)), extras
+            return results, extras, self._zeros_like(results)
         with self._translating_refusals():
             return self.function.derivatives.jvp(self, self.arrays, tangents)
 
     def linearize(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """Compute the results and the linear map of tangents, as :meth:`Derivatives.linearize`."""
+        """Compute the results and the linear map of tangents, as :meth:`Derivatives.linearize`.
+
+        Without differentiable arrays, the map returns zeros.
+        """
+        if not self.arrays:
+            results, extras = self(self.arrays)
+            return results, extras, lambda tangents: self._zeros_like(results)
         with self._translating_refusals():
             results, extras, push = self.function.derivatives.linearize(self, self.arrays)
         return results, extras, self._translating_refusals()(push)
+
+    def _zeros_like(self, results: Arrays) -> Arrays:
+        return list(map(self.function.derivatives.zeros_like, results))
 
     def _translating_refusals(self) -> Any:
         return missing_derivatives_reported(self.words, self.function)
@@ -662,7 +671,7 @@ class DifferentiatedCall:
         leaves, tree = flatten(result, is_value)
         results = native_arrays(self.function, self.words, leaves)
         has = list(map(derivatives.is_differentiable, results))
-        if not any(has):
+        if not any(has) and (results or self.arrays):
             what = ", ".join(map(describe_array, results)) or f"a {type(result).__name__}"
             raise CallMismatch(
                 f"{self.words} of {self.function.name}: its result is {what}, which has no derivative; "

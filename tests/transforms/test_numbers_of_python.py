@@ -9,6 +9,7 @@ import pytest
 
 import graph_compiler
 from graph_compiler import transforms
+from graph_compiler.runtime import frameworks
 
 FRAMEWORKS = ("torch", "jax", "tensorflow")
 AT = {
@@ -66,3 +67,26 @@ def test_a_graph_without_parameters_has_a_gradient_without_any(to: str) -> None:
     found, slopes = transforms.grad(graph.functional, argnums=(0, 1))(graph.parameters, x)
     assert found == {} and np.asarray(slopes).tolist() == [0, 2, 4]
     assert float(transforms.jvp(graph.functional, ({}, x), ({}, x))[1]) == 10
+
+
+@pytest.mark.parametrize("framework", ["torch", "jax", "tensorflow"])
+def test_derivatives_without_differentiable_arrays(framework: str) -> None:
+    pytest.importorskip(framework)
+    x = frameworks.backend_of(framework).target.convert(np.arange(1.0, 3.0, dtype="float32"))
+
+    def twice(p: Any) -> Any:
+        return x * 2
+
+    def same(found: Any, expected: Any) -> None:
+        np.testing.assert_array_equal(np.asarray(found), expected)
+
+    result, tangent = transforms.jvp(twice, ({},), ({},))
+    same(result, [2, 4]), same(tangent, [0, 0])
+    result, push = transforms.linearize(twice, {})
+    same(result, [2, 4]), same(push({}), [0, 0])
+    jacobian, aux = transforms.jacfwd(lambda p: (twice(p), x + 7), has_aux=True)({})
+    assert jacobian == {}
+    same(aux, [8, 9])
+    assert transforms.jacrev(twice)({}) == {}
+    assert transforms.hvp(lambda p: x[0] * 2, ({},), ({},)) == {}
+    assert transforms.hessian(lambda p: x[0] * 2)({}) == {}
