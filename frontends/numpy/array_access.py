@@ -40,7 +40,8 @@ class ElementStamp:
     __slots__ = ("elements",)
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        self.elements = bytes(_memory(array))
+        # Unlike ``bytes``, a ``bytearray`` compares the bytes of any buffer.
+        self.elements = bytearray(_memory(array))
 
     def fits(self, array: np.ndarray[Any, Any]) -> bool:
         # A cache of conversions holds stamps as long as arrays live, so a stamp must not refer to its array.
