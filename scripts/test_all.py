@@ -40,6 +40,7 @@ from typing import Any, TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+from scripts import test_environments  # noqa: E402
 from tests.support import affected, changes  # noqa: E402
 
 REPORT = ROOT / "docs" / "test_report.md"
@@ -131,7 +132,8 @@ def main() -> int:
         say("the other shards are not finished: no report is written")
         return 0
     results = [json.loads(path.read_text("utf-8")) for path in done]
-    REPORT.write_text(report(commit, results), "utf-8")
+    kept = test_environments.section(REPORT.read_text("utf-8")) if REPORT.exists() else ""
+    REPORT.write_text(report(commit, results) + (f"\n{kept}" if kept else ""), "utf-8")
     failed = [case for result in results for case in failures(result)]
     say(
         f"{sum(len(result['outcomes']) for result in results)} tests, {len(failed)} failed: {REPORT.relative_to(ROOT)}"

@@ -279,3 +279,28 @@ def test_a_large_process_is_replaced(
     assert result["outcomes"] == dict.fromkeys(cases, "passed")
     log = next(tmp_path.glob("*.log")).read_text()
     assert log.count("the process has grown large") == len(cases) == 2
+
+
+# ------------------------------------------------------------------------------- other environments
+def test_a_report_keeps_the_rows_of_other_environments(runner: Any) -> None:
+    from scripts import test_environments
+
+    commit = runner.git("rev-parse", "HEAD")
+    _report(runner, commit, dict.fromkeys(CASES, "passed"))
+    text = runner.REPORT.read_text()
+    assert test_environments.section(text) == ""
+    old, new = ["3.10", *"12345"], ["3.13", *"22345"]
+    for versions, results in (
+        (old, ["9", "1", "0", "a"]),
+        (new, ["9", "0", "0", "a"]),
+        (old, ["9", "0", "1", "b"]),
+    ):
+        text = test_environments.with_row(text, versions, results)
+    rows = [line for line in test_environments.section(text).splitlines() if line.startswith("| 3.")]
+    assert rows == [
+        "| 3.10 | 1 | 2 | 3 | 4 | 5 | 9 | 0 | 1 | b |",
+        "| 3.13 | 2 | 2 | 3 | 4 | 5 | 9 | 0 | 0 | a |",
+    ]
+    runner.REPORT.write_text(text)
+    assert runner.passed_at(commit, CASES) == dict.fromkeys(CASES, runner.BEFORE)
+    assert test_environments.section(text + "\n## More\n") == test_environments.section(text) + "\n"
