@@ -414,20 +414,13 @@ class PersistentCache:
         for name, value in settings.items():
             jax.config.update(name, value)
 
-    def closed_after(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``compiled`` wrapped to restore the cache settings after each call, also if it raises."""
+    @property
+    def is_open(self) -> bool:
+        return self._before is not None
 
-        def call(*args: Any) -> Any:
-            try:
-                return compiled(*args)
-            finally:
-                if self._before is not None:
-                    self._close(self._before)
-
-        return call
-
-    def _close(self, before: dict[str, Any]) -> None:
-        for name, value in before.items():
+    def close(self) -> None:
+        """Restore the settings from before the cache was opened."""
+        for name, value in (self._before or {}).items():
             jax.config.update(name, value)
         # JAX opens its cache once, and would go on to use this package's folder.
         compilation_cache.reset_cache()
@@ -462,22 +455,26 @@ def compiled(
         try:
             if not core.trace_state_clean():
                 is_inlined = by_default and _is_staged(args, static)
-                return function(*args) if is_inlined else entries.transformed(*args)
+                return function(*args) if is_inlined else entries.transformed(*args).unpacked()
             if programs.are_for_another_platform:
-                return entries.transformed(*args)
-            result = entries.outermost(*args)
+                return entries.transformed(*args).unpacked()
+            result = entries.outermost(*args).unpacked()
         except NewShape:
             return function(*args)
         except (ValueError, RuntimeError) as problem:
             if (entry := _entry_after(problem, args, function, entries, programs)) is None:
                 raise
-            return entry(*args)
+            found = entry(*args)
+            return found.unpacked() if isinstance(found, Packed) else found
+        finally:
+            if cache.is_open:
+                cache.close()
         if shapes.message is not None:
             shapes.warn()
         return result
 
     return compiled_or_plain(
-        cache.closed_after(call),
+        call,
         function,
         _why_not_compiled,
         "jax.jit",
@@ -496,9 +493,9 @@ class _Entries:
         compiled function.
     """
 
-    outermost: Callable[..., Any]
-    transformed: Callable[..., Any]
-    nested: Callable[..., Any]
+    outermost: Callable[..., Packed]
+    transformed: Callable[..., Packed]
+    nested: Callable[..., Packed]
 
     @classmethod
     def of(
@@ -513,14 +510,11 @@ class _Entries:
         # By default XLA would drop casts to half precision between two operations.
         exact = {**options, "compiler_options": {"xla_allow_excess_precision": False, **wanted}}
 
-        def jitted(traced: Callable[..., Packed], options: dict[str, Any]) -> Callable[..., Any]:
-            program = jax.jit(functools.wraps(function)(cache.opened_by(traced)), **options)
-
-            @forwards
-            def run(*args: Any) -> Any:
-                return program(*args).unpacked()
-
-            return run
+        def jitted(traced: Callable[..., Packed], options: dict[str, Any]) -> Callable[..., Packed]:
+            program: Callable[..., Packed] = jax.jit(
+                functools.wraps(function)(cache.opened_by(traced)), **options
+            )
+            return program
 
         def counted(*args: Any) -> Packed:
             shapes.note(args)
@@ -539,7 +533,7 @@ def _entry_after(
     entries: _Entries,
     programs: StoredPrograms,
 ) -> Callable[..., Any] | None:
-    """Return the function that runs a call after ``problem``, or None if ``problem`` has to be raised."""
+    """Return a program or the function to run after ``problem``, or None if ``problem`` has to be raised."""
     # The stored program is for another platform, such as a GPU that is no longer the default device.
     if "was exported for" in str(problem):
         programs.are_for_another_platform = True
