@@ -167,9 +167,14 @@ class Executable:
         If the user's code may write to the memory of weights, wait until the call has read it.
         """
         outcome = self.called(*leading, *leaves)
-        if self.are_watched and cast(Any, self._parameters).latest.may_be_written:
+        if self._waits and cast(Any, self._parameters).latest.may_be_written:
             self._target.wait(self._leaves(outcome))
         return outcome
+
+    @property
+    def _waits(self) -> bool:
+        """True if calls may still read weights after they have returned."""
+        return self.are_watched and self._target.runs_asynchronously is not None
 
     def _leaves(self, outcome: Any) -> list[Any]:
         result, effects, _ = self.parts(outcome)
@@ -199,7 +204,7 @@ class Executable:
         leaves = "leaves_of(outcome)"
         if not self.returns_more:
             leaves = leaf_texts(self._graph.output_tree, "outcome", "leaves_of")
-        return CallCode(call, leaves, result, {**own, **bound}, self.are_watched)
+        return CallCode(call, leaves, result, {**own, **bound}, self.are_watched, self._waits)
 
     def parts(self, outcome: Any) -> tuple[Any, Any, Any]:
         """Return the result, the values of effects and the values of guards in ``outcome``."""

@@ -29,7 +29,7 @@ MATCHING = MatchCode(
 
 def _attempt(call: str = "double(x)") -> Any:
     fact = EnvironmentGuard("{}['scale'] == {}", (SETTINGS, 2))
-    calling = CallCode(call, "", "outcome", {"double": lambda x: 2 * x, "failed": type}, False)
+    calling = CallCode(call, "", "outcome", {"double": lambda x: 2 * x, "failed": type})
     return dispatcher(condition([fact]), MATCHING, calling)
 
 
@@ -69,7 +69,7 @@ def _ahead(ran: list[Any], is_asynchronous: bool = True) -> Any:
         "attempt_in_order": lambda args, kwargs: ("in order", *args),
         "attempt_after_doubt": lambda args, kwargs: ("after doubt", *args),
     }
-    return dispatcher_ahead(condition([fact]), matching, CallCode("double(x)", "", "outcome", bound, False))
+    return dispatcher_ahead(condition([fact]), matching, CallCode("double(x)", "", "outcome", bound))
 
 
 @pytest.mark.parametrize(

@@ -549,13 +549,15 @@ class CallCode(NamedTuple):
     result: the result of the call, from ``outcome``.
     bound: objects that these expressions refer to, by name.
     are_watched: True if ``call`` reads ``latest``.
+    waits: True if ``leaves`` have to be waited for where the user's code may write to the weights.
     """
 
     call: str
     leaves: str
     result: str
     bound: dict[str, Any]
-    are_watched: bool
+    are_watched: bool = False
+    waits: bool = False
 
 
 def dispatcher(
@@ -616,7 +618,7 @@ def _attempt(
         "misfit": matching.misfit,
         "call": calling.call,
         "result": calling.result,
-        "wait": f"if latest.may_be_written: wait({calling.leaves})" if calling.are_watched else _NOTHING,
+        "wait": f"if latest.may_be_written: wait({calling.leaves})" if calling.waits else _NOTHING,
     }
     used = set(re.findall(r"\w+", source.format(defaults="", **parts))) & known.keys()
     # Default arguments become locals, which are read faster than globals.
