@@ -28,10 +28,10 @@ def forward(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def passes_on(function: Function) -> Function:
-    """Mark ``function``, a method of users' objects, as transparent for the public functions that it calls.
+    """Mark ``function``, a method that users call, and return it.
 
-    These then prepare their exceptions for the user, as if the user had called them. Wrapping the method
-    in ``public`` instead would make compilers that trace modules break the graph.
+    Public functions that it calls then prepare their exceptions for the user, as if the user had called
+    them. If the method were wrapped in ``public``, compilers that trace modules would break the graph.
     """
     PASSING.add(function.__code__)
     return function

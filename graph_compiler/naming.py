@@ -54,10 +54,10 @@ class Namespace:
         return heapq.heappop(self._free[base])[1] if self._free.get(base) else self.lasting(wanted)
 
     def lasting(self, wanted: str) -> str:
-        """Return a name for ``wanted`` that was never in use, not even by a variable that was released.
+        """Return a name that resembles ``wanted`` and was never in use, not even by a released variable.
 
-        It is for names outside the function, such as helpers, which a variable of the same name would
-        shadow.
+        Names outside the function, such as those of helpers, must be like this: a variable of the same name
+        would shadow them.
 
         >>> names = Namespace()
         >>> names.unique("top"), names.release("top"), names.lasting("top"), names.unique("top")
@@ -79,7 +79,10 @@ class Namespace:
         self._taken.update(names)
 
     def take_back(self, name: str) -> bool:
-        """Take ``name`` again if it was released and is free; return True if it was."""
+        """Take ``name`` again if it was released and is still free. Return True if that succeeded.
+
+        Raise ``KeyError`` for a name that this namespace has not returned.
+        """
         free = self._free.get(self._base[name], [])
         is_free = (len(name), name) in free
         if is_free:

@@ -40,7 +40,7 @@ class Assumption(Protocol):
     def mapped(self, replaced: Substitution) -> Assumption | None:
         """Return the condition with ``replaced`` applied to its values and sizes.
 
-        Return None if it then always holds.
+        Return None only if the new condition always holds.
         """
 
     def to_json(self, write: JsonWriter) -> Any:
@@ -63,7 +63,7 @@ class MatcherNames(Protocol):
     def on_host(self, number: int) -> str:
         """Return an expression for the elements of input ``number`` as a NumPy array.
 
-        At run time its value may be None, if they cannot be read.
+        Its value at run time is None if the elements cannot be read.
         """
 
     def knows(self, symbol: Symbol) -> bool:
@@ -81,7 +81,8 @@ class MatcherNames(Protocol):
     def require_of_sizes(self, condition: str, words: Callable[[], str]) -> list[str]:
         """Return lines that reject the call unless a condition on sizes holds.
 
-        If it can only be checked later, the error begins with the result of `words`.
+        If sizes are unknown before the call, the lines may store the condition, to be checked when the traced
+        function runs. The text of its error begins with the result of `words`.
         """
 
 
@@ -104,7 +105,7 @@ class MismatchedCall(Protocol):
         """Exceptions that a comparison of sizes raises while the sizes are unknown."""
 
     def size(self, symbol: Symbol) -> Any:
-        """Return the value of a size or number in this call; None if it is still unknown."""
+        """Return the value of a size or number in this call; None if it is unknown before the call runs."""
 
     def on_host(self, number: int) -> Any:
         """Return the elements of input ``number`` as a NumPy array; None if they cannot be read."""
@@ -149,9 +150,9 @@ def input_number(item: Any, read: JsonReader) -> int:
 def first_difference(left: Any, right: Any, rounding: float = 0.0) -> tuple[str, Any, Any]:
     """Return the index of the first element in which nested lists differ, and the two elements.
 
-    Elements are compared by :func:`same_elements`, with the tolerance ``rounding``. Lists of different
-    lengths count as elements. The index is empty if ``left`` and ``right`` are not lists of one length, or if
-    they do not differ.
+    Elements are compared by :func:`same_elements`, with the tolerance ``rounding``. Two lists of different
+    lengths are compared as elements. The index is a text, such as ``[1][0]``. If ``left`` and ``right`` do
+    not differ, or are not lists of one length, it is empty, and both are returned themselves.
 
     >>> first_difference([[1, 2], [3, 4]], [[1, 2], [3, 5]])
     ('[1][1]', 4, 5)
@@ -167,8 +168,9 @@ def first_difference(left: Any, right: Any, rounding: float = 0.0) -> tuple[str,
 def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
     """Return True if ``left`` and ``right`` are equal; NaN equals NaN, and 0.0 differs from -0.0.
 
-    Finite nonzero floats and complex numbers may differ by the relative tolerance ``rounding``. If ``left``
-    is a float or complex number, ``right`` must have the same type. Lists are compared element by element.
+    Finite nonzero floats and complex numbers may differ by ``rounding`` times the absolute value of
+    ``right``. If ``left`` is a float or complex number, ``right`` must have the same type. Lists are compared
+    element by element.
 
     >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0)
     (True, False)

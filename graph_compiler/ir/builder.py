@@ -191,7 +191,10 @@ class Builder:
         return self.append(op.name, inputs, params, op.infer(*map(_spec, inputs), **params))
 
     def maker(self, item: Any) -> Node | None:
-        """Return the node that is known to produce ``item``; None for inputs, and for what is no value."""
+        """Return the node that produces ``item``.
+
+        Return None for inputs, for values whose node is unknown, and if ``item`` is not a ``Value``.
+        """
         if not isinstance(item, Value):
             return None
         made = self._made.get(item)
@@ -205,7 +208,7 @@ class Builder:
         specs: Any,
         regions: tuple[Region, ...] = (),
     ) -> Any:
-        """Append a node with known specs of outputs, and return its output.
+        """Append a node whose output has the spec ``specs``, and return the output.
 
         If ``specs`` is a tuple, return a tuple of outputs. Operands and parameters are not checked.
         """
@@ -247,10 +250,10 @@ class Builder:
     def run(
         self, name: str, operands: Sequence[Any], bodies: Sequence[Body], **params: Any
     ) -> tuple[Value, ...]:
-        """Append a node for the operation ``name``, which runs ``bodies``; return its outputs.
+        """Append a node for the operation ``name``, which runs ``bodies``, and return its outputs as a tuple.
 
-        Values that the bodies capture are added to the operands. Raise ``UnsupportedOperation`` if a result
-        has a size that is read from a value made in its body.
+        Values that the bodies capture are appended to the operands. Raise ``UnsupportedOperation`` if an
+        output has a size that is read from a value computed in its body.
         """
         regions, captured = close(*bodies)
         # Each iteration may have another size, so no symbol of the enclosing scope can express it.
@@ -290,10 +293,9 @@ class Builder:
         return value
 
     def constant(self, name: str, spec: ArraySpec, array: Any) -> Value:
-        """Add a constant to the graph and return its value.
+        """Add ``array``, of the source framework, to the constants of the graph, and return its value.
 
-        ``array`` is an array of the source framework. If a constant with this name exists, the name gets
-        underscores appended.
+        If there is a constant of this ``name``, underscores are appended to the name.
         """
         while name in self.graph.constants:
             name += "_"
@@ -303,10 +305,10 @@ class Builder:
 
 
 def symbolic(value: Value, axes: Any, shared: dict[int, Size] | None = None) -> None:
-    """Replace the ``Unknown`` sizes of ``value``, and all sizes of ``axes``, by symbols.
+    """Replace the ``Unknown`` sizes of ``value``, and all its sizes at ``axes``, by symbols read from it.
 
-    An ``Unknown`` object that occurs in several outputs of a node is one size. ``shared`` maps the ``id``
-    of the objects handled so far to their sizes, and is updated.
+    ``value.spec`` is replaced. An ``Unknown`` object that occurs in several outputs of a node becomes one
+    size: ``shared`` maps the ``id`` of each ``Unknown`` object seen so far to its size, and is updated.
     """
     known = {} if shared is None else shared
 

@@ -80,13 +80,16 @@ class Guard:
         return f"{self.condition!r}, assumed by {place_of(self.origin)}"
 
     def recorded(self) -> str:
-        """Return the beginning of a message: where the guard comes from, and what it was when recorded."""
+        """Return the beginning of a message: the user's code, and the elements or condition recorded."""
         if isinstance(self.condition, Value):
             return recorded(self.origin, self.expected)
         return f"{place_of(self.origin)} was recorded for {self.condition!r}"
 
     def difference(self, seen: Any) -> str:
-        """Return a message that the elements ``seen`` differ from those of the recording."""
+        """Return a message that says how the elements ``seen`` of a call differ from the recorded ones.
+
+        Of long lists, only the first element that differs is named.
+        """
         where, before = value_at(self.origin, self.expected), self.expected
         if max(len(repr(before)), len(repr(seen))) > MOST_COLUMNS:
             index, before, seen = first_difference(before, seen, self.rounding)
@@ -165,8 +168,8 @@ def check(guard: Guard, is_recorded: bool = False) -> Node:
     """Return a node without outputs that checks ``guard`` within a block.
 
     A check on sizes runs at its position in the block. The pass
-    :mod:`graph_compiler.passes.lowering.region_checks` moves a check on elements out of its region. If
-    ``is_recorded``, the node belongs to a graph of recorded calls.
+    :mod:`graph_compiler.passes.lowering.region_checks` moves a check on elements out of its region.
+    ``is_recorded`` is True for a node of a recorded graph, which needs a ``CallRecord``.
     """
     details = (guard.expected, guard.rounding) if isinstance(guard.condition, Value) else ()
     return Node(
@@ -427,9 +430,10 @@ class Graph:
         return Block(tuple(self.sources()), tuple(self.nodes), outputs)
 
     def with_block(self, block: Block) -> Graph:
-        """Return the graph with nodes and outputs of ``block``, which a pass derived from :attr:`block`.
+        """Return a copy of the graph with the nodes and outputs of ``block``.
 
-        Guards whose condition became True are dropped.
+        ``block`` is :attr:`block` as a pass has rewritten it, with as many outputs. Guards whose condition
+        became True are dropped.
         """
         # The order is that of :attr:`block`: results, conditions of guards, values of effects.
         made = list(block.outputs)
@@ -454,7 +458,7 @@ class Graph:
 
     @property
     def result_tree(self) -> Tree:
-        """Structure of what a call returns."""
+        """Structure of the user's result: ``output_tree`` without the new objects of ``state.updates``."""
         if self.state.updates is None:
             return self.output_tree
         assert isinstance(self.output_tree, Branch)
@@ -466,7 +470,7 @@ class Graph:
 
     @property
     def inputs_in_places(self) -> list[Value]:
-        """Inputs after those of the call; empty if ``call_inputs`` is None."""
+        """Inputs that are not arguments; empty if ``call_inputs`` is None."""
         return [] if self.call_inputs is None else self.inputs[self.call_inputs :]
 
     def assume(self, assumption: Assumption) -> None:
@@ -483,9 +487,9 @@ class Graph:
         self.demands = replace(self.demands, **demands)
 
     def roots(self) -> Iterator[Value]:
-        """Yield the values that must be computed: those of outputs, conditions of guards, and effects.
+        """Yield the values that must be computed: those in outputs, in conditions of guards, and in effects.
 
-        The sources of sizes among them count. Values may repeat.
+        For a size, these are the values that it is read from. Values may repeat.
         """
         yield from values_in(self.outputs)
         for guard in self.guards:
@@ -496,7 +500,8 @@ class Graph:
     def entry_guards(self) -> list[Guard]:
         """Return the guards on sizes that can be checked before any node runs.
 
-        They depend only on inputs, parameters and constants: on sizes, or on numbers, but not on strides.
+        They depend only on inputs, parameters and constants: on their sizes, or on numbers among them. Guards
+        on strides and on elements of arrays are left out.
         """
         # Most graphs have no guards, and need no search.
         if not self.guards:
@@ -528,9 +533,10 @@ class Graph:
             yield value
 
     def numbers_of_sizes(self) -> set[Value]:
-        """Return the values whose numbers occur in sizes among the parameters of nodes.
+        """Return the values that are numbers and that sizes in the parameters of nodes are computed from.
 
-        Fill values do not count as sizes. Compilers must take inputs among these values as static arguments.
+        Parameters that become elements, such as fill values, are left out. Compilers must take inputs among
+        the returned values as static arguments.
         """
         return {
             symbol.source
@@ -581,9 +587,10 @@ __all__ = ["Effect", "Graph", "Guard"]
 
 
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
-    """Return the graph as text, with a line for each node.
+    """Return the graph as text, with a line for each node and indented lines for its regions.
 
-    With ``around``, that node is marked by ``->``, and only ``lines`` lines before and after it are kept.
+    With ``around``, that node is marked by ``->``, and only ``lines`` lines before and after it are kept,
+    besides the first and last line of the text.
     """
     names = _Names()
     head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(names.declared, graph.inputs))}"
@@ -699,9 +706,9 @@ class Aliases:
 
 
 def call_signature(graph: Graph) -> inspect.Signature:
-    """Return a signature with the names of the recorded arguments, for an original without a signature.
+    """Return a signature with the names of the recorded arguments, for a function without a signature.
 
-    An argument that was passed by position and is no leaf, such as a container, is named
+    A positional argument that is neither an array nor a number, such as a container, is named
     ``argument_<position>``. Each parameter can be passed by position or by keyword, and has no default.
     """
     args, kwargs = unflatten(graph.input_tree, graph.inputs)

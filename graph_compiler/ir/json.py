@@ -37,8 +37,8 @@ log = logging.getLogger("graph_compiler")
 def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
     """Return the JSON form of a tree. ``item`` encodes keys and static values.
 
-    Settings of containers, such as the factory of a defaultdict, are left out, and so are classes of
-    leaves other than int and float.
+    Settings of containers, such as the factory of a defaultdict, are left out. The type of a leaf is written
+    only if it is int or float.
     """
     if isinstance(tree, Leaf):
         return (
@@ -77,10 +77,10 @@ def _form(cls: type) -> str:
 
 
 def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -> Tree:
-    """Return the tree for its JSON form.
+    """Return the tree that has the JSON form ``data``. ``item`` decodes keys and static values.
 
-    ``known`` returns the class for a module and name. For malformed data, raise ``InvalidFile`` or another
-    error, such as ``KeyError``.
+    A container of a class that ``known`` does not find becomes a plain container, with a warning. For
+    malformed data, raise ``InvalidFile`` or another error, such as ``KeyError``.
     """
     if data == "*":
         return Leaf()
@@ -120,9 +120,9 @@ def _class(name: Any, form: Any, keys: tuple[Any, ...], known: KnownClasses) -> 
 
 
 def _named_class(name: Any, known: KnownClasses) -> type:
-    """Return a class that is itself a static value.
+    """Return the class ``name``, for a class that is itself a static value of a tree.
 
-    Raise ``InvalidFile`` if it is unknown, because nothing can replace it.
+    Raise ``InvalidFile`` if it is unknown, because no other class can replace it.
     """
     module, _, qualified = name.partition(":") if isinstance(name, str) else ("", "", "")
     found = _PLAIN.get(module) if not qualified else known(module, qualified)
@@ -141,9 +141,13 @@ def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:
 
 
 class KnownClasses:
-    """Lookup of classes that a file may name, which is limited because files are not trusted.
+    """Lookup of the classes that a file may name. A call returns the class for a module and name, or None.
 
-    given: classes by module and name that are looked up instead; None to search modules.
+    Files are not trusted. Modules are searched if they are imported already; only those of known result
+    classes, such as ``transformers``, are imported. Exceptions, enums, metaclasses, classes with ``__del__``,
+    and all classes of the standard library but tuples count as unknown.
+
+    given: the only classes to find, by module and name; None to search modules.
     """
 
     def __init__(self, given: Mapping[tuple[str, str], type] | None = None) -> None:
@@ -173,7 +177,7 @@ class KnownClasses:
         return found if takes else None
 
     def note_unknown(self, module: str, name: str, form: Any) -> None:
-        """Log a warning that a plain container replaces a class, at its first occurrence."""
+        """Log a warning that a plain container replaces a class; do nothing if it was logged before."""
         if (module, name) not in self._unknown:
             self._unknown.add((module, name))
             log.warning(
@@ -325,9 +329,9 @@ class Encoder:
         return [_line(origin.file), origin.line, _line(origin.module), _line(origin.call)]
 
     def item(self, item: Any) -> Any:
-        """Return the JSON form of an argument, nested or not.
+        """Return the JSON form of an argument, which may be nested.
 
-        Raise ``InvalidFile`` for an object that has none.
+        Raise ``InvalidFile`` for an object that has none: ``spell`` returns None for it.
         """
         if item is None or type(item) in (bool, int, str) or (type(item) is float and math.isfinite(item)):
             return item

@@ -70,9 +70,9 @@ def _largest(numbers: Range) -> float:
 
 
 def _run(nodes: Sequence[Node], known: dict[Value, Range]) -> bool:
-    """Enter the ranges of the nodes' results in ``known``.
+    """Enter the ranges of the nodes' results in ``known``, and return True.
 
-    Stop and return False at the first that may exceed int32. Return True if none may.
+    At the first number that may exceed int32, stop and return False.
     """
     for node in nodes:
         made = (
@@ -193,7 +193,7 @@ def _call(node: Node, known: dict[Value, Range]) -> list[Range]:
 def _loop(node: Node, known: dict[Value, Range]) -> list[Range]:
     """Return the ranges of a loop's outputs: fixed points for the carry, ``OF_ARRAY`` for stacked outputs.
 
-    If no fixed point is found, all of them are ``_ENDLESS``.
+    All are ``_ENDLESS`` if no fixed point is found, or if a number in the loop may exceed int32.
     """
     count, given = node.params["carried"], [_of(item, known) for item in node.inputs]
     rows = node.params.get("sequences", 0)

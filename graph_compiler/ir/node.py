@@ -122,9 +122,10 @@ _INSTALLED = ("site-packages/", "dist-packages/")
 
 @functools.lru_cache(maxsize=1024)
 def portable_path(file: str) -> str:
-    """Return the path of a file below ``site-packages``, or else from its outermost package on.
+    """Return the path of a file below ``site-packages`` or ``dist-packages``, with forward slashes.
 
-    Return only the file name if the file is in no package. Names such as ``<stdin>`` are returned unchanged.
+    For another file, return its path from its outermost package on, or only its name if it is in no package.
+    Names such as ``<stdin>`` are returned unchanged.
 
     >>> portable_path("/usr/lib/python3/site-packages/timm/layers/mlp.py")
     'timm/layers/mlp.py'
@@ -238,7 +239,10 @@ class Node:
 
     @property
     def depends_on_devices(self) -> bool:
-        """True for collectives and the like, whose result depends on the devices even for constants."""
+        """True for collectives and device indices, whose results depend on the device.
+
+        They do even if all operands are constants.
+        """
         return (self.key or self.op) in DEPEND_ON_DEVICES
 
     @property
@@ -292,9 +296,10 @@ def values_in(structure: Any) -> list[Value]:
 
 
 class Makers:
-    """Index from a value to the node of a list that produces it. Each lookup updates it.
+    """Index from a value to the node of a list that produces it.
 
-    Only the length of the list and its last node are compared, so a node replaced elsewhere is not noticed.
+    A lookup updates the index if the length of the list or its last node has changed. It does not notice if
+    another node was replaced.
     """
 
     __slots__ = ("_known", "_makers")
@@ -382,9 +387,9 @@ class Region:
 
 
 def pairs_of(sequences: Iterable[tuple[str, ArraySpec]], axis: int, hint: int = 2) -> list[Value]:
-    """Return values for the left and the right elements of `sequences` (names and specs).
+    """Return values for the left elements of `sequences` (names and specs), then for the right elements.
 
-    The length of `axis` is a symbol of the first value, with the recorded length `hint`.
+    All have the same length along `axis`: a symbol of the first value, with the recorded length `hint`.
 
     >>> left, right = pairs_of([("x", ArraySpec((5, 2), "float32"))], 0)
     >>> left, right, left.shape == right.shape

@@ -44,8 +44,8 @@ def place_of(origin: Origin) -> str:
 def value_at(origin: Origin, value: Any) -> str:
     """Return the text of :func:`place_of` for a message about ``value``, which was read from an array there.
 
-    It begins with "a number in", "a condition in" or "a list in" if the expression may have another value, as
-    ``table[n]`` has if ``n`` was read.
+    The text begins with "a number in", "a condition in" or "a list in" if the value of the expression may not
+    be ``value`` itself: if ``n`` was read in ``table[n]``, for example.
     """
     around = _nodes(origin)
     if not around or _has_value(around, value):
@@ -65,9 +65,10 @@ def shortened(text: str) -> str:
 
 
 def _nodes(origin: Origin) -> tuple[Any, ...]:
-    """Return the syntax nodes around the expression or statement at ``origin``, outermost first.
+    """Return the syntax nodes that contain the expression at ``origin``, outermost first, ending with it.
 
-    Return an empty tuple if it is not found.
+    If only the statement is found, return it alone. Return an empty tuple if nothing is found, or if the
+    instruction of ``origin`` is unknown.
     """
     # Without an instruction the line need not be the user's, and the file need not be the recorded one.
     if origin.instruction is None:
@@ -95,9 +96,10 @@ def _is_test(node: ast.AST, outer: Any) -> bool:
 
 
 def _has_value(around: tuple[Any, ...], value: Any) -> bool:
-    """Return True if the innermost node in ``around`` evaluates to ``value``, as far as its syntax shows.
+    """Return True if the syntax of the innermost node in ``around`` shows that it evaluates to ``value``.
 
-    It is False for ``table[n]``, for example, because ``value`` may be that of ``n``.
+    Examples are a comparison, a condition, and a conversion such as ``x.item()``. ``table[n]`` is none,
+    because ``value`` may be that of ``n``.
     """
     node = around[-1]
     # Python reads the parts of ``a and b``, ``not a`` and ``a < b < c``.
@@ -114,7 +116,7 @@ def _has_value(around: tuple[Any, ...], value: Any) -> bool:
 
 
 def _head(statement: ast.stmt) -> str:
-    """Return the first line of a statement as ``unparse`` writes it, without the colon before a body.
+    """Return the first line of a statement as ``ast.unparse`` writes it, without the colon before a body.
 
     The message of an ``assert`` is left out.
     """
@@ -141,9 +143,10 @@ Position = tuple[int, int, int, int]
 
 
 def nodes_around(code: CodeType, instruction: int) -> tuple[Any, ...]:
-    """Return the syntax nodes that contain an instruction (``frame.f_lasti``), outermost first.
+    """Return the syntax nodes that contain the instruction at this offset of ``code``, outermost first.
 
-    Return an empty tuple if the source or the instruction's columns are unknown (always on Python 3.10).
+    The offset is that of ``frame.f_lasti``. Return an empty tuple if the source or the columns of the
+    instruction are unknown; on Python 3.10 they always are.
     """
     return _nodes_around(code, code.co_filename, instruction)
 
@@ -194,7 +197,10 @@ def _holds(node: Any, first: tuple[int, int], last: tuple[int, int]) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def tree_of(file: str) -> ast.Module | None:
-    """Return the syntax tree of a source file; None if it is not Python. Without a file the tree is empty."""
+    """Return the syntax tree of a source file; None if it has a syntax error.
+
+    If the file does not exist, the tree is empty.
+    """
     try:
         return ast.parse(text_of(file))
     except (SyntaxError, ValueError):

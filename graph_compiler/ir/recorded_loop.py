@@ -12,7 +12,7 @@ from .node import Origin, Value
 
 
 class LoopComparison(NamedTuple):
-    """Comparison that held in the code of a loop, in the iteration with the index ``place``.
+    """Comparison that was true in the code of a loop, in iteration ``place``, counted from 0.
 
     A comparison that evaluated to False is recorded negated.
     """
@@ -27,9 +27,10 @@ LoopIndices = Mapping[Value, "tuple[RecordedLoop, int]"]
 
 
 def always_holds(condition: Any, numbers: LoopIndices) -> bool:
-    """Return True if a comparison is proved for all sizes and for all values of the loop indices ``numbers``.
+    """Return True if a comparison is proved for all sizes, and all iterations of the loops in ``numbers``.
 
-    False means that it is not proved. A ``condition`` that is no ``Size`` is returned as a bool.
+    The first iterations that ``numbers`` leaves out do not count. False means that the comparison is not
+    proved. A ``condition`` that is no ``Size`` is returned as a bool.
     """
     if not isinstance(condition, Size):
         return bool(condition)
@@ -46,9 +47,11 @@ def with_index(condition: Size, number: Value, other: Any) -> Any:
 
 
 def _forms(loop: RecordedLoop, left_out: int, seen: Any) -> Iterator[Any]:
-    """Yield the loop index as an expression: counted from the first iteration, and back from the last.
+    """Yield expressions for the index of ``loop``, in which a comparison may be provable.
 
-    The second expression is yielded only if the step is 1 or -1. ``seen`` is the recorded index.
+    The first counts up from iteration ``left_out``. If the step is 1 or -1, a second one counts back from the
+    last iteration. The counts are new symbols of sizes, so they are nonnegative. ``seen`` is the recorded
+    index, which determines their hints.
     """
     first = loop.start + left_out * loop.step
     done = max(0, (int(seen) - hint_of(first)) // loop.step)

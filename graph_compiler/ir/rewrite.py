@@ -45,8 +45,8 @@ def copy_node(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -
 def copy_with_replacements(node: Node, pairs: Iterable[tuple[Value, Value]]) -> Node | None:
     """Return a copy of ``node`` with new outputs, in which values are replaced according to ``pairs``.
 
-    The first value of a pair, and sizes that are read from it, are replaced by the second. Return None if
-    two pairs give different replacements for one value.
+    The second value of a pair replaces the first one, also as the source of sizes. Return None if two pairs
+    have different replacements for one value.
     """
     own: dict[Value, Any] = {}
     if any(own.setdefault(value, other) is not other for value, other in pairs):
@@ -147,7 +147,10 @@ class Rewriter:
         self.nodes.append(node)
 
     def rewritten(self, node: Node) -> Node:
-        """Return ``node`` with its operands replaced, or the node itself if no operand is replaced."""
+        """Return a copy of ``node`` with replaced operands and the same outputs.
+
+        Return ``node`` itself if it uses no value that is replaced.
+        """
         if not any(map(self.is_replaced, node.uses)):
             return node
         return replace(
@@ -159,10 +162,10 @@ class Rewriter:
         )
 
     def _region(self, region: Region) -> Region:
-        """Replace values in the sizes that ``region`` shares with the enclosing scope.
+        """Return a copy of ``region`` with values replaced in its sizes of the enclosing scope.
 
-        Return ``region`` itself if no size changes. Nodes that share a region also share the new one, as long
-        as its sizes are equal.
+        Return ``region`` itself if no size changes. Nodes that share a region then share its copy, as long as
+        the sizes are equal.
         """
         sizes = {symbol: self.mapped(size) for symbol, size in region.sizes.items()}
         known = self._regions.get(id(region), region)

@@ -13,10 +13,10 @@ from .node import Node, Region, Value
 
 
 def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], bool] = operator.is_) -> bool:
-    """Return True if both recordings have equal calls, conditions, captured arrays, state and effects.
+    """Return True if both recordings have equal calls, conditions, constants, state and effects.
 
-    ``same_array`` compares two captured arrays. Names of graphs and values do not count, those of
-    parameters and constants do. Return False if the comparison of static arguments raises.
+    ``same_array`` compares two constants. The names of parameters and constants must be equal; those of
+    graphs and values need not. Return False if the comparison of static arguments raises.
 
     >>> one = Graph("f", "torch")
     >>> same_program(one, Graph("g", "torch")), same_program(one, Graph("f", "torch", outputs=[2]))
@@ -60,9 +60,10 @@ def _description(graph: Graph) -> tuple[Any, ...]:
 
 
 def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Return a hashable description of a region, in which numbers stand for values.
+    """Return a description that is equal for regions of the same name and program.
 
-    ``outside`` describes the sizes of the enclosing scope that the region shares.
+    Numbers stand for the values of the region. ``outside`` describes the sizes of the enclosing scope. The
+    description can be hashed if the leaves of all arguments can.
     """
     block = region.block
     plain = _numbered(block.inputs, block.nodes)
@@ -99,10 +100,10 @@ def _node(node: Node, plain: Callable[[Any], Any]) -> tuple[Any, ...]:
 def _numbered(
     sources: Iterable[Value], nodes: Iterable[Node], with_specs: bool = False
 ) -> Callable[[Any], Any]:
-    """Return a function that describes values by number, in the order in which they are produced.
+    """Return a function that describes a value by its number: ``sources`` first, then outputs of ``nodes``.
 
-    Sizes are described by the numbers of the values that they are read from, other items by their types and
-    themselves. With ``with_specs``, the description of a value includes its shape and dtype.
+    It describes a size by the numbers of the values that the size is read from, and another item by its type
+    and itself. With ``with_specs``, the description of a value includes its shape and dtype.
     """
     numbers = {value: number for number, value in enumerate(sources)}
     for node in nodes:

@@ -15,7 +15,12 @@ from .node import DEEPEST, Node, Region, Value, values_in
 
 
 def faults(node: Node, depth: int = 1) -> Iterator[str]:
-    """Yield descriptions of rules that the regions of ``node`` break."""
+    """Yield descriptions of rules that the regions of ``node`` break.
+
+    Regions of nodes inside of them are not checked.
+
+    depth: nesting depth of the regions: 1 for a node of the graph itself.
+    """
     if not node.regions:
         return
     if depth > DEEPEST:
@@ -35,7 +40,7 @@ def faults(node: Node, depth: int = 1) -> Iterator[str]:
 
 
 def _outer_reads(region: Region) -> Iterator[str]:
-    """Yield faults for reads and outputs of values that the region does not have."""
+    """Yield faults for nodes, outputs and sizes of ``region`` that read values from outside of it."""
     made = set(region.block.inputs)
     for inner in region.block.nodes:
         yield from (
@@ -86,7 +91,11 @@ def _operand_faults(node: Node, region: Region, operands: tuple[Any, ...]) -> It
 
 
 def _lengths_of_pairs(node: Node) -> Iterator[str]:
-    """Yield faults for arrays of an ``associative_scan`` whose length is not the number of pairs."""
+    """Yield faults for arrays of wrong length in the region of an ``associative_scan``.
+
+    Their length along its axis must be the number of pairs. Yield none if an array lacks the axis, because
+    the shape rule reports that.
+    """
     (region,), axis = node.regions, node.params["axis"]
     pairs = region.block.inputs[: own_inputs(node.op, node.params)]
     if any(axis >= value.ndim for value in (*pairs, *values_in(region.block.outputs))):
@@ -110,7 +119,10 @@ def _lengths_of_pairs(node: Node) -> Iterator[str]:
 
 
 def rule_inputs(node: Node) -> int:
-    """Return the number of inputs that the rule of a ``custom_derivative`` has before the operands."""
+    """Return the number of inputs that the rule of a ``custom_derivative`` has before the operands.
+
+    For "jvp" these are tangents, for "vjp" results, residuals and cotangents.
+    """
     if node.params["kind"] == "jvp":
         return len(node.params["differentiated"])
     results = node.regions[0].specs_outside()
@@ -145,7 +157,7 @@ def _carry_faults(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
 def _repeated_draws(region: Region, own: int) -> Iterator[str]:
     """Yield faults for random operations of a loop whose key is the same in every iteration.
 
-    own: number of the region's first inputs, which change in each iteration.
+    own: number of leading inputs of ``region`` that change in each iteration: its carry and sequences.
     """
     changing: set[Value] = set(region.block.inputs[:own])
     for inner in region.block.nodes:
