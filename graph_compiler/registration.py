@@ -43,8 +43,8 @@ class Traits:
     """Properties of code written in a framework, which the core needs.
 
     entry_methods: names of methods with the code of a model, which a call of the object runs (``forward``).
-    module_marks: names of methods that only objects have whose arrays the frontend finds and names
-        (``state_dict``).
+    module_marks: names of methods (``state_dict``) that mark a model, an object whose arrays the frontend
+        finds and names.
     hooks: names of attributes with functions that receive the arguments of a model as they were passed.
     message_functions: full names of functions that use string arguments only in the exceptions that they
         raise.
@@ -138,7 +138,7 @@ class FrontendEntry(Entry):
     takes_unclear: True if code that names no framework counts as written in it, once its package is
         loaded.
     refuses_everywhere: why code that names only the ``is_everywhere`` framework is not recorded with arrays
-        of this one; empty if it is.
+        of this one; empty if it is recorded.
     takes_parameters: True if arguments of its functions may be parameters (``parameters=``).
     loads_models: True if its module has ``pretrained``, which loads a model by name.
     """

@@ -56,7 +56,9 @@ _DEEPEST = 3
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
     """Return the paths in ``(args, kwargs)`` of numbers that may be trip counts in ``function``.
 
-    For a function that ``trace`` has rewritten, these are all ints and floats among the arguments.
+    These are ints whose parameter is named in the ``range`` of a ``for``, also in functions of the user that
+    are called with it. For a function that ``trace`` has rewritten, they are all ints and floats among the
+    arguments.
     """
     if _NUMBERS.isdisjoint(map(type, (*args, *kwargs.values()))):
         return frozenset()
@@ -219,7 +221,8 @@ class LoopMarker:
     def run(self, frame: FrameType, steps: MarkedItems) -> Any:
         """Return an iterator over ``steps`` that marks the iterations of the ``for`` that ``frame`` begins.
 
-        Return ``steps`` itself to an enclosing shim, or None if the loop cannot be marked.
+        Return ``steps`` itself if it is the argument of another shim, as in ``enumerate(range(n))``. Return
+        None if the loop cannot be marked.
         """
         if not self._may_be_marked(steps):
             return None

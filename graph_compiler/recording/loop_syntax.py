@@ -566,9 +566,9 @@ def _is_shared(held: Any, is_own: bool, is_opened: bool) -> bool:
 
 
 def _users_objects(roots: Iterable[Any], is_deep: bool = True) -> Iterator[Any]:
-    """Yield the objects of classes of the user or a library among ``roots``, their attributes and items.
+    """Yield objects whose class is the user's or a library's, among ``roots``, their attributes and items.
 
-    Unless ``is_deep``, those inside the yielded objects are left out.
+    The search goes on inside each object, except arrays, and inside yielded objects only if ``is_deep``.
     """
     known: set[int] = set()
     waiting = list(roots)

@@ -57,7 +57,7 @@ class Recorder:
     varying: values that may differ between calls.
     numbers: inputs that are Python numbers.
     arguments: inputs of all open blocks.
-    loops: marks of loops while they run; None if loops are not marked.
+    loops: marker of the iterations of loops; None if loops are not marked.
     gave_up: ways of recording parts of the function that failed and were followed by others.
     """
 
@@ -309,7 +309,8 @@ class Recorder:
     def decide_value(self, value: Value, seen: Any, origin: Origin, *, in_place: bool = False) -> None:
         """Guard that ``value`` has the elements ``seen``. If ``value`` does not vary, do nothing.
 
-        ``in_place`` puts the guard into the innermost open block, if there is one.
+        If ``value`` belongs to an open block, the guard becomes a check in the innermost one. With
+        ``in_place``, it does so for any value while a block is open.
         """
         # A value that no input affects is the same at every call, so it needs no guard.
         if self.varies(value):

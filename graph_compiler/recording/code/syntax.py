@@ -18,7 +18,10 @@ from .ownership import package_of
 
 
 def resolve_name(expression: ast.expr, frame: FrameType) -> Any:
-    """Return the object that a name or dotted name refers to in ``frame``; None if it is not found."""
+    """Return the object that a name or dotted name refers to in ``frame``.
+
+    Return None if it is not found, or if ``expression`` is something else, such as a call.
+    """
     if isinstance(expression, ast.Name):
         held = (frame.f_locals, frame.f_globals, frame.f_builtins)
         return next((names[expression.id] for names in held if expression.id in names), None)
@@ -38,7 +41,11 @@ def runs_later(code: CodeType) -> bool:
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
-    """Return the ``def`` of a function in its file; None if it is not found or not unique."""
+    """Return the ``def`` of a function in its file.
+
+    Return None if it is not found, if another ``def`` begins on its line, and for ``lambda`` and
+    ``async def``.
+    """
     tree = tree_of(code.co_filename)
     found = (
         []
@@ -54,7 +61,10 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 
 
 def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
-    """Return the ``def`` or ``lambda`` of a function in its file; None if it is not found or not unique."""
+    """Return the ``def`` or ``lambda`` of a function in its file.
+
+    Return None if it is not found, if another of its kind begins on its line, and for ``async def``.
+    """
     if code.co_name != "<lambda>":
         return definition_of(code)
     tree = tree_of(code.co_filename)
@@ -109,7 +119,10 @@ def place_of(function: Any) -> str:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """Return the code of a function, a callable object or a model, or None if it has no Python code."""
+    """Return the code of a function, a callable object or a model, or None if it has no Python code.
+
+    Partials, methods and decorators that set ``__wrapped__`` are followed to the innermost function.
+    """
     # A partial has no line of its own.
     while isinstance(function, functools.partial):
         function = function.func

@@ -25,15 +25,15 @@ from .variables import UNDEFINED, ClosureCells, VariableContents, VariableLeaf, 
 
 @dataclass(frozen=True)
 class OuterCopies:
-    """Rewriting of the blocks of a node that write to outer arrays, so that they write to copies of these.
+    """Rewriter of the blocks of a ``branch`` or loop, so that they write to copies instead of outer arrays.
 
     The copies become further results of the node.
 
-    written: the values of the outer arrays.
+    written: the values of the outer arrays that the blocks write to.
     origin: the line of the user's code.
     copy: name of the call that copies an array.
-    record: call record of the copies.
-    spec_of: returns shape and dtype of a value inside a block.
+    record: call record of each copy; its ``result`` is replaced.
+    spec_of(value): shape and dtype that ``value`` has inside a block of a loop.
     """
 
     written: Sequence[Value]
@@ -49,7 +49,11 @@ class OuterCopies:
         names: Sequence[str],
         params: Mapping[str, Any],
     ) -> tuple[list[Body], list[Value], list[str], dict[str, Any]]:
-        """Return bodies, operands, names of results and parameters of the node with copies."""
+        """Return bodies, operands, names of results and parameters of the node with copies.
+
+        If ``params`` has ``carried``, the node is a loop, and the arrays are added at the end of its carry.
+        Otherwise the copies are the last results.
+        """
         first = params.get("carried", len(names))
         names = [*names[:first], *(value.name for value in self.written), *names[first:]]
         if "carried" not in params:
@@ -116,8 +120,8 @@ class Trials:
     functions: the blocks.
     cells: the closure cells of the variables that the blocks assign.
 
-    The constructor raises ``TracingError`` if a variable of the blocks holds an iterator, because its items
-    cannot be put back.
+    The constructor raises ``TracingError`` if a variable that the blocks use holds an iterator
+    (:func:`iterators_in`), because its items cannot be put back.
     """
 
     def __init__(
@@ -134,6 +138,8 @@ class Trials:
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, ArrayKind]] = ()) -> None:
         """Call ``function`` on arrays like those in ``given``, and undo what it changes.
+
+        This restores the variables of the blocks, and objects that these refer to.
 
         Raise ``Raised`` if a ``raise`` or ``assert`` of the user ends it. Raise ``TracingError`` for another
         exception of the user's code or a framework, and if it changes an object other than the variables.
@@ -234,6 +240,8 @@ class _Variable:
 class BranchRecorder:
     """Recorder of one condition on values, with both of its branches.
 
+    place: file and line of the statement.
+    what: description of a branch for messages.
     functions: the blocks of the branches.
     guarded: variables that may be unassigned after a branch, because nothing reads them then.
     """

@@ -47,8 +47,9 @@ _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq
 def convert_function(function: types.FunctionType, statements: Any) -> types.FunctionType:
     """Return a copy of ``function`` with its statements rewritten to call ``statements``.
 
-    A function that was converted already is returned itself. Raise ``NotCompilable`` if its source is not
-    found or not unique, or if it is a generator or a coroutine.
+    The copy shares the closure cells of ``function``, which are added to ``statements.outside``. A function
+    that was converted already is returned itself. Raise ``NotCompilable`` if the source is not found or
+    several functions begin on its line, or if it is a generator or a coroutine.
     """
     code = function.__code__
     if is_converted(function):
@@ -169,7 +170,10 @@ def _code_in(whole: types.CodeType, title: str) -> types.CodeType:
 
 # ------------------------------------------------------------------------------------- one function
 class _Conversion(ast.NodeTransformer):
-    """Rewriter of one function, in place: its statements become calls of methods of ``Statements``."""
+    """Rewriter of one function, in place: its statements become calls of methods of ``Statements``.
+
+    Functions inside are rewritten, too, except ``async`` functions, generators, and methods of classes.
+    """
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.own = function
@@ -453,7 +457,10 @@ class _Conversion(ast.NodeTransformer):
 
 
 class _AsSizes(ast.NodeTransformer):
-    """Rewriter that turns comparisons of two operands in a ``while`` test into calls of ``compared``."""
+    """Rewriter of a ``while`` test: ``a < b`` becomes a call of ``compared``.
+
+    So do the other comparisons in ``_COMPARISONS``. Chains, ``is`` and ``in`` stay.
+    """
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
@@ -469,9 +476,9 @@ class _AsSizes(ast.NodeTransformer):
 
 
 def _with_truth_values(test: ast.expr) -> ast.expr:
-    """Rewrite a condition in place so that the parts of ``and`` and ``or`` may have different types.
+    """Wrap the operands of ``and`` and ``or`` in calls of ``truth``, in place, and return the condition.
 
-    Return the condition.
+    The operands may then have different types. Operands of the form ``not x`` stay.
     """
     if isinstance(test, ast.BoolOp):
         test.values = [

@@ -172,10 +172,10 @@ class _Lowering:
 
 
 def _asked_in_steps(loop: ast.While, own: LoopFlags, body: Statements, exits: Sequence[str]) -> Statements:
-    """Replace the condition of a ``while``, which assigns variables, by a flag, in place.
+    """Replace the test of a ``while`` that contains ``:=`` by a flag, in place.
 
-    A statement that computes the flag is appended to ``body``. Return the statements that compute it before
-    the loop.
+    Append a statement that computes the flag to ``body``. Return the statements that compute it before the
+    loop.
     """
     again = assign(own.goes_on, copy.deepcopy(loop.test), loop.test)
     body.append(at(ast.If(none_of(exits), [again], []), loop.test) if exits else again)
@@ -302,7 +302,7 @@ def reads(*nodes: ast.AST | None) -> Names:
 
 
 def writes(nodes: Iterable[ast.AST]) -> Names:
-    """Collect names that ``nodes`` bind or delete. Bodies of functions and classes are not entered.
+    """Return the names that ``nodes`` bind or delete. Bodies of functions and classes are not entered.
 
     >>> code = "match x:\\n  case {1: a, **rest}:\\n    b = [c for c in a]"
     >>> sorted(writes(ast.parse(code).body))
@@ -334,7 +334,10 @@ def _walk_scope(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _parts_in_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the parts of ``node`` that are evaluated in its scope, such as the defaults of a function."""
+    """Yield the child nodes of ``node``.
+
+    Of a function or class, only those outside its body are yielded, such as decorators and defaults.
+    """
     for field_name, part in ast.iter_fields(node):
         if not isinstance(node, _FUNCTIONS) or field_name in _OUTSIDE_OF_BODY:
             parts = part if isinstance(part, list) else [part]
@@ -382,9 +385,9 @@ class Liveness:
         return after | besides
 
     def statement(self, statement: ast.stmt, after: Names, besides: Names) -> Names:
-        """Return the variables that are live before ``statement``.
+        """Return the variables that are live before ``statement``; set ``uses`` of branches and loops in it.
 
-        ``after`` are the variables live after it, ``besides`` those live at any point of it, because an
+        ``after`` are the variables live after it. ``besides`` are those live at any point of it, because an
         exception handler may follow.
         """
         if isinstance(statement, ast.If):

@@ -70,7 +70,11 @@ class StackedItems:
 
 
 def join_items(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
-    """Join ``parts``, items and ``StackedItems``, into one; return None if they cannot be stacked."""
+    """Join ``parts``, which are items and ``StackedItems``, into one ``StackedItems``.
+
+    A single ``StackedItems`` is returned itself. Return None if ``parts`` is empty, if an item cannot be
+    stacked, or if items differ in form, dtype or shape.
+    """
     # The arrays themselves are returned, so that writes to items reach the list.
     if len(parts) == 1 and isinstance(parts[0], StackedItems):
         return parts[0]
@@ -103,9 +107,10 @@ def _is_there(regions: Regions, part: Any) -> bool:
 def stacked_item(
     regions: Regions, item: VariableContents, kinds: Sequence[ArrayKind] | None = None
 ) -> StackedItems | None:
-    """Return ``item`` as ``StackedItems`` of length 1, or None if it cannot be stacked.
+    """Return ``item`` as ``StackedItems`` of length 1.
 
-    Leaves become arrays of the kinds in ``kinds`` or, if that is None, of their own kinds.
+    Return None if it has no leaves, or a leaf that is neither an array nor a number. Leaves become arrays of
+    the kinds in ``kinds`` or, if that is None, of their own kinds.
     """
     own = [leaf.kind for leaf in item.leaves if leaf.kind is not None]
     if not own or len(own) < len(item.leaves):
@@ -122,7 +127,10 @@ def length_of(parts: Iterable[Any]) -> Any:
 
 
 class GrownList(AppendableList):
-    """List that iterations of a loop have appended to, after that loop."""
+    """List after a recorded loop that has appended to it.
+
+    Operations that need single items add a guard on their number (:meth:`plain`).
+    """
 
     @property
     def pieces(self) -> list[Any]:
@@ -255,6 +263,9 @@ class IterationState(Protocol):
 
 class ListInIteration(GrowingView):
     """A growing list as the code of an iteration sees it.
+
+    To read more than its length and its last item raises ``TracingError``. So does its truth value, unless
+    the list surely has an item.
 
     parts: the items that this iteration has appended.
     """
@@ -480,7 +491,8 @@ def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, 
 def with_plain_lists(function: Any) -> Any:
     """Return a function that accepts ``GrownList`` objects and calls ``function`` with plain lists.
 
-    Return ``function`` itself if it is a method of such a list.
+    A ``GrowingView`` is passed on unchanged, and ``len`` of it is its current number of items. Return
+    ``function`` itself if it is a method of an ``AppendableList``.
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:

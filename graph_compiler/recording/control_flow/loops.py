@@ -125,7 +125,10 @@ class Source(Protocol):
         """Return the item at index ``place()``; ``rows`` are the rows of :meth:`arrays` at that index."""
 
     def steps(self, loops: Any) -> MarkedItems | None:
-        """Return the iterable in the form that ``loops`` can mark, or None if it has no such form."""
+        """Return the items as a range and a function of its numbers; None if they have no such form.
+
+        ``loops`` is the marker of the loops of the recording.
+        """
 
 
 @dataclass(frozen=True)
@@ -245,7 +248,8 @@ class ZipSource:
 def source_of(regions: Regions, item: Any) -> Source | None:
     """Return ``item`` as the iterable of a recorded loop.
 
-    Return None unless it is a range, an array with axes, a grown list that can be stacked, or a source.
+    Return None unless it is a range, an array with axes, a source, or a ``GrownList`` that
+    ``whole(is_kept=True)`` can stack.
     """
     if isinstance(item, (RangeSource, RowsSource, StackedSource, EnumerateSource, ZipSource)):
         return item
@@ -386,6 +390,8 @@ class _Carried:
 class LoopRecorder:
     """Recorder of one loop at ``place`` in the user's file.
 
+    what: description of the loop for messages.
+    functions: the blocks of the loop.
     goes_on(): the condition of the loop, as an array or a Python truth value.
     guarded: variables that are read after the loop only if an iteration has assigned them.
     before: values of the variables before the loop.

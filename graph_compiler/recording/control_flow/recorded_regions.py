@@ -63,9 +63,9 @@ class PossibleAliases:
         return found
 
     def refuse(self, base: Value, origin: Origin) -> None:
-        """Raise ``TracingError`` if a write to ``base`` may not reach another array that shares its memory.
+        """Raise ``TracingError`` if ``base`` is frozen, or if an array that may share its memory is alive.
 
-        Call this before ``base`` is written to.
+        Call this before ``base`` is written to. It may run the garbage collector.
         """
         others = self.with_tied([base]) - {base}
         # Arrays in reference cycles count as alive until they are collected.
@@ -209,7 +209,10 @@ class RecordedRegions(Regions, Generic[B]):
     def copied(self, array: Any) -> Any: ...
 
     def initial_carry(self, given: Inputs) -> Arrays:
-        """Return the arrays that the body is given in the first iteration that Python runs."""
+        """Return the carry with which the concrete run of a loop starts; :meth:`entered` is applied to it.
+
+        By default these are the carried arrays themselves. NumPy uses stand-ins.
+        """
         return [item for item, _ in given]
 
     def entered(self, arrays: Arrays, given: Inputs) -> Arrays:
@@ -375,7 +378,10 @@ class RecordedRegions(Regions, Generic[B]):
                 self.tied.tie((value, operand))
 
     def _refuse_written(self, body: Body, given: Inputs, operands: Sequence[Value]) -> None:
-        """Raise ``TracingError`` if an iteration writes to a row, or to a carry with other references."""
+        """Raise ``TracingError`` if an iteration writes to a row, or to a carry that others may see.
+
+        These are carries with other references, and inputs and parameters of the recording.
+        """
         # The first iteration would write to the array from before the loop, and others could see that.
         recorder = self.recorder
         written = {recorder.base_of(value) for node in body.nodes for value in node.writes}

@@ -50,7 +50,7 @@ class RowsWritten(TracingError):
 
 
 class Regions(ABC):
-    """One open recording, which records functions as the regions of an operation of its framework.
+    """Open recording of a frontend that can record functions as the regions of an operation.
 
     symbolic(size): the symbolic number of a size for the user's code.
     decided(size): the number that a size has in this recording, which becomes a guard.
@@ -211,7 +211,8 @@ class Regions(ABC):
     def expect(self, truth: Any) -> None:
         """Add a guard that ``truth`` is True. Raise ``AssertionError`` if it is known to be False.
 
-        Inside a block, add a check instead, or raise ``TracingError`` unless ``may_expect``.
+        Inside a block, add a check that runs with the block. A frontend without checks raises
+        ``TracingError``.
         """
 
     # ------------------------------------------------------------------------------ blocks

@@ -221,7 +221,10 @@ class Statements:
         return compare(left, right)
 
     def assert_(self, test: Any, message: Any) -> None:
-        """Run ``assert test, message()``. If ``test`` is an array of the recording, guard that it is True."""
+        """Run ``assert test, message()``.
+
+        If ``test`` is an array of the recording, add a guard that it is True, without the message.
+        """
         found = regions_of(test)
         if found is not None:
             found.expect(found.truth(test))

@@ -26,6 +26,8 @@ _DEEPEST = 4
 class AppendableList:
     """Base of lists that accept new items while a loop is recorded.
 
+    Other operations are those of the list that :meth:`plain` returns, unless a subclass defines them.
+
     parts: items and ``StackedItems``.
     """
 
@@ -138,7 +140,7 @@ class ContentsDiffer(TracingError):
 
 
 class ClosureCells:
-    """Access to the variables that some blocks assign, which are closure cells of the blocks.
+    """Closure cells of the functions of some blocks, to read and write the variables in them.
 
     cells: the cells of assigned variables, by name.
     """

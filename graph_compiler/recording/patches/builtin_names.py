@@ -177,7 +177,8 @@ def alias_of(name: str) -> str:
 def with_aliases(code: types.CodeType, names: Iterable[str]) -> types.CodeType:
     """Return ``code`` with calls of the globals ``names`` changed to look up their aliases, where possible.
 
-    The offsets and lines of the instructions stay the same.
+    The offsets and lines of the instructions stay the same. Return ``code`` itself if no call is changed, and
+    before Python 3.11.
 
     >>> def whole(x): return x.astype(int) + int(x)
     >>> with_aliases(whole.__code__, ["int"]).co_names

@@ -27,7 +27,7 @@ class Symbols(NamedTuple):
     is_symbolic(item): True for a symbolic number.
     opened(args): the expressions of the arguments, or None if the function must receive plain numbers.
     made(function, operands): the symbolic number for a function of expressions.
-    number_of(item): the number in an array of one element, if it can be read.
+    number_of(item): the number in an array of one element, if it can be read; any other item unchanged.
     length_of(item): the size that ``len`` of an array returns, or None.
     is_recorded(item): True for a number that stays an array of the recording.
     call(name, original, args): the result of a recorded call with such numbers; NotImplemented if it

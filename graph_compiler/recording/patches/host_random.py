@@ -90,10 +90,10 @@ _PATTERNS = (0x0, 0xFFFFFFFFFFFFFFFFFFFF)
 
 
 class _IdentifierWatch:
-    """State of one recording that makes identifiers.
+    """UUIDs that one recording makes (:func:`watching_names`).
 
-    pattern: the bits that the identifiers begin with; None for identifiers of the original function.
-    origin: the function and line that made the first identifier; empty if there is none.
+    pattern: the upper 80 bits of the UUIDs, apart from the version; None if ``uuid`` itself makes them.
+    origin: the function and line that made the first UUID; empty if none was made.
     """
 
     def __init__(self, pattern: int | None = None) -> None:
@@ -104,7 +104,8 @@ class _IdentifierWatch:
 def watching_names(pattern: int | None = None) -> Iterator[_IdentifierWatch]:
     """Watch the UUIDs that user code makes in this thread inside the block, and yield the watch.
 
-    The UUIDs begin with the bits of ``pattern``. If it is None, the original function makes them.
+    The upper 80 bits of the UUIDs are those of ``pattern``, apart from the version. If it is None, ``uuid``
+    itself makes them.
     """
     before, _here.watch = getattr(_here, "watch", None), _IdentifierWatch(pattern)
     try:
@@ -157,7 +158,10 @@ def _name(number: Any) -> NewUUID:
 
 
 def new_identifier(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that returns a :class:`NewUUID` to recorded code inside :func:`watching_names`."""
+    """Return a shim that returns a :class:`NewUUID` to recorded code inside :func:`watching_names`.
+
+    Elsewhere, the shim calls ``original``.
+    """
 
     @forwards
     def named(*args: Any, **kwargs: Any) -> Any:

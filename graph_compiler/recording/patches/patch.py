@@ -187,9 +187,10 @@ _open = threading.local()
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Hide the open sessions of this thread from shims inside the block.
+    """Hide the open sessions of this thread from shims inside the block, until a session is opened in it.
 
-    Sessions that are opened inside the block are not hidden.
+    While such a session is open, the pause is suspended: shims of the patch sets that do not open it see
+    their earlier sessions again.
     """
     before, _paused.is_so = getattr(_paused, "is_so", False), True
     try:
@@ -200,9 +201,9 @@ def paused() -> Iterator[None]:
 
 @contextmanager
 def _resumed(session: Session) -> Iterator[None]:
-    """Open ``session`` in this thread inside the block, and resume shims if they are paused.
+    """Open ``session`` in this thread inside the block, and suspend a pause (:func:`paused`).
 
-    Sessions that were paused before stay hidden.
+    :func:`sessions_here` then leaves out the sessions that were paused.
     """
     before, paused_before = getattr(_open, "sessions", _NO_SESSIONS), getattr(_paused, "is_so", False)
     # Shims must not report to paused sessions what happens in this one.
@@ -357,9 +358,10 @@ def assume_result(patch: Patch, patches: PatchSet, original: Any) -> Any:
 
 
 def refuse_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that refuses recorded calls of user or library code, unless ``on_read(*args)`` is True.
+    """Return a shim that raises ``TracingError`` for recorded calls of user or library code.
 
-    It is for functions whose result differs each time, so that no guard could compare it.
+    It calls ``original`` if ``on_read(*args)`` is True. It is for functions whose result differs each time,
+    so that no guard could compare it.
     """
 
     @forwards
@@ -376,7 +378,10 @@ def refuse_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
 
 
 def note_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that calls ``on_read(session, *args)`` for each session, then ``original``."""
+    """Return a shim that calls ``on_read(session, *args)``, then ``original``.
+
+    The first call is made for each session that this thread has open in ``patches``.
+    """
 
     @forwards
     def noted(*args: Any, **kwargs: Any) -> Any:

@@ -44,7 +44,8 @@ class NameIndex:
 
     reads: names that code reads.
     sets: names of attributes that code sets.
-    fragments: parts of names that code composes. The empty fragment is a part of every name.
+    fragments: parts of names that code composes. The empty fragment is a part of every name, but releases no
+        attributes of modules.
 
     >>> index = NameIndex(["scale"])
     >>> index.add("scale", 1), index.add("shift", 2), index.add("shift_0", 3)

@@ -142,11 +142,11 @@ def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
 
 
 def hidden_by_class(sought: MissingNames, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on which attributes ``cls`` itself has.
+    """Yield guards on which attributes ``cls`` itself defines.
 
-    It must get none that Python looks up by itself, or that hides one which code reads from a base class
-    whose id is in ``watched``. Of the names in ``sought`` that no base class has, it must have the same as
-    now.
+    They fail if it gets a special method that Python looks up by itself, such as ``__len__``, or an attribute
+    that hides one which code reads from a base class whose id is in ``watched``. They also fail if it gets or
+    loses a name in ``sought`` that neither a base class nor the metaclass has.
     """
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     # Python itself looks up such a name, or the class would hide an attribute of a base.

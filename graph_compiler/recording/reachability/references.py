@@ -303,7 +303,11 @@ def cell_is_filled(cell: types.CellType) -> bool:
 
 
 def functions_of(item: Any) -> Iterator[types.FunctionType]:
-    """Yield Python functions that may run when a callable is called."""
+    """Yield Python functions that may run when a callable is called, some of them several times.
+
+    These are the function and those it wraps, callables that a partial holds, and the methods of a class, or
+    of the class of an object or bound method.
+    """
     item = original_of(item)
     if isinstance(item, functools.partial):
         for part in filter(callable, (item.func, *item.args, *item.keywords.values())):
@@ -341,7 +345,8 @@ def _members(cls: type) -> list[Any]:
 def function_layers(item: Any) -> Iterator[types.FunctionType]:
     """Yield the Python function of a callable or class member, and the functions it wraps, outermost first.
 
-    For a property, yield the layers of its getter, setter and deleter. Yield nothing for builtins.
+    For a property, yield the layers of its getter, setter and deleter. Yield nothing for builtins, classes,
+    and objects that only have ``__call__``.
 
     >>> wrapper = functools.wraps(cell_is_filled)(lambda cell: cell_is_filled(cell))
     >>> [function is wrapper for function in function_layers(property(wrapper))], [*function_layers(len)]

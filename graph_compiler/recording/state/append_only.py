@@ -32,9 +32,10 @@ class ListLengths:
         self._read: set[tuple[int, Any]] = set()
 
     def grown(self, places: Sequence[StatePlace]) -> frozenset[tuple[int, Any]]:
-        """Note the lengths of the lists at ``places``, and return the identities of places that had several.
+        """Note the lengths of the lists at ``places``.
 
-        Places whose list was read in an earlier recording are left out.
+        Return the identities of the places whose lists have had at least two lengths. Places whose list was
+        read in an earlier recording are left out.
         """
         if not places:
             return frozenset()

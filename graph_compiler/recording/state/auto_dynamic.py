@@ -71,8 +71,9 @@ class AutoDynamic:
     def changed_places(
         self, world: ObjectSnapshot, mark_of: Callable[[TrackedContainer, Any], Any]
     ) -> list[StatePlace]:
-        """Note the arrays and numbers in ``world``, and return the places of those that changed repeatedly.
+        """Note the arrays and numbers in ``world``; return the places of those that changed at least twice.
 
+        The place of an array in a list is the whole list. Numbers in lists are not noted.
         ``mark_of`` returns an object that compares unequal after a change, or None for an object that is no
         array or is handled elsewhere. Set ``is_new`` to False.
         """

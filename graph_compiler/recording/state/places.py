@@ -103,7 +103,7 @@ class StatePlace:
         """Return the object at the place, or ``MISSING`` if the part does not exist.
 
         For a whole container, return the container itself, a ``frozenset`` of a set, or the contents of a
-        buffer or random generator.
+        buffer or random generator in a ``Fixed``.
         """
         if self.whole:
             # The elements of a buffer belong to the signature of the graph.
