@@ -91,10 +91,10 @@ def _size(atom: Any) -> Size:
 
 
 def length(start: Any, stop: Any, step: Any, size: Any) -> Any:
-    """Compute the length of a slice along an axis of ``size`` elements.
+    """Compute ``ceil((stop - start) / step)`` for a slice along an axis of ``size`` elements.
 
-    None and negative integers are bounds as in Python. ``step`` is positive. Bounds are not clamped to the
-    axis.
+    None and negative ints are bounds as in Python. ``step`` is positive. Nothing is clamped: bounds may lie
+    outside of the axis, and the result may be negative.
 
     >>> length(None, -1, 1, 6), length(1, None, 2, 6), length(-2, None, 1, 6)
     (5, 3, 2)
@@ -194,7 +194,8 @@ def dtype_of(*operands: Input) -> str:
 def elementwise(*operands: Input) -> ArraySpec:
     """Return the spec of an elementwise operation: the broadcast shape, and the dtype of the arrays.
 
-    Raise ``InvalidGraph`` if their dtypes differ, or if two ints among their sizes cannot be broadcast.
+    Raise ``InvalidGraph`` if their dtypes differ, if two ints among their sizes cannot be broadcast, or if no
+    operand is an array.
     """
     return ArraySpec(broadcast(*map(shape_of, operands)), dtype_of(*operands))
 
@@ -202,7 +203,8 @@ def elementwise(*operands: Input) -> ArraySpec:
 def predicate(*operands: Input) -> ArraySpec:
     """Return the spec of an elementwise predicate: the broadcast shape and bool.
 
-    Raise ``InvalidGraph`` if the dtypes differ, or if two ints among the sizes cannot be broadcast.
+    Raise ``InvalidGraph`` if the dtypes of the arrays differ, if two ints among their sizes cannot be
+    broadcast, or if no operand is an array.
     """
     dtype_of(*operands)
     return ArraySpec(broadcast(*map(shape_of, operands)), "bool")
@@ -210,6 +212,8 @@ def predicate(*operands: Input) -> ArraySpec:
 
 def normalise_axis(axis: int, rank: int) -> int:
     """Return ``axis`` counted from the front; raise ``InvalidGraph`` if it is out of range.
+
+    For an array without axes, 0 is in range, as in torch.
 
     >>> normalise_axis(-1, 3)
     2
@@ -246,7 +250,8 @@ def window_output(
 ) -> Any:
     """Return the number of windows of a convolution or pooling along an axis (torch.nn.MaxPool2d, "Shape").
 
-    With ``ceil_mode`` the last window may extend beyond the padding.
+    ``padding`` holds the numbers of elements added before and after the axis. With ``ceil_mode`` the last
+    window may extend beyond the padding.
 
     >>> window_output(7, 2, 2, (0, 0), 1), window_output(7, 2, 2, (0, 0), 1, ceil_mode=True)
     (3, 4)

@@ -30,7 +30,10 @@ def accumulated(dtype: str) -> str:
 def sum_(
     x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False
 ) -> ArraySpec:
-    """Sum over ``axis``; without ``dtype`` integers are summed in 64 bits."""
+    """Sum over ``axis``; without ``dtype`` integers are summed in 64 bits.
+
+    These are uint64 for unsigned integers, and int64 for signed ones and bools.
+    """
     return reduced(x, axis, keepdims, dtype or accumulated(x.dtype))
 
 
@@ -64,7 +67,7 @@ def std(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0, keepdims: 
 def max_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: bool = False) -> ArraySpec:
     """Compute the maximum over ``axis``; NaN if any element is.
 
-    Ties share the gradient, or with ``first`` and one axis the first of them gets it.
+    Equal extremes share the gradient. With ``first`` and a single axis, the first of them gets all of it.
     """
     return reduced(x, axis, keepdims)
 
@@ -73,7 +76,7 @@ def max_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: b
 def min_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: bool = False) -> ArraySpec:
     """Compute the minimum over ``axis``; NaN if any element is.
 
-    Ties share the gradient, or with ``first`` and one axis the first of them gets it.
+    Equal extremes share the gradient. With ``first`` and a single axis, the first of them gets all of it.
     """
     return reduced(x, axis, keepdims)
 
@@ -140,7 +143,10 @@ def _nansum(b: Any, x: Any, *, axis: Axis, dtype: str | None, keepdims: bool) ->
 
 @declare(_STATISTICS)
 def nanmean(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
-    """Compute the mean over ``axis`` of the elements that are not NaN."""
+    """Compute the mean over ``axis`` of the elements that are not NaN.
+
+    If there are none, it is NaN.
+    """
     return reduced(x, axis, keepdims)
 
 
@@ -150,7 +156,7 @@ def lower_median(
 ) -> tuple[ArraySpec, ArraySpec]:
     """Return the median along ``axis``, the lower one of two, and its index.
 
-    A slice with NaN has the median NaN, unless ``skip_nan`` ignores it.
+    A slice with NaN has the median NaN. With ``skip_nan``, NaN is ignored unless the slice has nothing else.
     """
     return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
 
@@ -247,7 +253,8 @@ def bincount(
 ) -> ArraySpec:
     """Count the occurrences of each of 0, 1, 2 ... in the vector ``x``, or sum their ``weights``.
 
-    The result has at least ``minlength`` elements, and ``hint`` while recording.
+    The result has ``max(x) + 1`` elements, but at least ``minlength``. ``hint`` is their number while
+    recording.
     """
     return ArraySpec((Unknown(hint),), weights.dtype if weights is not None else "int64")
 
@@ -256,14 +263,18 @@ def bincount(
 def histc(x: ArraySpec, /, *, bins: int, min: float, max: float) -> ArraySpec:
     """Count the elements in each of ``bins`` equal bins of ``[min, max]``.
 
-    If ``min`` equals ``max``, the bins cover the range of ``x``. Elements outside of the bins are ignored.
+    If ``min`` equals ``max``, the bins cover the range of ``x``, which is widened by 1 on both sides if it is
+    a single number. Elements outside of the bins are ignored.
     """
     return ArraySpec((bins,), x.dtype)
 
 
 @declare(_STATISTICS)
 def histogram_bin_edges(x: ArraySpec, /, *, bins: int, range: tuple[float, float] | None = None) -> ArraySpec:
-    """Return the ``bins + 1`` edges of equal bins over ``range``, or over the range of ``x``."""
+    """Return the ``bins + 1`` edges of equal bins over ``range``, or over the range of ``x``.
+
+    A range of a single number is widened by 0.5 on both sides.
+    """
     return ArraySpec((bins + 1,), x.dtype)
 
 
@@ -307,7 +318,7 @@ def corrcoef(x: ArraySpec, /) -> ArraySpec:
 def cosine_similarity(x1: ArraySpec, x2: ArraySpec, /, *, axis: int, epsilon: float = 1e-8) -> ArraySpec:
     """Compute the cosine of the angle between ``x1`` and ``x2`` along ``axis`` of their broadcast shape.
 
-    Norms are at least ``epsilon``.
+    A norm below ``epsilon`` is replaced by ``epsilon``.
     """
     return reduced(ArraySpec(broadcast(x1.shape, x2.shape), dtype_of(x1, x2)), axis, False)
 

@@ -166,9 +166,9 @@ class ShardedCall:
         )
 
     def require_even(self, local_batch: bool) -> None:
-        """Raise ``CallMismatch`` if the split axes differ in size or do not divide into the devices.
+        """Raise ``CallMismatch`` unless the first axes of all split arrays have one size that can be split.
 
-        With ``local_batch`` only the devices of this process count.
+        That is a multiple of the number of devices, or with ``local_batch`` of the devices of this process.
         """
         count = self._axis.local if local_batch else self._axis.size
         batches = [place for place, is_split in enumerate(self.split) if is_split]
@@ -386,16 +386,18 @@ class Parallel:
             which must be equal on all devices, ``"none"`` a list with one array for each device of this
             process. A function gets the results stacked along a new first axis.
         axis_name: Name of the axis for collectives.
-        static_argnums: Positions of arguments that are part of the program.
+        static_argnums: Positions of arguments that are compiled into the program. They have to be hashable;
+            each new value is compiled again.
         replicated_argnums: Positions of arguments that are not split. Default: arrays that are
             already replicated over the devices, as by :func:`replicate`.
         local_batch: Each process passes the part of its own devices instead of the whole batch.
 
     Raises:
-        InvalidOption: An option is invalid, or a static argument is not hashable.
-        CallMismatch: Batches differ in size or do not divide into the devices; results are found to
-            differ under ``"first"``; a result cannot be converted to an array of the framework; or
-            ``reduce`` is a function that fails.
+        InvalidOption: An option is invalid; a static argument is not hashable; or JAX traces an argument,
+            and ``replicated_argnums`` is not given.
+        CallMismatch: Batches differ in size, or their size is no multiple of the number of devices; results
+            are found to differ under ``"first"``; a result cannot be converted to an array of the framework;
+            or ``reduce`` is a function that fails.
         NotCompilable: The function is NumPy's, or a graph changes state.
         CollectiveFailed: Another process has ended, waits elsewhere, or has a batch of another size.
 

@@ -39,8 +39,8 @@ _CONV1D_BY_INPUTS = ("c_proj",)
 class PresetRules(dict[str, Rule]):
     """Predefined rules, which adapt to the model and the mesh.
 
-    At least one pattern must match a parameter. An axis that the mesh does not divide is replicated, and one
-    that the array lacks is left out.
+    At least one pattern must match a parameter. An array axis whose size is not a multiple of the number of
+    devices it would be split over is replicated. Entries for axes that the array lacks are left out.
     """
 
 
@@ -49,8 +49,8 @@ def tensor_parallel(axis: str = "model") -> PresetRules:
 
     They match weights named as in Llama, Mistral, Qwen, Gemma and GPT-2, in torch or as ``kernel``.
     Projections into heads and hidden units are split by their outputs, projections back by their inputs,
-    token embeddings by their features, and the head by the vocabulary. An axis that the mesh axis does not
-    divide is replicated.
+    token embeddings by their features, and the head by the vocabulary. An array axis whose size is not a
+    multiple of the number of devices along ``axis`` is replicated.
 
     >>> from graph_compiler import parallel
     >>> parallel.rules.tensor_parallel("model")["*q_proj.weight"]
@@ -75,8 +75,9 @@ def tensor_parallel(axis: str = "model") -> PresetRules:
 def fsdp(axis: str = "data") -> PresetRules:
     """Return rules for fully sharded data parallelism, as in ZeRO (https://arxiv.org/abs/1910.02054).
 
-    A parameter is split along its longest nonempty axis that the size of the mesh axis divides and that
-    earlier rules do not split, if it has one. The batch is to be split over the same mesh axis.
+    A parameter is split along the longest of its nonempty axes that earlier rules do not split and whose size
+    is a multiple of that of the mesh axis. Without such an axis it keeps the layout of earlier rules. The
+    batch is to be split over the same mesh axis.
     """
 
     def longest(shape: Sequence[int], sizes: Mapping[str, int], layout: Layout) -> Layout:
@@ -99,9 +100,11 @@ def layouts_of(
 ) -> dict[str, Layout]:
     """Return the layout of each parameter by ``rules``, a set of rules or several that are applied in order.
 
-    ``shapes`` has the shapes of the parameters by name, ``sizes`` those of the mesh axes. Raise
-    ``InvalidOption`` if a pattern matches no parameter (for predefined rules, if no pattern matches any), or
-    if a layout does not fit its parameter or the mesh.
+    ``shapes`` has the shapes of the parameters by name, ``sizes`` the sizes of the mesh axes. A parameter
+    that no pattern matches has the layout ``()``.
+
+    Raise ``InvalidOption`` if a pattern matches no parameter (for predefined rules, if no pattern matches
+    any), or if a layout does not fit its parameter or the mesh.
     """
     found: dict[str, Layout] = dict.fromkeys(shapes, ())
     for one in (rules,) if isinstance(rules, Mapping) else tuple(rules):

@@ -92,7 +92,7 @@ S = TypeVar("S", bound=TrainState)
 
 
 def with_training(state: S, engine: Training, held: StepState) -> S:
-    """Return a state like ``state`` that trains ``held`` with ``engine``.
+    """Return a state that continues ``state`` with the arrays ``held`` and the training ``engine``.
 
     Raise ``CallMismatch`` if ``state`` was consumed before.
     """
@@ -198,7 +198,7 @@ class Sharded:
         Return the result; or ``(result, state)`` if the call changes state.
 
         Raises:
-            CallMismatch: The whole batch does not divide into the devices.
+            CallMismatch: The size of the whole batch is no multiple of the number of its devices.
             UnsupportedOperation: The framework cannot run an operation on arrays of such layouts.
         """
         leaves, tree = flatten((args, kwargs, rng), is_array)
@@ -211,11 +211,12 @@ class Sharded:
         return program(list(parameters.values()), arrays)
 
     def _split(self, arrays: Arrays) -> tuple[bool, ...]:
-        """Return, for each array, True if it is split over the mesh axes of the batch.
+        """Return, for each array, True if its first axis is split over the mesh axes of the batch.
 
-        This applies to arrays whose first axis is as long as that of the first array with axes, if the batch
-        has mesh axes. Raise ``CallMismatch`` if that length does not divide into the devices, unless each
-        process passes its own part (``local_batch``).
+        The batch size is the size of the first axis of the first array that has axes. All arrays with a first
+        axis of this size are split, but none if the batch has no mesh axes. Raise ``CallMismatch`` if the
+        batch size is no multiple of the number of devices along these mesh axes, unless each process passes
+        its own part (``local_batch``).
         """
         rows = next((array.shape[0] for array in arrays if array.shape), 0)
         count = 1

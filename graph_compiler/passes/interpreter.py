@@ -12,11 +12,12 @@ from ..trees import map_structure
 
 
 class Interpreter:
-    """Interpreter of a program over any representation of arrays. A subclass defines the operations.
+    """Interpreter of a program over any representation of arrays but tuples and lists.
 
-    The class runs ``scan``, ``while_loop``, ``branch``, ``call`` and ``associative_scan`` itself. Any other
-    node is passed to ``operation(node, operands, params)`` of the subclass, which returns the representation
-    of the output, or a tuple of one for each output. ``operands`` are representations or numbers, and
+    A subclass defines the operations. The class runs ``scan``, ``while_loop``, ``branch``, ``call`` and
+    ``associative_scan`` itself. Any other node is passed to ``operation(node, operands, params)`` of the
+    subclass, which returns the representation of the output, or a tuple or list of those of the outputs.
+    ``operands`` are representations or numbers, and
     symbolic sizes in ``operands`` and ``params`` are replaced by the results of ``size``. Guards are
     not checked.
 

@@ -116,9 +116,9 @@ HOLOMORPHIC = frozenset({
 
 
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
-    """Return a canonical graph rewritten so that zero times infinity or NaN is zero in its derivatives.
+    """Rewrite a canonical graph so that zero times infinity or NaN is zero in its derivatives.
 
-    The result is ``(graph, changed)``, as for every pass, so ``compile(..., passes=[strong_zero])`` and
+    Return ``(graph, changed)``, as every pass does: ``compile(..., passes=[strong_zero])`` and
     ``graph.with_passes(strong_zero)`` run it. Regions are rewritten as well, except those of custom
     derivatives and of ``strong_zero`` calls.
     """

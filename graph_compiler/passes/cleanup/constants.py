@@ -105,7 +105,11 @@ def _varies(node: Node, tainted: set[Value], aliases: Aliases) -> bool:
 
 # -------------------------------------------------------------------------------------------- scalar literals
 def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)`` for a canonical graph, with literals for constant scalars if possible."""
+    """Return ``(graph, changed)``, with numbers instead of constant NumPy scalars in elementwise operations.
+
+    A scalar stays unless another array of the operation has its dtype, and if it is an integer that does not
+    fit into int32. The graph is canonical.
+    """
     # A number takes the dtype of the arrays of its operation, so another operand has to have the dtype of the
     # scalar. Only scalars are replaced, because they cannot be written to.
     numbers = {
@@ -167,9 +171,9 @@ def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with random calls marked as deterministic, for constant folding.
 
-    Calls with an array argument that depends on an input or a parameter stay random. Symbolic sizes in the
-    arguments of the others are replaced by the recorded ones, which guards check. ``copy`` is the name of the
-    function that copies arrays which the caller may write to.
+    A call stays random if one of its array arguments is not found to be the same at every call. In the other
+    calls, symbolic sizes are replaced by the recorded ones, which guards check. ``copy`` is the name of the
+    function that copies their results where the graph returns them, because the caller may write to these.
     """
     aliases = Aliases(graph)
     outside = {*graph.inputs, *graph.parameters.values()}

@@ -20,8 +20,8 @@ from ..driver import Pass, only_with
 def dce(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, without dead nodes, parameters and constants.
 
-    Checks are live, and so are random calls of a recorded graph, because they advance the generator for later
-    draws.
+    Checks and writes to arrays from outside of the graph are live. So are random calls of a recorded graph,
+    because they advance the generator for later draws.
     """
     aliases = Aliases(graph)
     pruned, changed = Pass("dce", lambda block: _prune(block, aliases), "deep")(graph)
@@ -77,8 +77,8 @@ _OP = attrgetter("op")
 def cse(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with nodes that repeat an earlier one of their block merged, if possible.
 
-    Nodes with regions are equal if their regions are structurally equal. Random calls of recorded graphs and
-    nodes that touch written memory are not merged.
+    Nodes with regions are equal if their regions are structurally equal. In recorded graphs, random calls,
+    nodes that touch written memory, and nodes whose results are returned are not merged.
     """
     aliases = Aliases(graph)
     escaping = set(map(aliases.base_of, values_in(graph.outputs)))
@@ -172,8 +172,8 @@ def _runs_the_same(one: Node, other: Node) -> bool:
 def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with guards that read originals instead of copies, if possible.
 
-    A copy remains if something writes to the memory of its original. The source framework lists its copying
-    calls in the trait ``copies``.
+    A copy remains if something else reads or returns it, or writes to the memory of its original. The source
+    framework lists its copying calls in the trait ``copies``.
     """
     guarded = {guard.condition for guard in graph.guards if isinstance(guard.condition, Value)}
     if not guarded:

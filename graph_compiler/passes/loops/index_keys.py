@@ -62,7 +62,8 @@ class LoopIndexKey:
     def sides(self, shape: tuple[Any, ...], offset: int) -> RowSides | None:
         """Return the keys of the parts of row ``i + offset`` before and after the slice of this key.
 
-        Return None if they are not known. ``shape`` is the shape of the array.
+        ``shape`` is the shape of the array. Return None unless the key has one slice of step 1 that is known
+        to lie inside of its axis, and full slices for the other axes of the row.
         """
         parts = [axis for axis, item in enumerate(self.rest) if item != FULL_SLICE]
         if len(parts) != 1 or not isinstance(self.rest[parts[0]], tuple):
@@ -128,8 +129,8 @@ class DiagonalKey:
     def of(cls, places: Sequence[LoopIndexKey], key: Key, ndim: int) -> DiagonalKey | None:
         """Return the diagonal that ``key`` selects of an array with ``ndim`` axes.
 
-        ``places`` describe the items of ``key`` with the loop index. Return None unless there are two of
-        them, or if ``key`` inserts axes.
+        ``places`` describe the items of ``key`` with the loop index. Return None if there are not exactly two
+        of them, or if ``key`` inserts axes.
         """
         if len(places) != 2 or None in key:
             return None
@@ -219,7 +220,10 @@ def is_axis_first(node: Node | None, axis: int) -> bool:
 
 
 def positions(node: Node, number: Value) -> Iterator[int]:
-    """Yield the indices of the items in the key of ``node`` that are the loop index plus a constant."""
+    """Yield the indices of the items in the key of ``node`` that are the loop index plus a constant.
+
+    Only ``getitem`` and ``setitem`` have such items. ``number`` is the value of the loop index.
+    """
     if node.op in ("getitem", "setitem"):
         yield from (
             position for position, item in enumerate(node.params["key"]) if _offset(item, number) is not None

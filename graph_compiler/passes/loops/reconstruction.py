@@ -78,7 +78,8 @@ def fold_loops(graph: Graph, counts: bool = True, unroll: bool = False) -> tuple
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
     """Return the nodes that replace the recorded iterations of a running loop.
 
-    Return None if a loop node cannot express them.
+    Return None if a loop node cannot express them. Raise ``StepsMissing`` if an inner loop has to be unrolled
+    and not all of its iterations were recorded.
     """
     folding = _LoopFolder(graph, True, False, loop)
     folding.places.used.update(
@@ -313,8 +314,8 @@ class RemainingIterations(NamedTuple):
 def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> RemainingIterations | None:
     """Return a program for the iterations of a running ``for`` loop after the first ``done``.
 
-    Return None if the recorded iterations do not become a ``scan``, or if it carries arrays that they did not
-    compute.
+    Return None if the recorded iterations do not become a ``scan``, or if the ``scan`` carries arrays that
+    they did not compute. Raise ``StepsMissing`` as in :func:`folded_so_far`.
     """
     # A body that computes nothing leaves no node.
     if not (nodes := folded_so_far(graph, loop)) or nodes[-1].op != "scan":

@@ -289,7 +289,7 @@ class _RowLoop(InlinedLoop):
 
     @classmethod
     def of(cls, node: Node, rewriter: Rewriter) -> _RowLoop | None:
-        """Return the loop of ``node``, or None if no key in it contains its counter (:func:`_counter`)."""
+        """Return the loop of ``node``; None if it has no counter (:func:`_counter`) or no key contains it."""
         counter = _counter(node, rewriter)
         if counter is None:
             return None

@@ -169,9 +169,8 @@ class _CountedLoop:
         """Return an upper bound of the trip count of a loop that runs while ``left symbol right``, or None.
 
         It is None unless one side is a counter that approaches the other side without overflow, from a known
-        start to a known bound.
-        ``late`` is 1 if the comparison was stored in a flag, and so is tested one iteration later, and 0
-        otherwise.
+        start to a known bound. ``late`` is 1 for a comparison that is stored in a flag and tested one
+        iteration later, and 0 otherwise.
         """
         for counter, limit, sign in ((left, right, symbol), (right, left, _MIRRORED[symbol])):
             place, offset = self._counted(counter)

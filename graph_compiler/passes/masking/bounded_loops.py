@@ -40,7 +40,10 @@ def moving_slices(graph: Graph) -> tuple[Graph, bool]:
 
 
 class _SliceRewriter:
-    """Rewriter of slices in a block, where ``numbers`` are symbols that may change between iterations."""
+    """Rewriter of the slices in a block whose start changes between iterations and whose length does not.
+
+    numbers: symbols that may change between iterations.
+    """
 
     def __init__(self, numbers: frozenset[Symbol]) -> None:
         self.numbers = numbers

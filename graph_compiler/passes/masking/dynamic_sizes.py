@@ -109,10 +109,11 @@ _COMPARED = {"eq": "equal", "ne": "not_equal", "ge": "greater_equal", "le": "les
 
 
 def counted_guards(graph: Graph, finders: Container[Node]) -> Graph:
-    """Return the graph with guards on how many elements ``finders`` select converted to guards on counts.
+    """Return the graph with guards on ``count_nonzero`` of masks instead of guards on sizes of selections.
 
-    They count the True elements of the mask, the last operand of a node in ``finders``. Only guards that
-    compare the number with a constant are converted. If there is none, return the graph itself.
+    ``finders`` are nodes whose last operand is a mask, such as ``boolean_mask``. A guard is replaced if it
+    compares the number of elements that one of them selects with a constant. If there is no such guard,
+    return ``graph`` itself.
     """
     counted = graph.derive()
     counted.guards = [_count_guard(guard, counted, finders) for guard in graph.guards]

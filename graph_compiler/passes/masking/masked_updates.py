@@ -170,7 +170,12 @@ class _SelectionBuilder(PaddedBuilder):
 
 
 class _SelectionRewriter:
-    """Rewriter of a block in which elements are selected and written under ``masks``."""
+    """Rewriter of one block, which computes selections on the full arrays and writes them back by ``where``.
+
+    masks: masks with which elements are both selected and written in the block.
+    spans: the span of the selected elements, by mask.
+    selected: the full array of each selection, by its value in the original block.
+    """
 
     def __init__(self, block: Block, masks: frozenset[Value], sizes: _BlockSizes) -> None:
         self.block, self.masks, self.sizes, self.rewriter = block, masks, sizes, Rewriter(block)

@@ -338,7 +338,10 @@ def _by_element(rewrite: PaddedRewrite) -> Any:
 
 
 def _safe_by_element(rewrite: PaddedRewrite, safe: tuple[float, ...]) -> Any:
-    """Apply an elementwise operation whose results and gradients are finite for the operands ``safe``."""
+    """Apply an elementwise operation, with the numbers ``safe`` as operands in the padding.
+
+    For these its results and gradients are finite.
+    """
     rank, padded = rewrite.node.outputs[0].ndim, rewrite.padded
     operands, found = padded.align(rewrite.operands, _labels(rewrite.operands, rank))
     spans = [found.get(axis) for axis in range(rank)]
@@ -459,10 +462,10 @@ def _copied(rewrite: PaddedRewrite) -> Any:
 
 # ------------------------------------------------------------------------------------------ sums and products
 def _reduced(rewrite: PaddedRewrite, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
-    """Reduce over axes with the neutral number of the dtype in the padding.
+    """Reduce the full array, with the identity element of the reduction in the padding.
 
-    With ``needs_one``, raise ``CannotPad`` if a reduced axis is padded and not known to have a valid
-    element.
+    ``neutral`` returns that element for a dtype. With ``needs_one``, raise ``CannotPad`` if a reduced axis is
+    padded and not known to have a valid element.
     """
     (x,) = rewrite.operands
     axes = normalise_axes(rewrite.params["axis"], len(x.spans))
@@ -498,8 +501,8 @@ def _norm(rewrite: PaddedRewrite) -> Any:
 def _place(rewrite: PaddedRewrite, neutral: Callable[[str], Any]) -> Any:
     """Compute ``argmax`` or ``argmin``, with the index counted from the first valid element.
 
-    ``neutral`` returns, for a dtype, the number that fills the padding. Raise ``CannotPad`` if a padded axis
-    is not known to have a valid element.
+    ``neutral`` returns, for a dtype, the number that fills the padding. Raise ``CannotPad`` if the axis is
+    padded and not known to have a valid element, or if several axes are searched at once.
     """
     (x,), axis = rewrite.operands, rewrite.params["axis"]
     if axis is None:

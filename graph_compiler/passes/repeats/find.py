@@ -32,9 +32,9 @@ class RepeatedRun(NamedTuple):
 def find_repeated_runs(keys: list[Any], fewest: int) -> Iterator[RepeatedRun]:
     """Yield runs of ``keys`` with at least ``fewest`` periods; ``fewest`` is 3 or more.
 
-    The order is that of the periods, rounded up to powers of 2. Prefix doubling: keys are numbered, and the
-    numbers of windows of ``2 w`` keys follow from those of ``w`` keys. Equal windows of ``w`` keys at two
-    positions that are ``w / 2 < p <= w`` apart repeat with period ``p``, so each doubling takes linear time.
+    Runs are ordered by their period, rounded up to a power of 2. The algorithm is prefix doubling: keys are
+    numbered, and the numbers of windows of ``2 w`` keys follow from those of ``w`` keys. Equal windows of
+    ``w`` keys at two positions that are ``w / 2 < p <= w`` apart repeat with period ``p``.
 
     >>> [*find_repeated_runs(["a", *["b", "c"] * 3, "d"], 3)], [*find_repeated_runs(["a", "b", "a"], 3)]
     ([RepeatedRun(first=1, end=7, period=2)], [])

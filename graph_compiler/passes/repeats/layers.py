@@ -152,7 +152,7 @@ class ArrayNames:
 def word(parts: Sequence[str]) -> str:
     """Return a word for an item whose path starts with ``parts``: their last word, without a plural ``s``.
 
-    Return ``"layer"`` if that word has fewer than three letters.
+    It is in lower case. Return ``"layer"`` if that word has fewer than three letters.
 
     >>> word(["encoder", "layers", ""]), word(["residual_block"]), word(["transformer", "h", ""])
     ('layer', 'block', 'layer')
@@ -167,9 +167,9 @@ def word(parts: Sequence[str]) -> str:
 def layers_in(
     program: IndexedBlock, run: RepeatedRun, names: ArrayNames, fewest: int
 ) -> RepeatedSteps | None:
-    """Return ``run`` as steps that are layers, or None if it has fewer than ``fewest`` layers.
+    """Return ``run`` divided into layers, or None if no division has at least ``fewest`` layers.
 
-    The numbers in the names of the weights determine where a layer begins.
+    A layer begins between two nodes that read weights with different numbers in their names.
     """
     cuts = _LayerBoundaries(program, run, names)
     counted = [(first, (run.end - first) // run.period) for first in cuts.places()]
@@ -258,7 +258,8 @@ class GraphMemory:
     """Aliasing information of a graph.
 
     aliases: views and writes.
-    results: the arrays that the graph returns, and the owners of their memory. Layers must not share these.
+    results: the arrays that the graph returns, and the owners of their memory. A node that makes one of these
+        is not hoisted out of the layers, even if it computes the same in each of them.
     """
 
     aliases: Aliases

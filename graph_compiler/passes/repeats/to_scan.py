@@ -95,7 +95,10 @@ def _recorded_index(node: Node, array: Value, index: Any, value: Value) -> Node:
 
 
 def stacked_arrays(node: Node) -> Sequence[Any] | None:
-    """Return the arrays that ``node`` stacks or concatenates along the first axis; None for other nodes."""
+    """Return the arrays that ``node`` stacks, or in a canonical graph concatenates, along the first axis.
+
+    Return None for other nodes, and if an item is not an array.
+    """
     name = name_of(node)
     if name not in (_STACKS | _JOINS if node.record is None else _STACKS) or not node.params.keys() <= {
         "axis",

@@ -78,7 +78,10 @@ def _in_module(node: Node, path: list[str]) -> Node:
 
 
 def without_checks(graph: Graph) -> Graph:
-    """Return the graph as :func:`inlined_calls` does, and without the check nodes outside of its regions."""
+    """Return the graph with calls inlined (:func:`inlined_calls`) and without check nodes.
+
+    Check nodes in the regions that remain are kept.
+    """
     found = inlined_calls(graph)[0]
     return found.derive(nodes=[node for node in found.nodes if node.op != GUARD])
 

@@ -28,9 +28,10 @@ _BLOCKS = ("body", "orelse")
 
 
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
-    """Return True if ``function`` is known to read a parameter only in code that raises, or in ``is``.
+    """Return True if ``function`` is known to read a parameter only where it raises, or to compare by ``is``.
 
-    The parameter is the one to which ``call`` passes ``argument``.
+    The parameter is the one to which ``call`` passes ``argument``. Return False for a function whose source
+    is not known, and for one with a ``try`` statement.
     """
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):
@@ -114,7 +115,12 @@ _MAKES_TEXT = frozenset({"str", "repr", "format"})
 
 
 def is_message(frame: FrameType | None) -> bool:
-    """Return True if the string that ``frame`` makes now is known to be used only in a message."""
+    """Return True if the string that ``frame`` makes now is known to be used only in a message.
+
+    Messages are texts for ``logging``, ``warnings`` and ``print`` that the program does not read back. They
+    are also texts for functions that use them only in an exception, unless a ``try`` is around the call.
+    Return False if ``frame`` is None.
+    """
     if frame is None:
         return False
     # ``logging`` formats its arguments into the message itself.

@@ -184,9 +184,10 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)
 
 
 def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
-    """Return the names of the variables that store the value made at offset ``instruction``.
+    """Return a tuple with the name of the variable that stores the value made at offset ``instruction``.
 
-    An unpacked tuple is stored in several variables. Return an empty tuple if no variable is found.
+    If the value is a tuple that is unpacked, return the names of all its variables. If several variables
+    store it (``a = b = f(x)``), return only the last one. Return an empty tuple if no variable is found.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)

@@ -182,8 +182,8 @@ def user_of(frame: FrameType | None) -> FrameType | None:
     """Return the innermost frame of user or library code at or above ``frame``, or None if there is none.
 
     Frames of Python, and those of patches at ``frame`` itself, are skipped. Return None, too, if a frame of
-    a framework, of this package, or of a module such as ``logging`` comes first, because that reads a value
-    for its own use.
+    a framework, of this package, or of a module such as ``logging`` comes first, because such code reads
+    values for its own use.
     """
     frame = None if frame is None else skip_patch_frames(frame)
     while frame is not None:
