@@ -123,6 +123,7 @@ def compile(
         FrameworkNotInstalled: The source framework or the target cannot be imported.
         UnsupportedOperation: Calls have no translation to the target, or see ``numbers``.
         TracingError: The function does something that a graph cannot hold.
+        CallMismatch: An option names an argument that the callable does not have.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))
@@ -321,7 +322,7 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
 class _DefaultTarget:
     """Placeholder for ``to`` in :func:`transpile`, if the caller names no target.
 
-    ``than`` returns the default target of the source framework.
+    ``than`` returns the default target of the source framework. It raises ``InvalidOption`` if there is none.
     """
 
     @staticmethod
@@ -345,10 +346,10 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     Args:
         objs: Functions, methods and models. For several the result is a tuple, for none a decorator.
         source: As in :func:`compile`.
-        options: Options of :func:`compile` except ``to``.
+        options: Options of :func:`compile` except ``to`` and ``parameters``.
 
     Raises:
-        InvalidOption: ``to`` was passed.
+        InvalidOption: ``to`` was passed; or, when a graph is created, ``parameters`` was.
         NotCompilable: The object is a class or Python module.
         GuardFailed: At a call, if its arrays belong to several frameworks other than NumPy.
 
@@ -463,7 +464,7 @@ def _pipeline(
 ) -> Any:
     """Return the pipeline of a callable.
 
-    If the graph is lazy and the source framework cannot be inferred from ``obj`` alone, return a
+    If the graph is lazy, and ``source`` is None and cannot be inferred from ``obj`` alone, return a
     ``DeferredPipeline``. Raise ``NotCompilable`` if ``obj`` is a class or not callable.
     """
     if not callable(obj) or isinstance(obj, type):
@@ -497,9 +498,9 @@ def _pipeline(
 def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     """Return the framework that a callable is written in: ``source``, or else the inferred one.
 
-    Raise ``UnknownFramework`` for an unknown ``source``. Raise ``SourceNotFound`` if no framework can be
-    inferred, or if the code names only NumPy and the arguments are arrays of a framework that does not accept
-    such code.
+    If none can be inferred, return an imported framework whose entry has ``takes_unclear`` (torch). Raise
+    ``SourceNotFound`` if there is none, or if the code names only NumPy and the arguments are arrays of a
+    framework that does not accept such code. Raise ``UnknownFramework`` for an unknown ``source``.
     """
     if source:
         return frontends.get(source).name
@@ -534,9 +535,10 @@ def _reject_mixed(obj: Any, found: FrontendEntry) -> None:
 
 
 def _bound_call(obj: Any) -> Any:
-    """Return the bound ``__call__`` of an object whose class defines ``__getattr__`` or ``__getattribute__``.
+    """Return the bound ``__call__`` of an object whose class defines it and also forwards attributes.
 
-    Return graphs, functions, modules of a framework and all other objects unchanged.
+    A class forwards attributes if it defines ``__getattr__`` or ``__getattribute__``. Return graphs,
+    functions, modules of a framework and all other objects unchanged.
     """
     # A graph forwards attributes to its original, so it defines `__getattr__` too.
     if isinstance(obj, (Graph, FunctionType)):

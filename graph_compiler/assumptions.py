@@ -121,10 +121,12 @@ _MOST_WORK: Any = 10_000
 
 
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
-    """Return True if an array in ``written`` (indices) may share memory with another array or with itself.
+    """Return True if a written array may share memory with another of ``arrays``, or two of its elements may.
 
     Return True also if deciding that would take too long. Only NumPy arrays and torch tensors are compared;
-    an array without an address counts as disjoint from all others.
+    any other array counts as disjoint from all.
+
+    written: indices in ``arrays`` of the arrays that are written to.
     """
     # Arrays that own contiguous memory, each passed once, cannot overlap. This is the common case.
     if all(map(_is_apart, arrays)) and len(set(map(id, arrays))) == len(arrays):
@@ -144,7 +146,7 @@ def _is_apart(array: Any) -> bool:
 
 
 def share_memory(one: Any, other: Any) -> bool:
-    """Return True if two arrays share an element in memory, or if deciding that would take too long.
+    """Return True if two NumPy arrays or tensors share an element, or if deciding that would take too long.
 
     >>> import numpy as np
     >>> x = np.zeros((3, 4))

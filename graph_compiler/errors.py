@@ -138,12 +138,13 @@ class SourceNotFound(GraphCompilerError, ValueError):
 
 
 class CallMismatch(GraphCompilerError, TypeError):
-    """Raised when arguments do not fit what is called, whichever variants are recorded.
+    """Raised when a call, an option or a batch does not fit the function or graph that it is for.
 
     Cause: ``functional`` was called without its parameters, with those of another framework, or without a
         random key it needs; an option names an argument that the function does not have; a transformation of
-        the target traces a call that changes state; batches differ between processes.
-    Fix: pass what the message names.
+        the target traces a call that changes state or fits no recorded variant; a training state was
+        already used up by a step; batches differ between processes.
+    Fix: do what the message says.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.transpile(torch.nn.Dropout(0.5), to="jax", args=(torch.ones(2),))
@@ -155,12 +156,14 @@ class CallMismatch(GraphCompilerError, TypeError):
 
 
 class GuardFailed(GraphCompilerError, ValueError):
-    """Raised when a call fits no recorded variant and none may be recorded for it.
+    """Raised when a call fits no recorded variant and none can be recorded for it.
+
+    It is also raised for an array that a graph cannot write to or convert, for arrays of several frameworks
+    in a call of ``unify``, and by ``verify`` if no input fits.
 
     Cause: the structure, a dtype, a guard on sizes or values, or something else that the recording relied on
         differs, and the graph has ``on_miss="error"``, was loaded from a file, is called as ``functional``,
-        or is traced by the target's compiler. A function of ``unify`` raises it for arrays of several
-        frameworks.
+        or is traced by the target's compiler; or a guard fails even for the call that was just recorded.
     Fix: record a variant with ``graph.add_variant(args, kwargs)``, allow ``on_miss="retrace"``, or call the
         graph itself instead of ``functional``. For a branch on values, decorate the function with
         ``graph_compiler.trace``.
@@ -336,8 +339,8 @@ class VerificationFailed(GraphCompilerError, AssertionError):
 class InvalidFile(GraphCompilerError, ValueError):
     """Raised when a saved graph or weights file cannot be read, or when a graph cannot be saved.
 
-    Cause: the file is truncated, altered, of another kind or of another format version; or the graph keeps
-        state outside its buffers.
+    Cause: the file is truncated, altered, of another kind or of another format version; or the graph has
+        something that a file cannot hold, such as state outside its buffers.
     Fix: save the graph again with this version; the message names what cannot be saved.
 
     >>> import pathlib, tempfile, graph_compiler
@@ -398,8 +401,9 @@ class InvalidGraph(GraphCompilerError):
 
     The fault is in a pass or row.
 
-    Cause: a pass, also one of your own (``passes=``), returned a block that the verifier rejects.
-    Fix: mend the pass; the message names the node and the rule.
+    Cause: a pass, also one of your own (``passes=``), returned a block that the verifier rejects, or a row
+        applies an operation to operands that do not fit it.
+    Fix: mend the pass or row; the message names the rule.
     """
 
 

@@ -206,7 +206,7 @@ def show(
     json_output: Json = False,
     debug: Debug = False,
 ) -> Any:
-    """Write a graph as one HTML page to look through it."""
+    """Write a graph as one HTML page for a browser, and print the path of the page."""
     from .files import check_path
     from .sources import graph_of
 
@@ -234,7 +234,7 @@ def run(
     json_output: Json = False,
     debug: Debug = False,
 ) -> Any:
-    """Run a saved graph on inputs from files or from --input, and write the result."""
+    """Run a saved graph on inputs from files or --input, and write the result to a file or stdout."""
     from . import files as inputs
     from . import files as outputs
     from . import sources

@@ -94,10 +94,10 @@ def _place_of(problem: BaseException) -> str:
 
 
 def ending(command: Command) -> Command:
-    """Decorate a command: an error becomes a line on stderr, or JSON on stdout, and an exit code.
+    """Decorate a command: report an error in one line, and end with its exit code.
 
-    The command returns the data that ``--json`` prints. If it returns a dict with a nonzero ``"exit"``,
-    that is the exit code.
+    With ``--json``, an error is reported as JSON on stdout instead of a line on stderr, and the data that the
+    command returns is printed. If it returns a dict with a nonzero ``"exit"``, that is the exit code.
     """
 
     @functools.wraps(command)

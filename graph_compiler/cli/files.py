@@ -47,8 +47,9 @@ def parse_inputs(texts: Sequence[str]) -> Given:
     """Return positional and named arguments for texts such as ``["x=float32[2,3]", "n=4"]``.
 
     After an optional name, a text is a dtype and shape, the path of a ``.npy`` or ``.npz`` file, or JSON.
-    Arrays of a dtype and shape are random, with a fixed seed. Raise ``WrongInput`` for any other text, a
-    missing file, or a name that occurs twice.
+    For a dtype and shape, the array is random, with a fixed seed. ``int64[2]:3`` has integers from 0 to 2;
+    without the bound, they are below 10. Raise ``WrongInput`` for any other text, a missing or unreadable
+    file, or a name that occurs twice.
 
     >>> parse_inputs(["int64[2]:3", "flag=true"])
     ((array([2, 1]),), {'flag': True})
@@ -98,8 +99,11 @@ def _random_array(spec: re.Match[str], whole: str, generator: np.random.Generato
 def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
     """Return positional and named arguments from .npy, .npz and .json files.
 
-    Entries of a .json file become arrays if ``dtypes``, which are those of the graph's inputs by name, has a
-    dtype for their name or position. Raise ``WrongInput`` for a missing or malformed file, or another suffix.
+    A .npy file and a JSON list have positional arguments, and a JSON object named ones. Arrays of a .npz file
+    are named, except ``arr_0``, ``arr_1`` and so on. JSON entries become arrays if ``dtypes`` has a dtype for
+    their name or position. Raise ``WrongInput`` for a missing or malformed file, or another suffix.
+
+    dtypes: dtypes of the inputs of the graph, by name.
     """
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -179,10 +183,11 @@ def _loaded(file: Path) -> Any:
 
 # ------------------------------------------------------------------------------ arguments
 def fit_to_graph(given: Given, graph: IRGraph) -> Given:
-    """Return the positional and the named arguments, each passed as it was while recording.
+    """Return the arguments ``given`` as positional and named ones, as they were passed while recording.
 
     Surplus positional arguments get the names of recorded keyword arguments, in order. Named arguments that
-    were recorded by position become positional. Arguments that fit no input are left as given.
+    were recorded by position become positional. Arguments that fit no input are left as given. Only
+    positional arguments that are single arrays are counted, not containers.
     """
     (args, kwargs), found = given, list(paths(graph.input_tree))
     by_place = {

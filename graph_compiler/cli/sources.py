@@ -218,8 +218,13 @@ def graph_of(
 ) -> ConvertedGraph:
     """Return the graph of a source: loaded if it was saved, otherwise recorded.
 
-    ``texts`` are the values of ``--input``. If there are none, the example inputs that a model provides are
-    recorded. Raise ``WrongInput`` if example inputs are needed, or are given for a saved graph.
+    If ``texts`` is empty, the example inputs that a model provides are recorded. Raise ``WrongInput`` if
+    example inputs are needed, or are given for a saved graph.
+
+    to: framework to write for; None for that of the source.
+    texts: values of ``--input``.
+    framework: framework that the source is written in; None to infer it. Ignored for a saved graph.
+    freeze: as in :func:`~graph_compiler.compile`. Ignored for a saved graph.
     """
     started = time.perf_counter()
     if is_saved(source):
@@ -258,8 +263,9 @@ def _record_examples(graph: Graph) -> None:
 def verify(made: ConvertedGraph, runs: int = 2) -> None:
     """Compare the graph with its original, and store the result in ``made.verified``.
 
-    For a graph without its original, store the reason in ``made.not_verified``. Raise
-    ``VerificationFailed`` if the results differ.
+    ``runs`` is the number of random inputs with the recorded sizes; as many have other sizes. For a graph
+    without its original, store the reason in ``made.not_verified``. Raise ``VerificationFailed`` if the
+    results differ.
     """
     if not made.graph._pipeline.has_original:
         made.not_verified = "it was loaded from a file, without its original"

@@ -91,9 +91,9 @@ class Folding:
     text: expression for each value.
     uses: uses of the values of the block.
     folded: values that were inlined into another line.
-    operands: expressions that may be inlined into the next line: number of lines with them, node, and
-        expression.
-    ends: the same for expressions that may compute an output of the block.
+    operands: expressions that may be inlined into the next line: number of lines up to and including that of
+        the expression, node, and expression.
+    ends: the same for expressions that may be inlined into the result of the block.
     """
 
     lines: BlockLines
@@ -106,9 +106,9 @@ class Folding:
     def note(self, node: Node, expression: str) -> None:
         """Record the last line, which assigns ``expression`` to the output of ``node``, if it may be inlined.
 
-        A value that no node reads may be inlined into the results of the block. A value that one node reads
-        once may be inlined into the line of that node, unless ``node`` writes, samples random numbers or has
-        regions, or the original assigns the value to a variable of its name.
+        A value that no node reads may be inlined into the results of the block. A value that is read only
+        once, and by a node, may be inlined into the line of that node. It may not if ``node`` writes, samples
+        random numbers or has regions, or if the original assigns the value to a variable of its name.
         """
         (value,) = node.outputs
         uses, last = self.uses.counts[value], (len(self.lines.texts), node, expression)
@@ -148,7 +148,7 @@ class Folding:
     def into_results(self, text: Sequence[str], outputs: Sequence[Any]) -> list[str]:
         """Return ``text``, the texts of ``outputs``, with expressions of the last lines inlined.
 
-        An expression is inlined if it only computes one of ``outputs``, unless the result would be too long
+        An expression is inlined if its value occurs once in ``outputs``, unless the result would be too long
         or effects would change their order. Its line is removed.
         """
         found, first, has_effect = list(text), len(text), False

@@ -81,7 +81,8 @@ class Program:
 def write(graph: Graph, dialect: Dialect, header: str, target: Dialect | None = None) -> Program:
     """Return the program of ``graph`` in ``dialect``, with ``header`` as the docstring of its module.
 
-    ``target`` writes operations with regions; by default, this is ``dialect``.
+    ``target`` writes operations with regions, and has the prelude if ``dialect`` only names helpers. By
+    default, it is ``dialect``.
     """
     return _Writer(graph, dialect, target or dialect).program(header)
 
@@ -282,7 +283,8 @@ def _identifiers(text: str) -> list[str]:
 def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -> list[FunctionType]:
     """Return the functions of ``prelude`` that the text ``function`` uses, directly or through others.
 
-    Each comes after those that it uses. With ``known``, functions with other names are not used directly.
+    Each comes after those that it uses. ``known`` limits the functions that the text itself may use; their
+    own helpers need not be in it.
     """
     if prelude is None:
         return []

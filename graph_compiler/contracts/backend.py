@@ -81,7 +81,8 @@ class Target(Protocol):
     def to_numpy(self, array: Any) -> Any:
         """Return the elements as a NumPy array, waiting for the array if necessary.
 
-        bfloat16 becomes float32, and random keys become their integers.
+        bfloat16 becomes float32, and random keys become their integers. The result may share memory with
+        ``array``.
         """
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
@@ -199,7 +200,7 @@ class Target(Protocol):
     ) -> Callable[..., Any]:
         """Wrap ``function``, generated as ``program``, so that it creates arrays on the device of its inputs.
 
-        Return it unchanged if the framework moves arrays itself.
+        Return ``function`` itself if the framework moves arrays itself, or if ``function`` creates none.
         """
         return function
 
@@ -431,17 +432,20 @@ class Backend(Protocol):
 
     @default
     def derivatives(self) -> Derivatives | None:
-        """Return the framework's own derivatives, or None if it has none."""
+        """Return the framework's implementation of gradients, ``vmap`` and ``scan``.
+
+        Return None if it has none (NumPy).
+        """
         return None
 
     @default
     def parallelism(self) -> Parallelism | None:
-        """Return the framework's own way to run a function on many devices, or None if it has none."""
+        """Return the framework's implementation of sharding and collectives, or None if it has none."""
         return None
 
     @default
     def training_engine(self) -> Training | None:
-        """Return the framework's own optimizers and training steps, or None if it has none."""
+        """Return the framework's implementation of optimizers and training steps, or None if it has none."""
         return None
 
     @default
@@ -498,7 +502,7 @@ class Dialect(Protocol):
         """Return the expression that reads ``symbol`` (a size, stride or number) from ``array``."""
 
     def sizes(self, array: str) -> str:
-        """Return the expression that reads all sizes of the expression ``array``, as a tuple."""
+        """Return the expression that reads all sizes of ``array``, an expression, as a sequence."""
 
     def context(self, node: Node) -> str:
         """Return the context expression of the ``with`` statement that ``node`` needs, or an empty string."""

@@ -117,9 +117,9 @@ class Derivatives(Protocol):
     def scan(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
         """Run ``state, outputs = step(state, row)`` for each row of the arrays ``rows``.
 
-        Rows lie along the first axis of arrays of equal length. Return the last state, and the outputs
-        stacked along a new first axis. With ``checkpoint``, reverse mode recomputes the iterations instead
-        of storing their intermediate results.
+        ``rows`` has at least one array; its arrays have the same number of rows, at least one, along the
+        first axis. Return the last state, and the outputs stacked along a new first axis. With
+        ``checkpoint``, reverse mode recomputes the iterations instead of storing their intermediate results.
         """
 
     def vjp(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
@@ -159,10 +159,10 @@ class Derivatives(Protocol):
         """Return ``array``, tagged with ``name`` if policies of :meth:`checkpoint` can select by name."""
 
     def checkpoint(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
-        """Return ``function`` with checkpointing: reverse mode stores what ``policy`` selects.
+        """Return ``function`` with checkpointing: reverse mode recomputes intermediate results.
 
-        It recomputes other arrays. A framework that cannot select arrays stores nothing, except under the
-        policy ``"everything"``.
+        It stores those that ``policy`` selects. A framework that cannot select arrays stores none, except
+        under the policy ``"everything"``.
 
         policy: ``"nothing"``, ``"dots"`` (results of matrix products), ``"everything"``, ``"min_cut"`` (the
             fewest bytes for which no product is recomputed), or names that :meth:`named` gave to arrays.

@@ -134,7 +134,10 @@ class Fillable(Protocol):
         """Return True if files of weights contain ``name``, and False for a non-persistent buffer."""
 
     def without_elements(self, names: Iterable[str] | None = None) -> list[str]:
-        """Return those of ``names`` whose arrays have no elements yet. None stands for all names."""
+        """Return those of ``names`` whose arrays have a shape but no data yet (torch: device ``meta``).
+
+        ``names`` defaults to all names.
+        """
 
     def recomputed(self, names: Iterable[str]) -> Mapping[str, Any]:
         """Return arrays for those of ``names`` that their module computes when it is built.
@@ -156,7 +159,7 @@ class Weights(Protocol):
     """
 
     def live(self, names: Iterable[str]) -> Live:
-        """Return a function without parameters that returns the current arrays of ``names``."""
+        """Return a function of no arguments that returns the current arrays of ``names``, by name."""
 
     def owner_of(self, name: str) -> Any:
         """Return the object that stores the array ``name``, such as a dict or a variable.
@@ -206,9 +209,9 @@ class Weights(Protocol):
 
     @default
     def without_elements(self, names: Iterable[str] | None = None) -> list[str]:
-        """Return those of ``names`` whose arrays have no elements yet. None stands for all names.
+        """Return those of ``names`` whose arrays have a shape but no data yet (torch: device ``meta``).
 
-        In torch, such arrays are on the device ``meta``.
+        ``names`` defaults to all names. The default is for arrays that always have data.
         """
         return []
 
@@ -236,7 +239,7 @@ class Weights(Protocol):
     def is_training(self) -> bool:
         """Return the training mode of the model.
 
-        Return True if it has no mode, or tells none, as a function that calls modules.
+        Return True if it has no mode, or if its mode is unknown, as for a function that calls modules.
         """
         return True
 
@@ -253,7 +256,10 @@ class Reference(Protocol):
     """
 
     def is_array(self, item: Any) -> bool:
-        """Return True if ``item`` is an array that the framework's functions accept."""
+        """Return True if ``item`` is an array that a call may pass, of this or another framework.
+
+        NumPy scalars count as arrays only in NumPy.
+        """
 
     def to_numpy(self, array: Any) -> Any:
         """Return the elements as a NumPy array, which may share memory with ``array``.
@@ -264,13 +270,16 @@ class Reference(Protocol):
     def fresh(self, shape: Sequence[int], dtype: str, seen: tuple[float, float], seed: int) -> Any:
         """Return a random array of this shape and dtype, the same one for the same ``seed``.
 
-        ``seen`` has the smallest and the largest element of the array that it replaces. Elements are drawn
-        from this range if it is suitable.
+        ``seen`` has the smallest and the largest element of the array that the result replaces. Integers
+        are drawn from this range, and floats too unless it is a single number or extremely wide.
         """
 
     @default
     def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return the arrays in the arguments, in the order of flattening, as arrays of the framework."""
+        """Return the arrays in the arguments, in the order of flattening, as arrays of the framework.
+
+        The default does not convert arrays of other frameworks.
+        """
         return flatten((args, kwargs), self.is_array)[0]
 
     @default
@@ -289,9 +298,10 @@ class Reference(Protocol):
 
     @default
     def with_traits(self, array: Any, facts: Mapping[str, Any]) -> Any:
-        """Return ``array``, or a copy, with the properties that the recording relied on (``Traits.facts``).
+        """Return ``array``, or a copy, with the properties ``facts`` that the recording relied on.
 
-        ``array`` is a new array of :meth:`fresh`, and may be changed in place.
+        ``array`` is a new array of :meth:`fresh`, and may be changed in place. ``facts`` are values by name
+        (``Traits.facts``); those that a new array cannot have are ignored.
         """
         return array
 
@@ -513,4 +523,7 @@ class LoadsModels(Frontend, Protocol):
     """Frontend that can load pretrained models, whose registered entry has ``loads_models``."""
 
     def pretrained(self, source: str) -> Any:
-        """Return the pretrained model in the folder ``source``, or the one that a hub has under this name."""
+        """Load the model in the folder ``source``, or the hub's model of that name, in evaluation mode.
+
+        Raise ``FrameworkNotInstalled`` if the library that loads it is missing.
+        """

@@ -205,8 +205,10 @@ class Parallelism(Protocol):
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """Return ``devices`` as an axis named ``name``.
 
-        None means all devices of the framework's default kind, and a number for that many of the first
-        ones. Raise ``InvalidOption`` for objects that are no devices, or if devices have to be set up first.
+        Raise ``InvalidOption`` if ``devices`` is invalid, or if devices have to be set up first.
+
+        devices: None for all devices of the framework's default kind, a number for that many of the first
+            ones, or what the framework accepts, such as a list of its devices or a mesh of one axis.
         """
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
@@ -246,7 +248,7 @@ class Parallelism(Protocol):
         """
 
     def differs_between_devices(self, array: Any, axis: DeviceAxis) -> bool:
-        """Return True if devices differ in ``array``, a result of the reduction ``"first"``.
+        """Return True if ``array``, a result of the reduction ``"first"``, is not the same on all devices.
 
         A framework may return False without a comparison. Every process must call this.
         """
@@ -270,7 +272,10 @@ class Parallelism(Protocol):
         """
 
     def axis_size(self, axis_name: str) -> int:
-        """Return the size of the axis. Raise ``LookupError`` if no such axis is running."""
+        """Return the size of the axis. Raise ``LookupError`` if no such axis is running.
+
+        The size may be a traced scalar if it is unknown while tracing.
+        """
 
     @property
     def a_mesh(self) -> str:
@@ -288,7 +293,7 @@ class Parallelism(Protocol):
     def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
         """Return ``array`` with the constraint that it is sharded over ``mesh`` by ``layout``.
 
-        Called inside a function that :meth:`partitioned` runs.
+        Called only in code that runs over ``mesh``: a function of :meth:`partitioned`, or a training step.
         """
 
     def partitioned(

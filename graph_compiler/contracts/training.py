@@ -120,7 +120,10 @@ class Training(Protocol):
 
     # ------------------------------------------------------------------------------ arrays
     def trainable(self, array: Any) -> Any:
-        """Return a copy of ``array`` for training."""
+        """Return a copy of ``array`` that an optimizer can update.
+
+        In torch, it requires gradients; in TensorFlow, it is a variable.
+        """
 
     def copied(self, array: Any) -> Any:
         """Return a copy of ``array`` for the fields of the state that are not trained."""
@@ -207,17 +210,17 @@ class Training(Protocol):
 
     @default
     def scaled(self, arrays: Arrays, factor: Any) -> Arrays:
-        """Multiply each array by ``factor``."""
+        """Return each array multiplied by ``factor``, by name."""
         return {name: array * factor for name, array in arrays.items()}
 
     @default
     def added(self, left: Arrays, right: Arrays) -> Arrays:
-        """Add to each array of ``left`` the array of the same name in ``right``."""
+        """Return the sum of the arrays of ``left`` and ``right`` for each name in ``left``."""
         return {name: array + right[name] for name, array in left.items()}
 
     @default
     def mixed(self, left: Arrays, right: Arrays, weight: float) -> Arrays:
-        """Compute ``weight * left + (1 - weight) * right`` for each name in ``left``."""
+        """Return ``weight * left + (1 - weight) * right`` for each name in ``left``."""
         return {name: weight * array + (1 - weight) * right[name] for name, array in left.items()}
 
     def norm(self, arrays: Arrays) -> Any:
@@ -227,7 +230,10 @@ class Training(Protocol):
         """Return the smaller of two scalars; ``right`` may be a Python number."""
 
     def is_finite(self, arrays: Arrays) -> Any:
-        """Return True, as a bool or 0-d boolean array, if no element of ``arrays`` is infinite or NaN."""
+        """Return True, as a bool or 0-d boolean array, if no element of ``arrays`` is infinite or NaN.
+
+        There is at least one array.
+        """
 
     def where(self, condition: Any, new: Arrays, old: Arrays) -> Arrays:
         """Return ``new`` if ``condition``, a result of :meth:`is_finite`, is True, and otherwise ``old``."""
