@@ -271,7 +271,7 @@ backends = Registry(BackendEntry, f"{_PACKAGE}.backends", "to")
 
 @functools.cache
 def trait(name: str) -> Any:
-    """Return the values of one trait, a collection, merged over all known frontends.
+    """Return the values of a trait that is a collection, merged over all known frontends.
 
     >>> trait("entry_methods"), "requires_grad" in trait("facts")
     (('forward',), True)

@@ -58,7 +58,7 @@ class Conditions(NamedTuple):
 def for_over(frame: FrameType) -> Found | None:
     """Return the ``for`` loop whose iterable the current instruction of ``frame`` produces.
 
-    Return None if there is no such loop, or if it has an ``else``.
+    Return None if there is no such loop, if it has an ``else``, or if the source is not that of the code.
     """
     around = _around(frame.f_code, frame.f_lasti)
     # In Python 3.11 this instruction has the position of the whole loop.

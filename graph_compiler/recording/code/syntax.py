@@ -143,8 +143,9 @@ _LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})
 def unwrap_forwarding(function: Any) -> tuple[Any, frozenset[str]] | None:
     """Return the function inside a chain of decorators, and strings that may name arguments.
 
-    The strings are constants in the code of decorators for which :func:`is_of_library` is True. Return None
-    if any other decorator may treat positional and keyword arguments differently.
+    The strings are constants in the code of decorators that do not just forward their arguments, and for
+    which :func:`is_of_library` is True. Return None if any other decorator may treat positional and keyword
+    arguments differently.
 
     >>> import functools
     >>> def counting(function):

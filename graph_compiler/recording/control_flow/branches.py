@@ -139,7 +139,7 @@ class Trials:
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, ArrayKind]] = ()) -> None:
         """Call ``function`` on arrays like those in ``given``, and undo what it changes.
 
-        This restores the variables of the blocks, and objects that these refer to.
+        This restores the variables of the blocks, and the objects that the blocks refer to.
 
         Raise ``Raised`` if a ``raise`` or ``assert`` of the user ends it. Raise ``TracingError`` for another
         exception of the user's code or a framework, and if it changes an object other than the variables.

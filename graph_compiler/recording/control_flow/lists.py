@@ -41,10 +41,10 @@ from .variables import (
 
 @dataclass(frozen=True, eq=False)
 class StackedItems:
-    """Consecutive items of a list that have the same form, stacked.
+    """Consecutive items of a list, stacked: each leaf is an array with one row per item.
 
     form: form of an item.
-    arrays: for each leaf of the form, an array with one row per item.
+    arrays: the array of each leaf of the form.
     kinds: kinds of the leaves.
     length: number of items, an int or a size.
     """
@@ -129,7 +129,8 @@ def length_of(parts: Iterable[Any]) -> Any:
 class GrownList(AppendableList):
     """List after a recorded loop that has appended to it.
 
-    Operations that need single items add a guard on their number (:meth:`plain`).
+    Some operations work on the stacked items, whatever their number. All others read the items one by one,
+    and add a guard on their number (:meth:`plain`).
     """
 
     @property

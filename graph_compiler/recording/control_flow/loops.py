@@ -38,7 +38,10 @@ _again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
 
 @contextmanager
 def recomputing_iterations(checkpoint: bool) -> Iterator[None]:
-    """Make :func:`is_recomputed` return ``checkpoint`` inside the ``with`` block, in this context."""
+    """Make :func:`is_recomputed` return ``checkpoint`` inside the ``with`` block, in this context.
+
+    Then it is the parameter ``checkpoint`` of each ``scan`` operator of torch that is recorded there.
+    """
     before = _again.set(checkpoint)
     try:
         yield
@@ -60,6 +63,7 @@ class MarkedItems:
 
     item(number): value of the loop variable for a number of the range.
     plain(): the iterable to use if the iterations cannot be marked.
+    length: number of items, if ``step`` is 1 or -1.
     """
 
     start: Any

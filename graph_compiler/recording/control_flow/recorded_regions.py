@@ -25,9 +25,9 @@ from .variables import flatten_containers
 class PossibleAliases:
     """Record of arrays that may or may not share memory, depending on which block ran.
 
-    A node returns new arrays. If Python has two names for one array, a write through one of them would be
-    seen through the other, so such a write is an error while both are alive. A frozen array may never be
-    written to. Arrays are stored as the values that own their memory.
+    In Python, a branch or loop may return an array that another variable holds, while its node returns a new
+    array. A write to one would not reach the other, so it is an error while both are alive. A frozen array
+    may never be written to. Arrays are stored as the values that own their memory.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -177,8 +177,8 @@ class RecordedRegions(Regions, Generic[B]):
     ) -> Arrays:
         """Add the node that runs ``blocks`` and return its results.
 
-        While recording, the results have the elements of the arrays that ``steps()`` returns, or any elements
-        inside another block. ``names`` are names for the values of the results.
+        ``steps()`` computes the elements that the results have while recording. Inside another block, the
+        results may have any elements. ``names`` are names for the values of the results.
         """
 
     @abstractmethod

@@ -312,7 +312,7 @@ def unrecorded_in(found: Regions) -> Iterator[None]:
 
 @contextmanager
 def open_regions(found: Regions | None) -> Iterator[None]:
-    """Record traced statements on values inside the ``with`` block in ``found``; None records nothing.
+    """Let ``found`` record traced statements on values inside the ``with`` block; None records nothing.
 
     Raise ``TracingError`` at the end if an exception of the user left a recorded loop and was caught.
     """

@@ -116,8 +116,9 @@ class Statements:
 
         If a block raises an exception of the user, add a guard on ``test`` and run one block instead; raise
         ``TracingError`` if the framework has no such guards.
-        ``given`` are the assigned variables that are read after it; those in ``guarded`` are read only if the
-        enclosing loop was left.
+
+        ``given`` are the assigned variables that are read after it. Variables in ``guarded`` are read only if
+        the enclosing loop was left, and may be unassigned after one block.
         """
         found = regions_of(test)
         if found is None:
@@ -208,7 +209,8 @@ class Statements:
     def compared(self, symbol: str, left: Any, right: Any) -> Any:
         """Run a comparison in the condition of a ``while``.
 
-        Return a ``SizeCondition`` instead if the condition is only probed and the comparison is of sizes.
+        Return a ``SizeCondition`` instead if a size is compared while :meth:`_probed` evaluates the
+        condition, so that no guard is added.
         """
         compare = getattr(operator, symbol)
         if (

@@ -24,8 +24,8 @@ _ANY = compile("name", "<globals>", "eval")
 class GlobalReads:
     """Record of the globals that code looks up by string, in the thread that created this object.
 
-    The shims in :meth:`replacements` note the lookups while they are installed, except names that begin with
-    two underscores.
+    The shims in :meth:`replacements` note the lookups while they are installed. Names that begin with two
+    underscores are noted only if code in ``eval`` or ``exec`` reads them.
 
     >>> from .patch import replaced
     >>> def read(name): return globals()[name]
@@ -77,7 +77,11 @@ class GlobalReads:
 
 
 def guards_on_all_globals(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
-    """Return guards on the globals of ``functions`` whose code may read globals by string."""
+    """Return guards on the globals of those ``functions`` that may read globals by string.
+
+    They compare the names, and the identities of values that are neither callable nor modules, and of items
+    of lists, sets and dicts among these.
+    """
     # This code has not run yet, so its reads are unknown.
     spaces = {
         id(one.__globals__): one.__globals__

@@ -156,6 +156,8 @@ class _CodeReads(NamedTuple):
 def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
     """Yield guards on the attributes that ``functions`` read from modules outside the user's code.
 
+    If they use ``decimal``, its context is guarded, too.
+
     >>> import types, warnings
     >>> [guard.what for guard in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
     ['warnings.filters']
@@ -359,7 +361,7 @@ def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
 
 
 def is_of_framework(cls: type) -> bool:
-    """Return True if the package of ``cls`` has a frontend entry.
+    """Return True if a frontend entry lists the package of ``cls``, as a framework or library of models.
 
     >>> is_of_framework(dict)
     False

@@ -322,7 +322,7 @@ class ObjectSnapshot:
 
 
 def tuple_parts(item: Any) -> Iterator[Any]:
-    """Yield ``item``, and if it is a tuple, the parts of its items.
+    """Yield ``item`` and, if it is a tuple, its items, and likewise the items of nested tuples.
 
     >>> list(tuple_parts((1, (2, [3]))))
     [(1, (2, [3])), 1, (2, [3]), 2, [3]]
