@@ -68,7 +68,10 @@ def prepare_to_raise(problem: Exception, doing: str) -> None:
 
 
 def as_internal_error(problem: Exception, doing: str) -> Exception:
-    """Return an ``InternalError`` if ``problem`` is a bug of this package; otherwise ``problem`` itself."""
+    """Return an ``InternalError`` if ``problem`` is a bug of this package; otherwise ``problem`` itself.
+
+    ``doing`` is the name of the function that was called, for the message.
+    """
     trace = problem.__traceback__
     # If there is only the first frame, the arguments do not fit the function that was called, which is a
     # TypeError of the user.
@@ -162,7 +165,10 @@ def _user_location(frames: list[FrameType], problem: Exception) -> str:
 
 
 def line_of_user(problem: Exception) -> str | None:
-    """Return the innermost line of the user's files in a traceback, as ``file:line``, or None."""
+    """Return the innermost line of the user's files in the traceback of ``problem``, as ``file:line``.
+
+    Return None if no frame is in such a file.
+    """
     for frame, line in reversed(list(traceback.walk_tb(problem.__traceback__))):
         if _is_line_of_user(frame):
             return f"{frame.f_code.co_filename}:{line}"
@@ -196,8 +202,8 @@ def level_of_user() -> int:
 def raise_refused(problem: Exception, program: Program, target: Target, same_framework: bool) -> NoReturn:
     """Raise a ``TargetRefused`` that names the recorded call which the target refused with ``problem``.
 
-    Raise ``problem`` itself if ``same_framework`` is True, if it is an error of this package or no refusal of
-    the target, or if the recorded call is unknown.
+    Raise ``problem`` itself if ``same_framework`` is True, if it is an error of this package, if the target
+    does not recognize it as a refusal, or if the recorded call is unknown.
     """
     is_own = same_framework or isinstance(problem, GraphCompilerError)
     words = None if is_own else target.refusal(problem)
@@ -216,10 +222,10 @@ def lines_of(program: Program, problem: Exception) -> list[int]:
 
 
 def with_expression(program: Program, text: str, lines: list[int]) -> str:
-    """Return ``text``, the message of a guard, with the user's expression instead of its portable origin.
+    """Return ``text``, the message of a guard, with the user's expression and its full path.
 
-    ``lines`` are those of the program in the traceback. Return ``text`` unchanged if they belong to no
-    recorded call.
+    Generated code has only a shortened path, which is replaced. ``lines`` are the lines of the program in the
+    traceback. Return ``text`` unchanged if they belong to no recorded call.
     """
     origin = _origin(program, lines)
     return text if origin is None else text.replace(str(origin.portable()), place_of(origin), 1)

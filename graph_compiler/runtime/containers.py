@@ -21,7 +21,10 @@ Compile = Callable[[Any], Any]
 
 
 class LazyMethod:
-    """Descriptor of a method that is compiled for each instance."""
+    """Descriptor of a method that is compiled for each instance.
+
+    While a function is recorded, the instance has the uncompiled method.
+    """
 
     def __init__(self, name: str, function: types.FunctionType, compile_one: Compile) -> None:
         self.name, self.function, self._compile = f"{COMPILED}{name}", function, compile_one
@@ -72,8 +75,9 @@ def _attributes(obj: Any) -> Mapping[str, Any]:
 def compile_class(cls: type, compile_one: Compile) -> type:
     """Return a subclass of ``cls`` whose methods are compiled at their first call on each instance.
 
-    These are ``__call__`` and the public methods from the package of ``cls``. For a class of a framework,
-    they are its entry methods (``forward``), or else ``__call__``.
+    These are ``__call__`` and the public methods that the package of ``cls`` defines. For a class that a
+    framework defines, they are its entry methods (``forward``), or else ``__call__``. Class methods, static
+    methods and properties are not compiled.
     """
     # From the root of the MRO, because later classes override members of earlier ones.
     own = [base for base in reversed(cls.__mro__[:-1]) if not _of_framework(base, cls)]
@@ -105,7 +109,7 @@ def _of_framework(base: type, cls: type) -> bool:
 
 
 def compile_module(module: types.ModuleType, compile_one: Compile) -> types.ModuleType:
-    """Return a copy of ``module`` with lazily compiled functions and callable classes.
+    """Return a copy of ``module`` whose functions, and classes with ``__call__``, are compiled lazily.
 
     Its submodules are copied, too. Members that are defined elsewhere, generator functions and coroutine
     functions stay as they are.

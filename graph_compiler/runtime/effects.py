@@ -52,10 +52,10 @@ class WrittenArrays:
     """Arrays that a flat function writes to.
 
     keys: the arrays, as pairs of a kind and a key (:func:`arrays_written`).
-    are_restored: True if a guard may fail after the function has written to them.
+    are_restored: True if they have to be restored, because a guard may fail after they were written to.
     are_watched: True if it can be detected that they were not written to.
     may_remain: True if a call that fails may leave them changed.
-    in_places: indices of those in places, counted over the arrays of all places.
+    in_places: indices of those in the state outside the arguments, among all arrays of that state.
     """
 
     def __init__(self, graph: IRGraph, program: Program, target: Target, objects: UserObjects) -> None:
@@ -91,7 +91,8 @@ class WrittenArrays:
     def copied(self, leading: _Arrays, leaves: _Arrays) -> tuple[_Arrays, _Arrays, dict[Any, Any]]:
         """Return ``leading`` and ``leaves`` with copies of written arrays, and a dict of these copies.
 
-        The dict has those of arguments, by index, and of parameters and constants, by name.
+        The dict has those of arguments, by index, and of parameters and constants, by name, but not those of
+        state outside the arguments.
         """
         # One copy for each object, because arguments that are one array must remain one.
         arrays = dict(zip(self.keys, self._of(leading, leaves)))
@@ -131,7 +132,11 @@ class Effects:
         kwargs: Mapping[str, Any],
         held: tuple[Any, ...],
     ) -> None:
-        """Write the values of effects to arguments, buffers, constants, and arrays in the state ``held``."""
+        """Write the values of effects to arguments, buffers, constants, and arrays in the state ``held``.
+
+        An array among the arguments that cannot be written to is replaced in the list, dict or object that
+        contains it. Raise ``GuardFailed`` if there is none, or if another argument is the same array.
+        """
         written = [effect for effect in self._graph.effects if effect.kind == "argument"]
         given = leaves_at(self._graph.input_tree, (args, kwargs)) if written else []
         for effect, value in zip(self._graph.effects, values):
@@ -188,8 +193,7 @@ class Effects:
         effects: the new values of the graph's effects.
         leaves: the arrays of the call, then those in places.
         held: the objects at the places before the call.
-        written: indices of those in places that the call has written to, counted over the arrays of all
-            places.
+        written: indices of the arrays that the call has written to, among the arrays in places.
         """
         state: dict[str, Any] = {"arguments": outcome[1]} if self._updates else {}
         count, new = len(self._graph.inputs_of_call), {}

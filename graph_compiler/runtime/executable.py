@@ -181,8 +181,9 @@ class Executable:
         return [*leaves_at(self._graph.output_tree, result), *effects]
 
     def call_code(self, names: Sequence[str], result: str, bound: Mapping[str, Any]) -> CallCode:
-        """Return expressions that call ``called`` with these variables.
+        """Return expressions that call ``called``.
 
+        names: variables that hold the inputs of the call.
         result: expression over ``outcome`` for the result of the call.
         bound: objects that ``result``, and the code around the call, refer to.
         """
@@ -216,7 +217,9 @@ class Executable:
     def evaluate(self, leading: tuple[Any, ...], leaves: tuple[Any, ...], compiled: bool) -> Any:
         """Call the flat function, or its compiled form if ``compiled`` is True.
 
-        Some exceptions are replaced by errors of this package that explain them.
+        Raise ``CallMismatch`` if a weight is missing or of another framework, ``GuardFailed`` if Python needs
+        a size that is unknown while the target traces, and ``TargetRefused`` if a target other than the
+        source framework rejects the arguments of a recorded call. Other exceptions pass unchanged.
         """
         try:
             return (self.function if compiled else self.flat)(*leading, *leaves)

@@ -98,8 +98,12 @@ class CallConverter:
     ) -> Any:
         """Call a function of the original's framework with converted arguments.
 
-        Arrays that it changes are converted back, and so is its result unless ``same_framework``.
-        ``types`` maps paths of arrays that the target has narrowed to their recorded dtypes.
+        What the function writes to a converted array is written back to the array that the caller passed. If
+        that is immutable, replace it in its container, or raise ``GuardFailed`` if it is an argument itself.
+        Convert the result to the target's framework unless ``same_framework``.
+
+        types: recorded 64-bit dtypes of arrays that the target has narrowed, by their paths in
+            ``(args, kwargs)``.
         """
         crossing = _ConvertedCall(self, types)
         # New outer containers, in which the arguments themselves can be replaced.

@@ -100,7 +100,10 @@ class ConversionCache:
 
 
 class UncachedConversion(ConversionCache):
-    """A :class:`ConversionCache` that stores nothing, for conversions that share memory."""
+    """Conversion without a cache: each lookup converts again.
+
+    It is used instead of :class:`ConversionCache` for conversions that share memory with their source.
+    """
 
     def lookup(self, array: Any) -> Any:
         # Converting again costs less than checking a stamp.

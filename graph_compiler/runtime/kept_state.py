@@ -47,10 +47,10 @@ def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
 
 
 def record_settled_values(graph: Recordable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Record variants for later calls, which find Python values that a first call sets in the original.
+    """Set the Python values that a first call sets in the original, and record variants for later calls.
 
-    Write these values into the original. Restore the old ones if a later call changes them again, because
-    they are state then.
+    If a later call changes these values again, they are state, and their old values are restored. At most
+    three variants are recorded.
     """
     for _ in range(_MOST_CALLS):
         settled = _assumed_places(graph.variants)

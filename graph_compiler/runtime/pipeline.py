@@ -199,17 +199,17 @@ _MOST_NAMES = 5
 
 @dataclass
 class NarrowingPolicy:
-    """Treatment of 64-bit floats that a target computes with in 32 bits.
+    """Treatment of 64-bit float inputs and parameters that a target narrows to 32 bits.
 
-    mode: ``"target"`` warns once for each graph, ``"strict"`` raises ``UnsupportedOperation``.
-    told: names of the graphs for which a warning was given.
+    mode: ``"target"`` warns once for each graph name, ``"strict"`` raises ``UnsupportedOperation``.
+    told: graph names for which the warning was given.
     """
 
     mode: str = "target"
     told: set[str] = field(default_factory=set, compare=False)
 
     def check(self, name: str, graph: Graph, target: Target) -> None:
-        """Warn of float64 and complex128 inputs and parameters that the target narrows.
+        """Warn of float64 and complex128 inputs and parameters of ``graph`` that ``target`` narrows.
 
         The warning is given once for each ``name``. In the mode ``"strict"``, raise ``UnsupportedOperation``
         instead.
@@ -245,7 +245,12 @@ _WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def header_of(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) -> str:
-    """Return the docstring of a generated module. ``counts`` is put before the number of operations."""
+    """Return the docstring of a generated module.
+
+    recorded: the recorded graph, whose inputs are listed.
+    graph: the graph that is written, whose operations are counted and guards listed.
+    counts: text before the number of operations.
+    """
     frontend, target = pipeline.frontend.name, pipeline.target.name
     what = (
         f"recorded in {frontend} and written for {target}"
@@ -561,7 +566,10 @@ class Pipeline:
         return graph
 
     def source_text(self, graph: IRGraph, header: str) -> Program:
-        """Return a recorded ``graph`` as a program, in the source framework if that has a dialect."""
+        """Return ``graph`` as a program of the source framework, or of the target if that has no dialect.
+
+        ``header`` becomes the docstring of the program.
+        """
         if self.frontend.dialect is None:
             return write(graph, self.target.dialect, header)
         own = self.target if self.same_framework else self.backend_of(self.frontend.name)

@@ -89,7 +89,7 @@ class RecordedGraph:
 
     @property
     def _differentiable(self) -> frozenset[str]:
-        """Names in :attr:`trained` and :attr:`frozen`."""
+        """Names of the parameters that can be trained: those in :attr:`trained` and :attr:`frozen`."""
         owners, written = (
             {name: recording.weights for name, recording in self._recordings().items() if recording},
             set(self.state),

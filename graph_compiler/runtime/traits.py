@@ -39,9 +39,9 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
 def write_argument(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
     """Write the elements of ``value`` to ``array``, the argument with index ``number``.
 
-    Raise ``GuardFailed``, which names the place of the write, if ``array`` cannot be written to. Raise it
-    also if ``array`` and ``value`` are known to be at different addresses, unless the graph has an effect for
-    the argument.
+    Raise ``GuardFailed``, which names the line that writes, if ``array`` cannot be written to. Raise it also
+    if ``value`` is known to be at another address, where writes of the flat function do not reach ``array``,
+    unless the graph has an effect for the argument.
     """
     try:
         target.write_back(array, value)

@@ -47,7 +47,7 @@ class VariantRecording:
     graph: the recorded graph, in calls of the source framework or in canonical operations.
     weights: access to the arrays of the user's model.
     ranges: minimum and maximum of the values of recorded arrays; may be empty.
-    counts: beginning of a sentence, such as ``"3 calls recorded, "``; may be empty.
+    counts: beginning of a sentence in the source, such as ``"3 calls recorded, "``; may be empty.
     """
 
     graph: IRGraph
@@ -309,7 +309,12 @@ class Variant:
         return unflatten(self.objects.output_tree(self.graph), leaves)
 
     def _failed(self, problem: Exception, unwritten: Callable[[], bool] | None = None) -> Any:
-        """Return ``CallMiss`` for an exception of the flat function, or raise it if it must not be hidden."""
+        """Return ``CallMiss`` for ``problem``, an exception of the flat function, and store its text.
+
+        Raise ``problem`` if no other variant may be tried after it: it is a bug of this package or a signal
+        of the target, or the function may have changed arrays. ``unwritten()`` returns True if it has not;
+        None if that is unknown. A ``GuardFailed`` is never raised.
+        """
         if isinstance(problem, GuardFailed):
             self.last_failure = _message_of(problem, self.program)
             return CallMiss(self.last_failure)
@@ -362,11 +367,16 @@ class Variant:
         compiled: bool = False,
         in_place: bool = True,
     ) -> tuple[tuple[Any, dict[str, Any]], tuple[Any, ...]]:
-        """Run :meth:`pure` without checking guards; return ``((result, state), checks)``.
+        """Run the graph on ``parameters`` and matched leaves, and return ``((result, state), checks)``.
 
-        Raise ``CallMismatch`` if the graph needs a random key and ``rng`` is None, and ``GuardFailed`` if a
-        parameter is known to have another shape than while recording. ``in_place`` lets the function write to
-        passed arrays.
+        ``state`` has the new values of what the call changes, by name or index. ``checks`` are the values of
+        the guards, which the caller has to compare with the expected ones. Raise ``CallMismatch`` if the
+        graph needs a random key and ``rng`` is None, and ``GuardFailed`` if a parameter is known to have
+        another shape than while recording.
+
+        held: the objects that hold state outside the arguments, before the call.
+        compiled: run the function as the target's compiler has compiled it.
+        in_place: let the function write to passed arrays and constants; False copies them first.
         """
         if self.is_random:
             if rng is None:

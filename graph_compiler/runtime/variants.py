@@ -244,8 +244,10 @@ class RecordingMethods(RecordedGraph):
     def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call that fits none of the first ``known`` variants.
 
-        Try the call in other forms, and newer variants. Then run the original if the limit of variants is
-        reached, or record a variant.
+        Try the call in other forms. If the limit of variants is reached, run the original if it can run the
+        call. Otherwise try variants that other threads have added, then a pure call if the target traces the
+        call, and at last record a variant. Raise ``GuardFailed`` or ``TooManyVariants`` if none may be
+        recorded.
         """
         # Nothing can be recorded while the compiler traces.
         if (tracer := tracer_of(self)) is not None and tracer.is_tracing():
@@ -507,7 +509,11 @@ class RecordingMethods(RecordedGraph):
         return self._statements_traced.variant(args, kwargs, why)
 
     def _adopt(self, variant: Variant) -> Variant:
-        """Add ``variant`` to the graph, in place of variants that it covers, and return it."""
+        """Append ``variant`` to the variants of the graph, and return it.
+
+        If it was recorded with traced control flow, remove the variants that it covers. While its model lacks
+        weights, its calls raise ``WeightsMissing``.
+        """
         gate_until_loaded(variant)
         variant.siblings = self._variants
         if self._statements_traced is not None:

@@ -49,7 +49,8 @@ def synthetic_leaves(
 ) -> list[Any]:
     """Return random arrays like the recorded ones, and the recorded Python numbers.
 
-    sizes: for recorded sizes, the sizes to use instead.
+    sizes: the sizes to use instead of recorded ones, by recorded size. Other sizes stay.
+    seed: seed of the values.
     """
     graph, ranges = recorded.graph, iter(recorded.ranges)
     kinds = leaves_of(graph.input_tree)
@@ -86,9 +87,10 @@ def width_of(dtype: str) -> int:
 
 
 def widths_of(graph: IRGraph) -> dict[Value, int]:
-    """Return the width of the narrowest float on the way to each value that a call made or wrote to.
+    """Return the width of the narrowest float that each value depends on, by value.
 
-    The width is an item size in bytes, at most ``WIDEST``.
+    The values are those that recorded calls returned or wrote to. A width is an item size in bytes, and
+    ``WIDEST`` for a value that depends on no narrower float.
     """
     widths: dict[Value, int] = {}
     # A write also lowers the precision of what was made of the same memory before it, so the widths are
@@ -186,8 +188,9 @@ class Tolerance:
     def allowed(self, actual: Any, expected: Any, width: int) -> Any:
         """Return the largest allowed difference of each element.
 
-        width: item size in bytes of the least precise dtype used on the way to the arrays; their own
-            dtypes may be less precise.
+        Default tolerances are those of ``width`` or of the dtype of an array, whichever is less precise.
+
+        width: item size in bytes of the least precise dtype that the arrays were computed with.
         """
         import numpy as np
 
@@ -216,10 +219,11 @@ def difference(
     numbers: bool,
     widths: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """Describe a part of a result that differs; return "" if none does.
+    """Describe a part of an outcome that differs; return "" if none does.
 
+    actual, expected: parts of the outcomes (:class:`Outcome`) by label.
     numbers: True to compare values, False to compare only structure, shapes and dtypes.
-    widths: item size of the narrowest float computed on the way to each part, by label.
+    widths: item size of the narrowest float that each part depends on, by label.
     """
     if actual.keys() != expected.keys():
         return f"it gives {len(actual) - 1} arrays where the original gives {len(expected) - 1}"
@@ -302,7 +306,8 @@ class VerificationSummary:
 class Verification:
     """Verification of one variant.
 
-    runs, skipped: counts as in :class:`VerificationSummary`, updated by the methods that compare.
+    runs: number of inputs so far for which graph and original agree.
+    skipped: number of inputs of :meth:`run` that could not be compared.
     numbers: True to compare values, False to compare only structure, shapes and dtypes.
     """
 
@@ -322,7 +327,7 @@ class Verification:
 
     @functools.cached_property
     def widths_of_parts(self) -> dict[str, int]:
-        """Item sizes of the narrowest floats on the way to the parts of an outcome, by label."""
+        """Item size of the narrowest float that each part of an outcome depends on, by label."""
         graph = self.recording.graph
         results = outputs_of(graph, self.widths)
         labels = [_label_of_result(place, len(results)) for place in range(len(results))]

@@ -45,7 +45,8 @@ def foreign_weight_error(graph: IRGraph, target: Target, leading: Sequence[Any])
 def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:
     """Raise ``GuardFailed`` if a weight is known to have another shape than in ``shapes``.
 
-    Raise ``CallMismatch`` if one is a string, bytes, list, tuple or dict. ``of`` is the name of the graph.
+    Raise ``CallMismatch`` if a weight is a string, bytes, list, tuple or dict. Missing weights are ignored.
+    ``of`` is the name of the graph.
     """
     for name, recorded in shapes.items():
         shape: Any = getattr(parameters.get(name), "shape", None)
@@ -133,7 +134,10 @@ class NativeWeights(Live):
         return converted.native
 
     def is_current(self, converted: ConvertedWeights) -> bool:
-        """Return True if the arrays of ``converted`` still have the elements of the weights."""
+        """Return True if the arrays of ``converted`` still have the elements of the weights.
+
+        Buffers that calls replace are not checked.
+        """
         return self._live() is converted.source and not converted.copies.changed()
 
     def for_call(self) -> ConvertedWeights:

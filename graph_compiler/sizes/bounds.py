@@ -262,7 +262,10 @@ def _step(compared: Compared) -> Solved | None:
 
 
 def _of_sum(terms: list[Any], function: str, number: int) -> Solved | None:
-    """Solve a comparison of the sum ``factor * size + more``; return None if that is ``size`` itself."""
+    """Solve a comparison of a sum, as ``factor * size + more``, for ``size``.
+
+    Return None if ``factor`` is 1 and ``more`` is 0.
+    """
     more = sum(coefficient for monomial, coefficient in terms if not monomial)
     factors = [coefficient for monomial, coefficient in terms if monomial]
     factor = math.gcd(*factors) * (-1 if max(factors) < 0 else 1)

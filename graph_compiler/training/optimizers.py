@@ -111,10 +111,15 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
 
 
 def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
-    """Return the function from step to learning rate, or None if the optimizer contains its rate itself.
+    """Return the function from the number of updates to the learning rate.
 
-    ``given`` is the ``schedule=`` of the state, and ``own`` the optimizer's rate. Raise ``InvalidOption`` if
-    ``given`` cannot be used.
+    Return None if ``given`` is None and the optimizer contains its rate itself.
+
+    Raise ``InvalidOption`` if ``given`` cannot be used.
+
+    given: the option ``schedule=`` of the state; None for the optimizer's own rate.
+    own: the optimizer's rate, a number or a function; None if the optimizer contains it.
+    has_rate: True if steps can set the rate of the optimizer.
     """
     if given is None:
         return None if own is None else _function(own)
@@ -150,7 +155,7 @@ def _function(own: Any) -> Rate:
 
 @forwards
 def evaluate_rate(rate: Rate, step: int) -> float:
-    """Return the learning rate at ``step``.
+    """Return ``rate(step)``, the learning rate after ``step`` updates, as a float.
 
     Raise ``InvalidOption`` if ``rate`` fails or its result is not a finite number.
     """
@@ -270,9 +275,9 @@ def optimizer(name: str, **options: Any) -> Optimizer:
 def resolve_optimizer(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], str, Any]:
     """Return the optimizer's constructor for the engine, its name, and its learning rate.
 
-    ``item`` is a name, an :class:`Optimizer` or an optimizer of the target. The rate is a number, a
-    function of the step, or None if the optimizer contains its rate itself. Raise ``InvalidOption`` for
-    any other item.
+    ``item`` is a name, an :class:`Optimizer` or an optimizer of the target. The rate is a number, a function
+    of the number of updates, or None if the optimizer is one of the target, which contains its rate. Raise
+    ``InvalidOption`` for any other item.
     """
     found = optimizer(item) if isinstance(item, str) else item
     if isinstance(found, Optimizer):

@@ -46,7 +46,12 @@ def precision_of(name: Any) -> str | None:
 
 
 def with_precision(graph: Graph, half: str | None) -> Graph:
-    """Return ``graph`` with the pass that computes products in ``half``, or unchanged if that is None."""
+    """Return a graph of the same recordings that computes float32 products in ``half`` and casts them back.
+
+    Products are matrix products, convolutions and attention. The recordings are lifted to canonical
+    operations, even if the graph runs in the framework in which it was recorded. If ``half`` is None, return
+    ``graph`` itself.
+    """
     if half is None:
         return graph
     pipeline: Any = graph._pipeline
@@ -56,10 +61,10 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
 
 
 def replace_parameters(plan: TrainingPlan, held: StepState, parameters: Mapping[str, Any]) -> StepState:
-    """Return ``held`` with copies of ``parameters`` as its arrays of these names.
+    """Return ``held`` with copies of ``parameters`` instead of its arrays of the same names.
 
-    Variables in ``held`` may be written to. Raise ``CallMismatch`` for an unknown name, or for another dtype
-    or shape.
+    In a framework with variables, those in ``held`` may be written to in place. Raise ``CallMismatch`` for an
+    unknown name, or for another dtype or shape.
     """
     engine = plan.engine
     arrays = _convert_parameters(plan, engine.values(held.parameters), parameters)

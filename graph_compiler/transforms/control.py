@@ -379,7 +379,10 @@ class _ScanLoop:
 
 
 class NumpyLoops:
-    """Methods of ``Derivatives`` that need no derivative, for NumPy."""
+    """NumPy implementation of the array operations of ``Derivatives`` that loops and collectives use.
+
+    It is used if no operand is an array of a framework with derivatives, and computes none.
+    """
 
     def array(self, item: Any) -> Any:
         return item if hasattr(item, "shape") else np.asarray(item)

@@ -243,10 +243,12 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool =
         strong_zero: As in :func:`grad`.
 
     Raises:
-        CallMismatch: All arguments are arrays without a derivative, or no result has one; or, when ``pull``
-            is called, the cotangent differs from the result in its number of arrays or a floating-point
-            shape.
+        CallMismatch: All arguments are arrays without a derivative, no result has one, or ``function``
+            returns no pair with ``has_aux``; or, when ``pull`` is called, the cotangent differs from the
+            result in its number of arrays or a floating-point shape.
         InvalidOption: ``primals`` is empty.
+        GradientRefused: As for :func:`grad`.
+        NotCompilable: As for :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -337,8 +339,11 @@ def jvp(
 
     Raises:
         CallMismatch: ``primals`` or ``tangents`` is not a tuple or list, they differ in the number of arrays
-            or a floating-point shape, all arguments are arrays without a derivative, or no result has one.
+            or a floating-point shape, all arguments are arrays without a derivative, no result has one, or
+            ``function`` returns no pair with ``has_aux``.
         InvalidOption: ``primals`` is empty.
+        GradientRefused: As for :func:`grad`.
+        NotCompilable: As for :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -369,6 +374,8 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
             is called, the tangents differ from the arguments in their number of arrays or a floating-point
             shape.
         InvalidOption: ``primals`` is empty.
+        GradientRefused: As for :func:`grad`.
+        NotCompilable: As for :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -402,6 +409,8 @@ def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_z
     Raises:
         CallMismatch: As for :func:`jvp` and :func:`grad`.
         InvalidOption: ``primals`` is empty.
+        GradientRefused: As for :func:`grad`.
+        NotCompilable: As for :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -497,7 +506,8 @@ def hessian(
     """Return a function that computes second derivatives: ``jacfwd(jacrev(function))``.
 
     For several arguments, the result has the structure of the arguments twice, one inside the other.
-    Arguments and results must all be real, or all complex and holomorphic.
+    Arguments and results must all be real, or all complex and holomorphic; ``CallMismatch`` is raised for
+    a mix. Other errors are those of :func:`jacrev`.
 
     Args:
         function: As in :func:`grad`.

@@ -56,7 +56,7 @@ class Function:
         constants.
     convert_result(result): converts a result for the caller.
     number(item): may convert a Python number to an array; returns other items unchanged.
-    prepare(args, kwargs): called when numbers in the arguments have become arrays.
+    prepare(args, kwargs): records a graph if needed; called when numbers in the arguments have become arrays.
     """
 
     call: Callable[..., Any]
@@ -399,9 +399,10 @@ def _require_graphs_of(words: str, function: Function, problem: Exception) -> No
 
 
 class FlattenedFunction:
-    """Function from a flat list of arrays to a flat list of arrays.
+    """Wrapper of ``function`` that takes and returns flat lists of arrays.
 
-    It stores the structure of the last result.
+    ``tree`` is the structure of ``(args, kwargs)``. The structure of the last result is stored, and
+    :meth:`result` unflattens arrays by it.
     """
 
     def __init__(self, function: Function, words: str, tree: Tree) -> None:
@@ -484,7 +485,8 @@ class DifferentiatedCall:
     """Call as a function of the differentiable arrays in its differentiated arguments.
 
     The constructor raises ``InvalidOption`` if no argument is chosen, and ``CallMismatch`` if a chosen one is
-    missing or cannot be differentiated.
+    missing or has no array with a derivative. For ``vjp``, ``jvp`` and ``linearize``, one such array in any
+    of the arguments is enough. An empty container is accepted.
 
     arrays: the differentiable arrays.
     has_aux: True if the function returns ``(result, aux)``.
@@ -601,7 +603,8 @@ class DifferentiatedCall:
     def vjp(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Compute the results and the pullback, as :meth:`Derivatives.vjp`.
 
-        Without differentiable arrays, the pullback returns an empty list.
+        Without differentiable arrays, the pullback returns an empty list. Exceptions, also those of the
+        pullback, are translated by :func:`missing_derivatives_reported`.
         """
         if not self.arrays:
             return *self(self.arrays), lambda cotangents: []
@@ -612,7 +615,8 @@ class DifferentiatedCall:
     def jvp(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Compute the results and their tangents, as :meth:`Derivatives.jvp`.
 
-        Without differentiable arrays, the tangents are zeros.
+        Without differentiable arrays, the tangents are zeros. Exceptions are translated by
+        :func:`missing_derivatives_reported`.
         """
         if not self.arrays:
             results, extras = self(self.arrays)
@@ -623,7 +627,8 @@ class DifferentiatedCall:
     def linearize(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Compute the results and the linear map of tangents, as :meth:`Derivatives.linearize`.
 
-        Without differentiable arrays, the map returns zeros.
+        Without differentiable arrays, the map returns zeros. Exceptions, also those of the map, are
+        translated by :func:`missing_derivatives_reported`.
         """
         if not self.arrays:
             results, extras = self(self.arrays)

@@ -164,7 +164,7 @@ class ArgumentBinding:
     def of(cls, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> ArgumentBinding | None:
         """Return the binding of a function, method, partial or model, or None if its parameters are unknown.
 
-        Defaults of parameters in ``static`` are filled in as ``Fixed``.
+        Defaults of parameters in ``static`` are filled in as ``Fixed``, like static arguments of a call.
         """
         if isinstance(function, MissingOriginal):
             told = function.binding
@@ -264,9 +264,10 @@ class AlternativeCalls:
     def others(
         self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Iterator[tuple[Variant, Call]]:
-        """Yield variants recorded in another form than the call's, each with the call rebound to it.
+        """Yield variants recorded in another form than the call's, each with the call in the recorded form.
 
-        Yield nothing if the original has hooks, which may notice how arguments are passed.
+        Skip variants in whose form the call cannot be passed. Yield nothing if the parameters of the original
+        are unknown, or if it has hooks, which may notice how arguments are passed.
         """
         binding = None if not variants or has_hooks(self._original()) else self.binding
         if binding is None:
@@ -297,9 +298,9 @@ def _is_default(default: Any, item: Any) -> bool:
 
 
 def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[str]] | None:
-    """Return the parameters that a call of ``function`` binds to, and strings that may name some of them.
+    """Return the parameters that a call of ``function`` binds to, and the strings in its decorators.
 
-    Return None if these are unknown. The strings are in the code of decorators, which may look parameters up.
+    A decorator may look up a parameter by such a string. Return None if the parameters are unknown.
     """
     if isinstance(function, functools.partial):
         return _of_partial(function)
@@ -350,9 +351,11 @@ def unpack_container(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Unpack the container that is a call's only argument, if its items may be the recorded arguments.
+    """Return the call with the container that is its only argument unpacked, as ``(args, kwargs)``.
 
-    Otherwise return the call unchanged.
+    A mapping becomes keyword arguments if its keys are parameters in ``signature`` or recorded keywords. A
+    list or tuple becomes positional arguments if a variant was recorded with as many, at least 2. Otherwise
+    return the call unchanged, and also if a variant was recorded with such a container as its first argument.
     """
     if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
         return args, kwargs

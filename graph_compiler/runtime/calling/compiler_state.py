@@ -40,11 +40,13 @@ class CompilerState:
 
     @functools.cached_property
     def holds_simply(self) -> Callable[[], bool]:
-        """Function that returns True if those environment guards hold that the compiler can trace."""
+        """Function that returns True if the environment guards that the compiler can trace hold."""
         return self._environment.simple.function()
 
     def begin(self, reads_weights: bool, mode: bool | None) -> int:
-        """Return the number of the check for a compiled program, or -1 if the environment does not hold.
+        """Return the number of a compiled program's check, or -1 if the environment does not hold.
+
+        The check is :meth:`still_holds` with these arguments, registered with the tracer.
 
         reads_weights: True to store the original's current weights for :meth:`weights`.
         mode: training mode in which the environment is checked; None for the current mode.
@@ -69,9 +71,9 @@ class CompilerState:
         return self._current if live.read is None else live.read()
 
     def still_holds(self, reads_weights: bool, mode: bool | None) -> None:
-        """Check what a compiled program relies on.
+        """Raise ``GuardFailed`` and count the failure if state that a compiled program relies on has changed.
 
-        Raise ``GuardFailed`` and count the failure if it has changed.
+        The arguments are those of :meth:`begin`.
         """
         with self._in_mode(mode):
             lasting = self._environment.lasting

@@ -102,8 +102,8 @@ def match_code(
 ) -> MatchCode:
     """Return code that matches a call, and leaves by the statement ``misfit`` if the call does not fit.
 
-    ``on_elements`` is the statement for conditions on elements of arrays. ``is_own(array)`` returns True for
-    arrays of the source framework.
+    ``on_elements`` is the statement that leaves if a condition on elements of arrays does not hold.
+    ``is_own(array)`` returns True for arrays of the source framework; None if that is the target.
     """
     return _Matcher(graph, target, None, is_own, misfit, on_elements).matching()
 
@@ -116,8 +116,9 @@ def matcher(
 ) -> Match:
     """Return ``match(args, kwargs, state=())``, which returns a call's native arrays and numbers.
 
-    ``match`` returns None if the call does not fit. ``held`` converts the arrays of the state, and ``is_own``
-    recognizes arrays of the source framework.
+    ``match`` returns None if the call does not fit. ``held`` converts the arrays of the state; the default is
+    ``target.convert``. ``is_own(array)`` returns True for arrays of the source framework; None if that is the
+    target.
     """
     return _Matcher(graph, target, held, is_own).function()
 
@@ -445,7 +446,11 @@ def _leaf_texts(tree: Tree, name: str) -> Iterator[str | None]:
 
 
 class Matching:
-    """Generated matchers of a variant."""
+    """Functions that match calls against one variant, generated at their first use.
+
+    If the variant repeats random draws of Python or NumPy, ``match`` makes them when it reads the state. Then
+    :meth:`rewind` restores the generators to their state before the last match.
+    """
 
     def __init__(
         self,
@@ -568,12 +573,14 @@ def dispatcher(
 ) -> Attempt:
     """Return ``attempt(args, kwargs)``, a generated function that matches and runs a call.
 
-    The generated function leaves by ``matching.misfit`` if the variant does not fit the call.
+    The generated function leaves by ``matching.misfit`` if the variant does not fit the call, and returns
+    ``failed(problem)`` if the flat function raises.
 
     condition: condition of the environment.
     matching: lines that match the arguments and assign them to names.
-    calling: expressions over these names that run the flat function.
-    is_followed(): returns True while a compiler traces the call.
+    calling: expressions over these names that run the flat function. Its ``bound`` has ``failed``.
+    is_followed(): returns True while a compiler traces the call, which ``followed`` in ``calling.bound`` then
+        runs; None if no compiler does.
     """
     parts = {
         "followed": "if is_followed(): return followed(args, kwargs)" if is_followed else _NOTHING,
@@ -587,7 +594,8 @@ def dispatcher_ahead(condition: Condition, matching: MatchCode, calling: CallCod
 
     These are the condition of the environment, the check that weights are current, and the checks on elements
     of arguments. If one fails or the call raises, ``attempt_after_doubt`` attempts the call again. While the
-    target does not run asynchronously, ``attempt_in_order`` attempts it instead.
+    target does not run asynchronously, ``attempt_in_order`` attempts it instead. Both are in
+    ``calling.bound``.
     """
     are_watched = calling.are_watched
     parts = {

@@ -71,7 +71,10 @@ class ArgumentReader:
 
 
 def structure_differences(old: Tree, value: Any, path: Path, reader: ArgumentReader) -> Iterator[str]:
-    """Yield sentences on how ``value`` differs in structure from the recorded tree ``old``."""
+    """Yield texts on how ``value``, which is at ``path``, differs from the recorded tree ``old``.
+
+    Compare structure and Python values. Of an array, compare only that it is one.
+    """
     if isinstance(old, Branch):
         yield from _branch_differences(old, value, path, reader)
     elif isinstance(old, Static):
@@ -165,7 +168,12 @@ def _without_address(value: Any) -> str:
 
 
 def _unlike_parts(old: Any, value: Any, where: str, depth: int) -> Iterator[tuple[str, Any, Any]]:
-    """Yield ``(path, old, new)`` for attributes and items inside ``old`` and ``value`` that differ."""
+    """Yield ``(path, old, new)`` for the innermost attributes and items that differ in ``old`` and ``value``.
+
+    At most ``depth`` levels are searched; callables, classes and arrays are not opened. A missing part is
+    None. Nothing is yielded if no part differs, although ``old`` and ``value`` do. ``where`` is their path,
+    empty for the outermost objects.
+    """
     if same_static(old, value):
         return
     parts = items_of(value) if _has_parts(value) and depth else []
@@ -245,8 +253,10 @@ def why_missed(
 ) -> str:
     """Return a text on why a call does not fit ``variant``.
 
-    If the arguments match, it is the last failure of the variant, or "it fits" if there was none. ``given``
-    is state by name that replaces the current one. ``names`` are those of positional parameters.
+    If the arguments match, return the text of the variant's last failure, or "it fits" if there was none.
+
+    given: state by name, which replaces the current state; None for the current state.
+    names: names of the parameters, for arguments passed by position.
     """
     if not variant.environment.holds():
         return variant.environment.reason()

@@ -46,9 +46,10 @@ class TracedAlternative(NamedTuple):
 def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> tuple[Any, dict[str, Any]]:
     """Return ``(result, state)`` of a traced call, whose program selects the alternative that fits.
 
-    With one alternative, or a target without branches, return the first one and require its guards. Raise
-    ``CallMismatch`` if the results differ in structure, or in sizes or dtypes, so that no program can return
-    either.
+    With one alternative, or a target without branches, return what the first one found, and require its
+    guards. Otherwise the program runs the last alternative if no other fits, and requires the guards of that
+    one. Raise ``CallMismatch`` if the alternatives' results differ in structure, sizes or dtypes, because one
+    program cannot return all of them.
     """
     target = alternatives[0].variant.target
     if len(alternatives) == 1 or target.branch is None:
@@ -282,7 +283,10 @@ def _record_like(graph: RecordedGraph, variant: Variant) -> None:
 
 @contextmanager
 def in_mode(graph: RecordedGraph, training: bool | None) -> Iterator[None]:
-    """Set the training mode of the original's modules inside the context, unless it is None."""
+    """Set the training mode of the original's modules to ``training`` inside the context.
+
+    None does not change the mode.
+    """
     with ExitStack() as stack:
         for variant in graph.variants if training is not None else ():
             if variant.recording is not None:

@@ -37,7 +37,7 @@ _TEXTS = {"message": LINE}
 def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, backend: Backend) -> None:
     """Check that a decoded graph is valid, fits ``parameters`` (arrays by name), and cannot run other code.
 
-    Raise ``InvalidFile``, or an error of :func:`~graph_compiler.ir.verify`, if it does not pass.
+    Raise ``InvalidFile``, ``InvalidGraph`` or, for damaged data, another exception if it does not pass.
     """
     for value in graph.sources():
         if value.dtype not in ITEMSIZE and (value.dtype not in KEYS or value not in graph.inputs):
@@ -213,8 +213,8 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def parse_index(text: bytes) -> Any:
     """Return the parsed index of a saved graph.
 
-    Raise ``InvalidFile`` if it has another format or version, or no variants, or another error if it is
-    damaged.
+    Raise ``InvalidFile`` if it has another format or version, or no variants. Damaged data may raise another
+    exception.
     """
     data = read_json(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
@@ -231,7 +231,8 @@ def parse_index(text: bytes) -> Any:
 def graphs_of(data: Any, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> list[IRGraph]:
     """Return the validated graphs of all variants.
 
-    ``arrays`` holds constants and parameters by their names in the file.
+    ``data`` is the index, and ``arrays`` holds constants and parameters by their names in the file. Raise
+    ``InvalidFile`` or another exception if a graph is damaged or invalid.
     """
     known = KnownClasses()
     return [

@@ -77,7 +77,7 @@ def shaped_arrays(file: HashedFile) -> Iterator[tuple[str, StoredArray]]:
     """Yield the name and the array of each entry of a safetensors file, in the order of the data.
 
     Raise ``InvalidFile`` if the header is too long, if an array does not begin where the one before it
-    ends, or if its size is not that of its shape.
+    ends, or if its size is not that of its shape. A damaged header may raise other exceptions.
     """
     length = int.from_bytes(file.bytes(8), "little")
     if length > _MAX_HEADER:
