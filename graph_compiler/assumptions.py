@@ -183,7 +183,7 @@ class _MemoryLayout:
 
 
 def may_overlap_itself(array: Any) -> bool:
-    """Return True if two elements may share memory, as in expanded arrays and sliding windows.
+    """Return True if two elements of ``array`` may share memory, as in expanded arrays and sliding windows.
 
     For some strides True is returned although no elements do.
 

@@ -72,7 +72,7 @@ _MakesStamp = Callable[[Any], Stamp]
 class Live(Protocol):
     """Function that returns the current arrays of the names that it was created for.
 
-    Several calls may return the same mapping.
+    Several calls may return the same mapping, but a call after an array was replaced returns another one.
     """
 
     def __call__(self) -> Mapping[str, Any]:
@@ -520,7 +520,7 @@ class Frontend(Protocol):
 
 
 class LoadsModels(Frontend, Protocol):
-    """Frontend that can load pretrained models, whose registered entry has ``loads_models``."""
+    """Frontend that can load pretrained models. Its registration entry has ``loads_models=True``."""
 
     def pretrained(self, source: str) -> Any:
         """Load the model in the folder ``source``, or the hub's model of that name, in evaluation mode.

@@ -335,6 +335,7 @@ class Parallelism(Protocol):
     ) -> tuple[Training, StepState]:
         """Return training over ``mesh``, and the state ``held`` sharded over it.
 
+        make, local_batch: as in :meth:`training_over_axis`.
         layouts: shardings by parameter name; a parameter without one is replicated.
         batch: axes of the mesh that batches are split over.
         """
