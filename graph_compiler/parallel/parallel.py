@@ -110,8 +110,9 @@ class CallStructure:
 class ShardedCall:
     """Arrays of a call, and for each of them whether it is split along its first axis.
 
-    ``replicated`` holds the positions of arguments that are not split. If it is None, arrays that are already
-    replicated over the devices are not split. Arrays without axes are never split.
+    ``replicated`` holds the positions of arguments that are not split; arrays in all other arguments are. If
+    it is None, only arrays that are already replicated over the devices are not split. Arrays without axes
+    are never split.
 
     arguments: the rest of the call.
     arrays: the arrays, as arrays of the engine's framework.
@@ -388,16 +389,17 @@ class Parallel:
         axis_name: Name of the axis for collectives.
         static_argnums: Positions of arguments that are compiled into the program. They have to be hashable;
             each new value is compiled again.
-        replicated_argnums: Positions of arguments that are not split. Default: arrays that are
-            already replicated over the devices, as by :func:`replicate`.
+        replicated_argnums: Positions of arguments that are not split; all others are, also keyword arguments.
+            Default: arrays that are already replicated over the devices, as by :func:`replicate`, are not
+            split.
         local_batch: Each process passes the part of its own devices instead of the whole batch.
 
     Raises:
         InvalidOption: An option is invalid; a static argument is not hashable; or JAX traces an argument,
             and ``replicated_argnums`` is not given.
-        CallMismatch: Batches differ in size, or their size is no multiple of the number of devices; results
-            are found to differ under ``"first"``; a result cannot be converted to an array of the framework;
-            or ``reduce`` is a function that fails.
+        CallMismatch: Batches differ in size, or their size is no multiple of the number of devices; a static
+            argument is not passed by position; results are found to differ under ``"first"``; a result
+            cannot be converted to an array of the framework; or ``reduce`` is a function that fails.
         NotCompilable: The function is NumPy's, or a graph changes state.
         CollectiveFailed: Another process has ended, waits elsewhere, or has a batch of another size.
 

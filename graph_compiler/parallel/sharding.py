@@ -61,7 +61,7 @@ def framework_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, An
 def engine_of_arrays(value: Any, what: str) -> Parallelism:
     """Return the parallel engine of the framework of the first array in ``value``, not counting NumPy arrays.
 
-    Raise ``NotCompilable`` if there is no other array.
+    Raise ``NotCompilable`` if there is no other array, or if its framework has no engine.
     """
     owners = (owner for item in iterate_structure(value) if (owner := owner_of(item)) is not None)
     return engine_named(next(owners, "numpy"), what)
@@ -122,7 +122,8 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
         tree: Arrays in any structure, or a ``TrainState``.
         devices: As in :class:`Parallel`.
         axis_name: Name of the axis for collectives.
-        local_batch: Each process passes the part of its own devices instead of the whole batch.
+        local_batch: For a ``TrainState``: each process passes the part of its own devices instead of the
+            whole batch.
 
     Raises:
         NotCompilable: There are no arrays but NumPy's, or a TensorFlow state scales its loss (float16).
@@ -198,7 +199,8 @@ class Sharded:
         Return the result; or ``(result, state)`` if the call changes state.
 
         Raises:
-            CallMismatch: The size of the whole batch is no multiple of the number of its devices.
+            CallMismatch: The size of the whole batch is no multiple of the number of devices that it is
+                split over.
             UnsupportedOperation: The framework cannot run an operation on arrays of such layouts.
         """
         leaves, tree = flatten((args, kwargs, rng), is_array)
@@ -274,7 +276,9 @@ def shard(
 def shard(
     graph: Any, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False
 ) -> Any:
-    """Return a graph whose parameters are sharded over a mesh. Results are those of one device.
+    """Return a graph whose parameters are sharded over a mesh.
+
+    Apart from rounding, its results are those of one device.
 
     Args:
         graph: Recorded graph for JAX or torch; or a ``TrainState`` of one, which is returned with parameters
@@ -319,8 +323,8 @@ def hint(x: T, layout: Layout) -> T:
     """Request a layout of arrays over the mesh that :func:`shard` runs the code over, and return them.
 
     Outside of a mesh and of a recording they are returned unchanged. Like
-    ``jax.lax.with_sharding_constraint`` and ``DTensor.redistribute``. Results do not depend on the layout. In
-    a recorded function of torch or JAX it is an operation of the graph.
+    ``jax.lax.with_sharding_constraint`` and ``DTensor.redistribute``. Apart from rounding, results do not
+    depend on the layout. In a recorded function of torch or JAX it is an operation of the graph.
 
     Args:
         x: Arrays in any structure. NumPy arrays are returned unchanged.

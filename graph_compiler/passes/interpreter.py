@@ -17,9 +17,8 @@ class Interpreter:
     A subclass defines the operations. The class runs ``scan``, ``while_loop``, ``branch``, ``call`` and
     ``associative_scan`` itself. Any other node is passed to ``operation(node, operands, params)`` of the
     subclass, which returns the representation of the output, or a tuple or list of those of the outputs.
-    ``operands`` are representations or numbers, and
-    symbolic sizes in ``operands`` and ``params`` are replaced by the results of ``size``. Guards are
-    not checked.
+    ``operands`` are representations or numbers, and symbolic sizes in ``operands`` and ``params`` are
+    replaced by the results of ``size``. Guards are not checked.
 
     Methods to override, with their defaults for arrays that can be indexed:
 

@@ -28,7 +28,7 @@ def form_of(node: Node) -> Form | None:
     """Return a function that builds the result of ``node`` from operations with safe derivatives, or None.
 
     It is called as ``form(build, output, *operands, **params)``. Return None for operations, dtypes and
-    parameters without such a form.
+    parameters without such a form, and for a node with an operand that is a number.
     """
     form = _FORMS.get(node.op)
     if form is None or not all(isinstance(item, Value) for item in node.inputs):

@@ -39,7 +39,7 @@ def remove_certain_checks(graph: Graph) -> Graph:
 
 @dataclass(slots=True)
 class _RangeProver:
-    """Removal of checks that known bounds of loop indices prove.
+    """Rewriter of nodes that removes checks which the known bounds of loop indices prove to hold.
 
     numbers: expressions for integer scalars, in terms of loop indices and sizes of the outermost block.
     sizes: expressions for sizes of regions, in the same terms.

@@ -131,10 +131,14 @@ def find_cells(
     is_down: bool,
     is_still: Callable[[Any], bool],
 ) -> CarriedCells | None:
-    """Return the cells of an array of the carry, or None if its reads and writes are not those of cells.
+    """Return the cells that the iterations write to an array of the carry.
 
     ``given`` is the array before the loop. ``places`` has the key of each read and write. ``is_down`` is True
     if the loop index descends. ``is_still(key)`` returns True if a key is the same in each iteration.
+
+    Return None if the writes have different keys, if their key varies in more than the loop index, or if the
+    source of a read is not found, as for a read of a row that was written more than ``DEEPEST`` iterations
+    ago.
     """
     (target, *others) = dict.fromkeys(places[node] for node in history.writes)
     if others or not is_still(target.rest):

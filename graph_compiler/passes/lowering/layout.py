@@ -37,7 +37,7 @@ class Layout:
     back: Callable[[int], Order]
 
     def is_other(self, node: Node) -> bool:
-        """Return True if the parameter ``layout`` of ``node`` is the other layout."""
+        """Return True if ``node`` is in the other layout; False if it has no parameter ``layout``."""
         return bool(node.params.get("layout", self.name) != self.name)
 
 

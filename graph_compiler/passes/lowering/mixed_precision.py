@@ -23,7 +23,7 @@ Sums, exponentials, norms and losses stay in float32, as in ``torch.autocast``.
 
 
 def half_products(half: str) -> GraphPass:
-    """Return a pass that computes ``PRODUCTS`` with a float32 result in ``half`` and casts the results back.
+    """Return a pass that computes those of ``PRODUCTS`` whose result is float32 in ``half``, and casts back.
 
     ``half`` is ``"bfloat16"`` or ``"float16"``. If the pass changes the graph, it also runs ``cse``.
     """

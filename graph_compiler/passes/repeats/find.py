@@ -143,8 +143,8 @@ class GraphSignatures:
     """Cache of the signatures of the nodes of one graph.
 
     Nodes that must not be part of a loop get a key that equals no other. Checks are among them unless
-    ``with_checks``, and nodes that sample random numbers unless ``with_draws``. So are nodes on memory that
-    is written to or shared, unless its owner is in ``written``.
+    ``with_checks``, and nodes that sample random numbers unless ``with_draws``. So are nodes that touch
+    memory which is written to or shared, unless its owner is in ``written``.
     """
 
     def __init__(

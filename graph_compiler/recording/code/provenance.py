@@ -34,7 +34,11 @@ class Locator:
         self._stored: dict[tuple[int, int], tuple[tuple[str, ...], Instruction]] = {}
 
     def locate(self, call: str, depth: int = 2) -> Origin:
-        """Return the origin of ``call``, taken from running frames. The search starts ``depth`` frames up."""
+        """Return the origin of ``call``, taken from the running frames.
+
+        The search starts ``depth`` frames above that of this method. If no frame outside of frameworks and
+        this package is found, the origin has no file and line.
+        """
         place: FrameType | None = None
         path: str | None = None
         frame: FrameType | None = sys._getframe(depth)
@@ -67,7 +71,10 @@ class Locator:
         return is_message(self._outer_frame())
 
     def current_callee(self) -> Any:
-        """Return the object that the innermost frame outside this package is calling, or None."""
+        """Return the object that the innermost frame outside of this package is calling.
+
+        Return None if the object is not known, or if the frame is that of a framework.
+        """
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and owner_of(frame) == "own":
             frame = frame.f_back
