@@ -158,8 +158,8 @@ class CallMismatch(GraphCompilerError, TypeError):
 class GuardFailed(GraphCompilerError, ValueError):
     """Raised when a call fits no recorded variant and none can be recorded for it.
 
-    It is also raised for an array that a graph cannot write to or convert, for arrays of several frameworks
-    in a call of ``unify``, and by ``verify`` if no input fits.
+    It is also raised for an argument that the graph cannot write to, for integers that the target cannot
+    hold, for arrays of several frameworks in a call of ``unify``, and by ``verify`` if no input fits.
 
     Cause: the structure, a dtype, a guard on sizes or values, or something else that the recording relied on
         differs, and the graph has ``on_miss="error"``, was loaded from a file, is called as ``functional``,

@@ -72,7 +72,8 @@ _MakesStamp = Callable[[Any], Stamp]
 class Live(Protocol):
     """Function that returns the current arrays of the names that it was created for.
 
-    Several calls may return the same mapping, but a call after an array was replaced returns another one.
+    Several calls may return the same mapping, in which the graph may replace buffers. After other code has
+    replaced an array, a call returns another mapping.
     """
 
     def __call__(self) -> Mapping[str, Any]:
