@@ -72,7 +72,8 @@ def axis_indices(*, axis_name: Any) -> ArraySpec:
 def sharding_hint(x: Input, /, *, layout: Any) -> ArraySpec:
     """Return ``x``; on a mesh of devices, shard its axes over the mesh axes in ``layout``.
 
-    For each axis of ``x``, the layout has the name of a mesh axis, a tuple of names, or None.
+    For each axis of ``x``, the layout has the name of a mesh axis, a tuple of names, or None for an axis that
+    is not sharded. Without a mesh the layout is ignored.
     """
     return elementwise(x)
 

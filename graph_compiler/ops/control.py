@@ -38,8 +38,8 @@ def call(
     """Call ``body(*operands)``; several nodes may share one body (jaxpr ``closed_call``).
 
     With ``checkpoint`` only the operands are stored, and the body is recomputed in the backward pass
-    (``jax.checkpoint``). With ``strong_zero`` the product of a tangent or cotangent and a derivative is zero
-    if one of them is, even if the other is infinite or NaN. The body must then be elementwise, with one
+    (``jax.checkpoint``). With ``strong_zero``, the product of a derivative and a tangent or cotangent is zero
+    if one of both is, even if the other is infinite or NaN. The body must then be elementwise, with one
     result of the shape of the operands.
     """
     return body.specs_outside()
@@ -70,8 +70,9 @@ def while_loop(
     """Run ``carried = body(*carried)`` while ``condition(*carried)`` is true (``jax.lax.while_loop``).
 
     The first ``carried`` operands are the initial carry, and the others captured values. Both regions take
-    the carry and then the captured values. The condition returns one boolean scalar. Results are the final
-    carry. ``most`` is an upper bound of the trip count, or None if none is known.
+    the carry and then the captured values. The condition returns one boolean scalar. The body returns a carry
+    of the same shapes and dtypes. Results are the final carry. ``most`` is an upper bound of the trip count,
+    or None if none is known.
     """
     asked = condition.specs_outside()
     if len(asked) != 1 or asked[0] != ArraySpec((), "bool"):
@@ -194,7 +195,7 @@ def has_derivative(spec: ArraySpec) -> bool:
 
 
 def without_axis(spec: ArraySpec, axis: int) -> ArraySpec:
-    """Return the spec of one slice along ``axis``, counted from the front, without that axis.
+    """Return ``spec`` without its axis ``axis``, which is counted from the front.
 
     >>> without_axis(ArraySpec((2, 3), "float32"), 1)
     float32[2]
@@ -251,10 +252,10 @@ _GRADIENTS = "gradients"
 
 @declare(_GRADIENTS)
 def with_gradient(*arrays: ArraySpec) -> ArraySpec:
-    """Return the first array, with gradients defined by pairs of a source and a derivative.
+    """Return the first array, with a given derivative with respect to each of several sources.
 
-    The operands are the array, a source, its derivative, another source, and so on. The gradient of each
-    source is the gradient of the result times its derivative. No gradient flows to the first array. The
+    The operands are the array, a source, the derivative for it, another source, and so on. The gradient of
+    a source is the gradient of the result times the derivative. No gradient flows to the first array. The
     derivatives are differentiated only for higher derivatives.
     """
     if len(arrays) % 2 == 0:
@@ -264,9 +265,9 @@ def with_gradient(*arrays: ArraySpec) -> ArraySpec:
 
 @declare(_GRADIENTS)
 def refuse_gradient(*arrays: ArraySpec, message: str) -> ArraySpec:
-    """Return the first array. Differentiating it with respect to any of the arrays raises an error.
+    """Return the first array. Differentiation with respect to any of the arrays raises an error.
 
-    The error has the text ``message``.
+    The text of the error is ``message``.
     """
     return arrays[0]
 
@@ -285,7 +286,10 @@ def masked_gradient(condition: ArraySpec, x: ArraySpec, /, *, harmless: float) -
 
 @declare(_GRADIENTS)
 def strong_product(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """Compute ``x1 * x2`` of equal shapes and dtypes, with 0 wherever either is 0, also in derivatives."""
+    """Compute ``x1 * x2``, with 0 where either is 0, even if the other is infinite or NaN.
+
+    The same holds for the products in derivatives. Both arrays have the same shape and dtype.
+    """
     return x1
 
 

@@ -45,9 +45,8 @@ def weight_to_first(rank: int) -> tuple[int, ...]:
 def axes_of_space(rank: int, count: int, layout: str) -> range:
     """Return the positions of the ``count`` spatial axes of an array with ``rank`` axes.
 
-    These are the last axes in the layout channels first, and the axes before the last one in channels last.
-
-    Raise ``InvalidGraph`` if the layout is unknown or the array has too few axes.
+    These are the last axes in the layout ``CHANNELS_FIRST``, and the axes before the last one in
+    ``CHANNELS_LAST``. Raise ``InvalidGraph`` if the layout is unknown or the array has too few axes.
 
     >>> list(axes_of_space(4, 2, CHANNELS_FIRST)), list(axes_of_space(4, 2, CHANNELS_LAST))
     ([2, 3], [1, 2])
@@ -82,7 +81,8 @@ def conv(
     """Cross-correlate ``x`` with ``weight`` and add ``bias`` per channel (torch.nn.functional.conv2d).
 
     ``x`` is ``[batch, channels, *space]``, or ``[batch, *space, channels]`` in the layout "channels_last".
-    The weight is ``[out, in // groups, *kernel]`` in both.
+    The weight is ``[out, in // groups, *kernel]`` in both layouts. ``padding`` is a pair of numbers of zeros,
+    before and after, for each spatial axis.
     """
     channels, space = _split(x, layout)
     kernel = weight.shape[2:]
@@ -103,9 +103,10 @@ def conv_channels_last(
     dilation: tuple[int, ...],
     groups: int = 1,
 ) -> ArraySpec:
-    """Compute :func:`conv` of ``[batch, *space, channels]`` with a weight ``[*kernel, in // groups, out]``.
+    """Compute ``conv`` of ``[batch, *space, channels]`` with a weight ``[*kernel, in // groups, out]``.
 
-    It corresponds to ``lax.conv_general_dilated`` with these orders of axes.
+    It corresponds to ``lax.conv_general_dilated`` with these orders of axes. Parameters are as in
+    :func:`conv`.
     """
     weight = ArraySpec(tuple(kernel.shape[axis] for axis in weight_to_first(kernel.ndim)), kernel.dtype)
     return conv(
@@ -145,7 +146,8 @@ def conv_transpose(
     """Compute a transposed convolution (torch.nn.functional.conv_transpose2d).
 
     It is the gradient of :func:`conv` with respect to its input. The weight is ``[in, out // groups,
-    *kernel]``. ``padding`` is cut off the result; ``output_padding`` enlarges it at the end of each axis.
+    *kernel]``. Of each spatial axis of the result, ``padding`` removes elements at both ends, and
+    ``output_padding`` adds elements at the end.
     """
     channels, space = _split(x, layout)
     _check(x, weight, channels, weight.shape[0])
@@ -164,9 +166,9 @@ def im2col(
     padding: Pairs,
     dilation: tuple[int, ...],
 ) -> ArraySpec:
-    """Extract all windows as columns (torch.nn.functional.unfold).
+    """Extract all windows of ``x[batch, channels, *space]`` as columns (torch.nn.functional.unfold).
 
-    The result is ``[batch, channels * elements of a window, number of windows]``.
+    The result is ``[batch, channels * elements of a window, number of windows]``. Padding is 0.
     """
     windows = tuple(map(window_output, x.shape[2:], kernel, strides, padding, dilation))
     return ArraySpec((x.shape[0], x.shape[1] * product(kernel), product(windows)), x.dtype)
@@ -183,9 +185,9 @@ def col2im(
     padding: Pairs,
     dilation: tuple[int, ...],
 ) -> ArraySpec:
-    """Sum columns at the positions that :func:`im2col` takes (torch.nn.functional.fold).
+    """Add columns to zeros at the positions from which ``im2col`` takes them (torch.nn.functional.fold).
 
-    The result is ``[batch, channels, *size]``.
+    ``x`` has the shape of a result of :func:`im2col`. The result is ``[batch, channels, *size]``.
     """
     return ArraySpec((x.shape[0], x.shape[1] // product(kernel), *size), x.dtype)
 
@@ -260,7 +262,11 @@ def max_pool(
     ceil_mode: bool = False,
     layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """Compute the maximum of each window, NaN if the window contains NaN (torch.nn.functional.max_pool2d)."""
+    """Compute the maximum of each window, NaN if the window contains NaN (torch.nn.functional.max_pool2d).
+
+    Windows extend over ``len(kernel)`` axes: the last ones, or those before the last one in the layout
+    "channels_last". Padding counts as -inf, or as the lowest integer.
+    """
     return _pooled(x, kernel, strides, padding, dilation, ceil_mode, layout)
 
 
@@ -275,9 +281,9 @@ def max_pool_with_indices(
     dilation: tuple[int, ...],
     ceil_mode: bool = False,
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Compute :func:`max_pool`, and the row-major index of each maximum in the pooled axes.
+    """Compute ``max_pool``, and the index of each maximum in the flattened pooled axes of ``x``.
 
-    Ties go to the first element.
+    The axes are flattened in row-major order, without padding. Ties go to the first element.
     """
     values = _pooled(x, kernel, strides, padding, dilation, ceil_mode)
     return values, ArraySpec(values.shape, "int64")
@@ -299,7 +305,8 @@ def avg_pool(
     """Compute the mean of each window (torch.nn.functional.avg_pool2d).
 
     It is the sum divided by the size of the window, or by ``divisor_override`` if that is given. The size
-    includes the padding if ``count_include_pad``.
+    includes the padding if ``count_include_pad``, but never what ``ceil_mode`` adds beyond the padding.
+    Division of integers truncates.
     """
     return _pooled(x, kernel, strides, padding, (1,) * len(kernel), ceil_mode, layout)
 
@@ -308,9 +315,9 @@ def avg_pool(
 def lp_pool(
     x: ArraySpec, /, *, ord: Any, kernel: tuple[Dim, ...], strides: tuple[Dim, ...], ceil_mode: bool = False
 ) -> ArraySpec:
-    """Compute the ``ord``-norm of each window (torch.nn.functional.lp_pool2d).
+    """Compute ``sum(x ** ord) ** (1 / ord)`` over each window (torch.nn.functional.lp_pool2d).
 
-    As in torch, ``x ** ord`` is summed without absolute values, so odd powers keep their signs.
+    As in torch, there are no absolute values, so negative elements and odd ``ord`` may make a negative sum.
     With ``ceil_mode``, the sum over a window that extends beyond the end is scaled to a full window.
     """
     rank = len(kernel)
@@ -319,33 +326,38 @@ def lp_pool(
 
 @declare(_POOLING)
 def max_unpool(x: ArraySpec, indices: ArraySpec, /, *, size: tuple[Dim, ...]) -> ArraySpec:
-    """Write the elements of ``x`` to ``indices`` of an array of zeros of spatial ``size``.
+    """Return zeros of spatial shape ``size`` with the elements of ``x`` at ``indices``.
 
-    The indices are those of :func:`max_pool_with_indices`.
+    ``indices`` has the shape of ``x``, and indexes the flattened spatial axes of the result, as the indices
+    of :func:`max_pool_with_indices` do.
     """
     return ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
 
 
 @declare(_POOLING)
 def adaptive_avg_pool(x: ArraySpec, /, *, size: tuple[Dim, ...], layout: str = CHANNELS_FIRST) -> ArraySpec:
-    """Compute the means of ``size`` windows that cover each spatial axis.
+    """Compute the means of windows that cover each spatial axis; ``size`` is their number per axis.
 
-    Window ``i`` goes from ``floor(i * n / size)`` to ``ceil((i + 1) * n / size)``.
+    With ``k`` windows on an axis of length ``n``, window ``i`` has the elements from ``floor(i * n / k)`` up
+    to ``ceil((i + 1) * n / k)``, not included.
     """
     return _resized(x, axes_of_space(x.ndim, len(size), layout), size)
 
 
 @declare(_POOLING)
 def adaptive_max_pool(x: ArraySpec, /, *, size: tuple[Dim, ...]) -> ArraySpec:
-    """Compute maxima over the windows of :func:`adaptive_avg_pool`."""
+    """Compute the maxima of windows that cover each spatial axis; ``size`` is their number per axis.
+
+    The windows are those of :func:`adaptive_avg_pool`.
+    """
     return ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
 
 
 @declare(_POOLING)
 def adaptive_max_pool_with_indices(x: ArraySpec, /, *, size: tuple[Dim, ...]) -> tuple[ArraySpec, ArraySpec]:
-    """Compute :func:`adaptive_max_pool`, and the index of each maximum.
+    """Compute ``adaptive_max_pool``, and the index of each maximum in the flattened pooled axes of ``x``.
 
-    The indices are those of :func:`max_pool_with_indices`.
+    Ties go to the first element, as in :func:`max_pool_with_indices`.
     """
     values = adaptive_max_pool(x, size=size)
     return values, ArraySpec(values.shape, "int64")
@@ -355,10 +367,11 @@ def adaptive_max_pool_with_indices(x: ArraySpec, /, *, size: tuple[Dim, ...]) ->
 def fractional_max_pool(
     x: ArraySpec, samples: ArraySpec, /, *, kernel: tuple[Dim, ...], size: tuple[Dim, ...]
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Compute the maxima, and their indices, of ``size`` windows with random strides.
+    """Compute fractional max pooling (torch.nn.functional.fractional_max_pool2d): maxima and their indices.
 
-    The strides depend on ``samples`` [batch, channels, axes], which lie in [0, 1). The indices are those of
-    :func:`max_pool_with_indices`.
+    Each spatial axis has ``size`` windows of ``kernel`` elements. Their starts depend on ``samples`` [batch,
+    channels, axes], which lie in [0, 1). As in torch, the samples of two axes are in reverse order. An index
+    is one into the flattened spatial axes of ``x``, as in :func:`max_pool_with_indices`.
     """
     values = ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
     return values, ArraySpec(values.shape, "int64")
@@ -382,11 +395,12 @@ def interpolate(
     antialias: bool = False,
     layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """Resample the last axes, or those before the channels, to ``size`` (torch.nn.functional.interpolate).
+    """Resample the spatial axes of ``x`` to ``size`` (torch.nn.functional.interpolate).
 
-    ``method`` is "nearest", "nearest-exact", "linear" (in every axis), "cubic" or "lanczos". ``scales`` has
-    the scale factor of each axis, or None for the ratio of the sizes. ``align_corners`` aligns the centres of
-    the corner elements of ``x`` and the result. ``antialias`` widens the filter along axes that shrink.
+    ``method`` is "nearest", "nearest-exact", "linear" (in every axis), "cubic" or, with ``antialias``,
+    "lanczos". ``scales`` has the scale factor of each axis; None, for one axis or all, means the ratio of the
+    sizes. ``align_corners`` aligns the centres of the corner elements of ``x`` and the result.
+    ``antialias`` widens the filter along axes that shrink.
     """
     if method not in METHODS:
         raise InvalidGraph(f"interpolate knows the methods {', '.join(METHODS)}, not {method!r}")
@@ -406,10 +420,10 @@ def grid_sample(
 ) -> ArraySpec:
     """Sample ``x[batch, channels, *space]`` at positions (torch.nn.functional.grid_sample).
 
-    The positions are ``grid[batch, *out, axes]``, from -1 to 1 over each axis, the last axis first. With
-    ``align_corners``, -1 and 1 are the centres of the first and last element, otherwise their outer edges.
-    ``method`` is "nearest", "linear" or "cubic". ``padding`` defines what is outside of ``x``: "zeros",
-    "border" (the nearest element) or "reflection".
+    The positions are ``grid[batch, *out, axes]``. Their coordinates are ordered from the last spatial axis to
+    the first. With ``align_corners``, -1 and 1 are the centres of the first and last element, otherwise their
+    outer edges. ``method`` is "nearest", "linear" or "cubic". ``padding`` defines the elements outside of
+    ``x``: "zeros", "border" (the nearest element) or "reflection".
     """
     if method not in ("nearest", "linear", "cubic") or padding not in PADDINGS:
         raise InvalidGraph(f"grid_sample knows no method {method!r} with padding {padding!r}")
@@ -418,9 +432,10 @@ def grid_sample(
 
 @declare(_RESAMPLING)
 def affine_grid(theta: ArraySpec, /, *, size: tuple[Dim, ...], align_corners: bool = False) -> ArraySpec:
-    """Compute the positions for :func:`grid_sample` from affine maps ``theta[batch, n, n + 1]``.
+    """Compute the positions for ``grid_sample`` from affine maps ``theta[batch, n, n + 1]``.
 
-    The result is ``[batch, *size, n]``. ``align_corners`` must be the same in both operations.
+    ``size`` has the ``n`` spatial sizes of the sampled result, and the positions are ``[batch, *size, n]``.
+    ``align_corners`` must be the same in both operations.
     """
     return ArraySpec((theta.shape[0], *size, len(size)), theta.dtype)
 
@@ -438,14 +453,21 @@ def pixel_shuffle(x: ArraySpec, /, *, factor: int) -> ArraySpec:
 
 @declare(_RESAMPLING)
 def pixel_unshuffle(x: ArraySpec, /, *, factor: int) -> ArraySpec:
-    """Compute the inverse of :func:`pixel_shuffle` (torch.pixel_unshuffle)."""
+    """Compute the inverse of ``pixel_shuffle`` (torch.pixel_unshuffle).
+
+    ``[..., channels, height, width]`` becomes ``[..., channels * factor ** 2, height // factor, width //
+    factor]``.
+    """
     *batch, channels, height, width = x.shape
     return ArraySpec((*batch, channels * (factor * factor), height // factor, width // factor), x.dtype)
 
 
 @declare(_RESAMPLING)
 def channel_shuffle(x: ArraySpec, /, *, groups: int) -> ArraySpec:
-    """Interleave the channels (axis 1) of ``groups`` groups (torch.channel_shuffle)."""
+    """Interleave the channels (axis 1) of ``groups`` groups of equal size (torch.channel_shuffle).
+
+    The result has the first channel of each group, then the second of each, and so on.
+    """
     return ArraySpec(x.shape, x.dtype)
 
 

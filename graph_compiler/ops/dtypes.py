@@ -68,7 +68,7 @@ def real_of(dtype: str) -> str:
 
 
 def complex_of(dtype: str) -> str:
-    """Return the dtype of complex numbers whose parts have this dtype; complex64 for float16 and bfloat16.
+    """Return the dtype of complex numbers with parts of this dtype; complex64 for float16 and bfloat16.
 
     Complex dtypes, integers and bool are returned unchanged.
 
@@ -79,7 +79,7 @@ def complex_of(dtype: str) -> str:
 
 
 def dtype_name(array: Any) -> str:
-    """Return the array API name of an array's dtype, for arrays of any framework.
+    """Return the array API name of the dtype of ``array``, an array of any framework.
 
     >>> import numpy, torch
     >>> dtype_name(numpy.zeros(2)), dtype_name(torch.zeros(2))

@@ -219,7 +219,10 @@ declare_binary(
 
 @declare(_SPECIAL)
 def angle(x: Input, /) -> ArraySpec:
-    """Compute the argument of complex or real numbers, in radians."""
+    """Compute the argument of complex numbers, in radians; of real numbers it is pi below 0, 0 elsewhere.
+
+    The argument of a NaN is NaN.
+    """
     spec = elementwise(x)
     return ArraySpec(spec.shape, real_of(spec.dtype))
 
@@ -235,7 +238,7 @@ def betainc(a: Input, b: Input, x: Input, /) -> ArraySpec:
 
 @declare(_SPECIAL, name="complex")
 def complex_(real: Input, imag: Input, /) -> ArraySpec:
-    """Combine real and imaginary parts into complex numbers."""
+    """Combine real and imaginary parts into complex numbers; float16 and bfloat16 become complex64."""
     spec = elementwise(real, imag)
     return ArraySpec(spec.shape, complex_of(spec.dtype))
 
@@ -279,10 +282,10 @@ def nan_to_num(
 
 @declare(_SPECIAL)
 def orthogonal_polynomial(x: Input, n: Input, /, *, kind: str) -> ArraySpec:
-    """Evaluate the polynomial of degree ``n`` of the family ``kind``.
+    """Evaluate the orthogonal polynomial of degree ``n`` of the family ``kind`` at ``x``.
 
-    Kinds: chebyshev_t, chebyshev_u, chebyshev_v, chebyshev_w, hermite_h, hermite_he, laguerre_l,
-    legendre_p.
+    ``n`` is rounded towards 0. The result is 0 where it is negative. ``kind`` is chebyshev_t, chebyshev_u,
+    chebyshev_v, chebyshev_w, hermite_h, hermite_he, laguerre_l or legendre_p.
     """
     return elementwise(x, n)
 
@@ -297,7 +300,7 @@ def polygamma(x: ArraySpec, /, *, n: int) -> ArraySpec:
 
 @declare(_SPECIAL)
 def view_as_complex(x: ArraySpec, /) -> ArraySpec:
-    """Combine pairs along the last axis, of size 2, into complex numbers."""
+    """Combine the pairs along the last axis, which has size 2, into complex numbers."""
     last: Any = x.shape[-1] if x.shape else 0
     if isinstance(last, int) and last != 2:
         raise InvalidGraph(f"complex numbers of {x}: the last axis must hold two numbers")

@@ -24,25 +24,25 @@ _SEARCHING = "searching"
 
 @declare(_SEARCHING)
 def argmax(x: ArraySpec, /, *, axis: int | None = None, keepdims: bool = False) -> ArraySpec:
-    """Return the index of the first maximum over ``axis``, or of the first NaN.
+    """Return the index of the first maximum over ``axis``, or of the first NaN if there is one.
 
-    Without ``axis`` it is an index into the flattened array.
+    If ``axis`` is None, it is an index into the flattened array.
     """
     return reduced(x, axis, keepdims, "int64")
 
 
 @declare(_SEARCHING)
 def argmin(x: ArraySpec, /, *, axis: int | None = None, keepdims: bool = False) -> ArraySpec:
-    """Return the index of the first minimum over ``axis``, or of the first NaN.
+    """Return the index of the first minimum over ``axis``, or of the first NaN if there is one.
 
-    Without ``axis`` it is an index into the flattened array.
+    If ``axis`` is None, it is an index into the flattened array.
     """
     return reduced(x, axis, keepdims, "int64")
 
 
 @declare(_SEARCHING)
 def count_nonzero(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
-    """Count the nonzero elements over ``axis``."""
+    """Count the nonzero elements over ``axis``, or of the whole array if it is None."""
     return reduced(x, axis, keepdims, "int64")
 
 
@@ -71,7 +71,7 @@ def argwhere(x: ArraySpec, /, *, hint: int = 0, size: Dim | None = None, fill_va
 def searchsorted(
     x1: ArraySpec, x2: ArraySpec, sorter: ArraySpec | None = None, /, *, side: str = "left"
 ) -> ArraySpec:
-    """Return the indices at which to insert ``x2`` into ``x1``, in sorted order.
+    """Return the indices at which to insert the elements of ``x2`` into ``x1`` so that it stays sorted.
 
     ``x1`` is sorted along its last axis, unless ``sorter`` holds indices that sort it. An index precedes
     elements equal to the inserted one with ``side="left"``, and follows them with "right". ``x1`` is a
@@ -99,8 +99,9 @@ _SETS = "sets"
 def unique_all(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
     """Return the sorted unique elements, with their first indices, inverse indices and counts.
 
-    With ``axis``, slices along it are compared. NaN equals no element. ``hint`` is the number of unique
-    elements while recording.
+    The array is flattened if ``axis`` is None; otherwise slices along it are compared. Inverse indices have
+    the shape of ``x``, or with ``axis`` the length of that axis. NaN equals no element. ``hint`` is the
+    number of unique elements while recording.
     """
     values, inverse, counts = _unique(x, axis, hint)
     # There are as many first indices as counts.
@@ -120,8 +121,8 @@ def unique_values(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) ->
 def unique_consecutive(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
     """Return the first element of each run of equal elements, with inverse indices and run lengths.
 
-    With ``axis``, slices along it are compared. NaN equals no element. ``hint`` is the number of runs while
-    recording.
+    The array is flattened if ``axis`` is None; otherwise slices along it are compared. An inverse index is
+    the index of an element's run. NaN equals no element. ``hint`` is the number of runs while recording.
     """
     return _unique(x, axis, hint)
 
@@ -144,17 +145,16 @@ _SORTING = "sorting"
 def sort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> ArraySpec:
     """Sort the elements along ``axis``, in ascending order unless ``descending``.
 
-    NaN is larger than all numbers.
+    With ``stable``, equal elements keep their order. NaN is larger than all numbers.
     """
     return x
 
 
 @declare(_SORTING)
 def argsort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> ArraySpec:
-    """Return the indices that sort the elements along ``axis``.
+    """Return the indices that sort the elements along ``axis``, in ascending order unless ``descending``.
 
-    They are ascending for equal elements if ``stable``, also with ``descending``. NaN is larger than all
-    numbers.
+    With ``stable``, equal elements keep their order, also if ``descending``. NaN is larger than all numbers.
     """
     return ArraySpec(x.shape, "int64")
 
@@ -209,8 +209,8 @@ def _check_reduce(reduce: str | None) -> None:
 def gather_nd(x: ArraySpec, /, *indices: ArraySpec, axes: tuple[int, ...]) -> ArraySpec:
     """Index ``x`` by integer arrays at the ascending ``axes``: ``x[.., indices[0], .., indices[1], ..]``.
 
-    The index arrays broadcast. Their axes replace the indexed axes if these are adjacent, and come first
-    otherwise.
+    The index arrays broadcast against each other. The axes of the broadcast indices replace the indexed axes
+    if these are adjacent, and come first otherwise.
     """
     return ArraySpec(gathered_shape(x, indices, axes), x.dtype)
 
@@ -242,10 +242,10 @@ def scatter_nd(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> ArraySpec:
-    """Write ``values``, broadcast, to the elements of ``x`` that ``gather_nd`` would read.
+    """Return a copy of ``x`` with ``values``, broadcast, at the elements that ``gather_nd`` would read.
 
-    ``reduce`` combines the values for one element, and with ``include_self`` the old one. If it is None, a
-    new value replaces the old one; among several new values it is unspecified which.
+    ``reduce`` combines the new values for one element, and with ``include_self`` also the old one. If it is
+    None, a new value replaces the old one; among several new values it is unspecified which.
     """
     _check_reduce(reduce)
     shape = gathered_shape(x, indices, axes)
@@ -260,7 +260,7 @@ def dynamic_slice(
 ) -> ArraySpec:
     """Slice ``x[.., starts[0]:starts[0] + sizes[0], ..]`` at computed starts along the ascending ``axes``.
 
-    The slices must lie inside of ``x``.
+    ``starts`` are numbers or scalar arrays, and the slice must lie inside of ``x``.
     """
     _check_windows(x, starts, axes, sizes)
     size_at = dict(zip(axes, sizes, strict=True))
@@ -271,9 +271,9 @@ def dynamic_slice(
 def dynamic_update_slice(
     x: ArraySpec, update: ArraySpec, /, *starts: Input, axes: tuple[int, ...]
 ) -> ArraySpec:
-    """Write ``update`` to the slice of ``x`` that ``dynamic_slice`` would read.
+    """Return a copy of ``x`` with ``update`` at the slice that ``dynamic_slice`` would read.
 
-    Both have the same number of axes.
+    ``update`` has as many axes as ``x``, and the size of ``x`` on those that are not in ``axes``.
     """
     if update.ndim != x.ndim:
         raise InvalidGraph(f"the update {update} must have the axes of {x}")
@@ -325,10 +325,11 @@ def scatter(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> ArraySpec:
-    """Write ``values[i, j, ..]`` to ``x[i, indices[i, j, ..], ..]``, with the index at ``axis``.
+    """Return a copy of ``x`` with ``values`` at ``indices`` along ``axis`` (torch.Tensor.scatter).
 
-    ``indices`` has as many axes as ``x`` and may be smaller; ``values`` has its shape, or is a number.
-    ``reduce`` and ``include_self`` are as in :func:`scatter_nd`.
+    For ``axis`` 1, ``values[i, j, ..]`` goes to ``[i, indices[i, j, ..], ..]``. ``indices`` has as many axes
+    as ``x`` and may be smaller; ``values`` has the shape of ``indices``, or is a number. ``reduce`` and
+    ``include_self`` are as in :func:`scatter_nd`.
     """
     _check_reduce(reduce)
     if indices.ndim != x.ndim:
@@ -340,7 +341,8 @@ def scatter(
 def boolean_mask(x: ArraySpec, mask: ArraySpec, /, *, axis: int = 0, hint: int = 0) -> ArraySpec:
     """Select the elements where ``mask`` is true, in row-major order, as one axis.
 
-    The axes of ``mask`` begin at ``axis`` of ``x``. ``hint`` is the number of elements while recording.
+    ``mask`` has the shape of consecutive axes of ``x``, from ``axis`` on, which the new axis replaces.
+    ``hint`` is its length while recording.
     """
     check_axis(axis, x.ndim - mask.ndim + 1)
     return ArraySpec((*x.shape[:axis], Unknown(hint), *x.shape[axis + mask.ndim :]), x.dtype)
@@ -348,9 +350,9 @@ def boolean_mask(x: ArraySpec, mask: ArraySpec, /, *, axis: int = 0, hint: int =
 
 @declare(_INDEXING)
 def masked_scatter(x: ArraySpec, mask: ArraySpec, source: ArraySpec, /) -> ArraySpec:
-    """Write the first elements of ``source``, in row-major order, to ``x`` where ``mask`` is true.
+    """Return a copy of ``x`` with the first elements of ``source``, in order, where ``mask`` is true.
 
-    The mask has the shape of ``x``.
+    The order is row-major in all three arrays. The mask has the shape of ``x``.
     """
     if mask.ndim != x.ndim:
         raise InvalidGraph(f"mask {mask} must have the axes of {x}")
@@ -381,7 +383,10 @@ def _diagonal_size(rows: Dim, columns: Dim, offset: int) -> Any:
 
 @declare(_INDEXING)
 def diag_embed(x: ArraySpec, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ArraySpec:
-    """Return zeros with the last axis of ``x`` on a diagonal of the two new axes ``axis1`` and ``axis2``."""
+    """Return zeros with the last axis of ``x`` on a diagonal of the two new axes ``axis1`` and ``axis2``.
+
+    Its elements have an index along ``axis2`` that is ``offset`` more than along ``axis1``.
+    """
     axis1, axis2 = axis1 % (x.ndim + 1), axis2 % (x.ndim + 1)
     shape = list(x.shape[:-1])
     for axis in sorted((axis1, axis2)):

@@ -33,9 +33,9 @@ def matmul(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
 
 @declare(_STANDARD)
 def tensordot(x1: ArraySpec, x2: ArraySpec, /, *, axes: tuple[tuple[int, ...], tuple[int, ...]]) -> ArraySpec:
-    """Sum products over the paired ``axes`` of both arrays, counted from the front.
+    """Sum products over paired axes: those in ``axes[0]`` of ``x1`` and those in ``axes[1]`` of ``x2``.
 
-    The other axes of ``x1``, then those of ``x2``, remain.
+    They are counted from the front. The result has the other axes of ``x1``, then those of ``x2``.
     """
     for x, paired in zip((x1, x2), axes):
         for axis in paired:
@@ -49,7 +49,7 @@ def tensordot(x1: ArraySpec, x2: ArraySpec, /, *, axes: tuple[tuple[int, ...], t
 def vecdot(x1: ArraySpec, x2: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
     """Compute the dot product of the conjugate of ``x1`` with ``x2`` along ``axis``.
 
-    ``axis`` is negative, because the arrays may have different numbers of axes. Other axes broadcast.
+    ``axis`` must be negative, because the arrays may have different numbers of axes. Other axes broadcast.
     """
     whole = ArraySpec(broadcast(x1.shape, x2.shape), dtype_of(x1, x2))
     return reduced(whole, axis, False)
@@ -60,14 +60,14 @@ def vecdot(x1: ArraySpec, x2: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
 def cross(x1: ArraySpec, x2: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
     """Compute the cross product of vectors of three elements along ``axis``.
 
-    ``axis`` is negative, because the arrays may have different numbers of axes. Other axes broadcast.
+    ``axis`` must be negative, because the arrays may have different numbers of axes. Other axes broadcast.
     """
     return ArraySpec(broadcast(x1.shape, x2.shape), dtype_of(x1, x2))
 
 
 @declare(_STANDARD)
 def outer(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """Compute all products of an element of the vector ``x1`` with one of the vector ``x2``."""
+    """Compute the outer product of two vectors, ``x1[i] * x2[j]``, without conjugation."""
     return ArraySpec((x1.shape[0], x2.shape[0]), dtype_of(x1, x2))
 
 
@@ -79,14 +79,17 @@ def matrix_power(x: ArraySpec, /, *, n: int) -> ArraySpec:
 
 @declare(_STANDARD)
 def trace(x: ArraySpec, /, *, offset: int = 0, dtype: str | None = None) -> ArraySpec:
-    """Sum the diagonal of the last two axes; dtypes as in ``sum``."""
+    """Sum the diagonal of the matrices in the last two axes; ``dtype`` is as in ``sum``.
+
+    ``offset`` selects a diagonal above the main one, or below it if it is negative.
+    """
     return ArraySpec(x.shape[:-2], dtype or accumulated(x.dtype))
 
 
 # ------------------------------------------------------------------------------------- norms and determinants
 @declare(_STANDARD)
 def vector_norm(x: ArraySpec, /, *, axis: Axis = None, ord: float = 2.0, keepdims: bool = False) -> ArraySpec:
-    """Compute ``sum(abs(x) ** ord) ** (1 / ord)`` over ``axis``.
+    """Compute ``sum(abs(x) ** ord) ** (1 / ord)`` over ``axis``, or over all axes if it is None.
 
     If ``ord`` is 0, the nonzero elements are counted. If it is inf or -inf, the result is the largest or the
     smallest absolute value.
@@ -105,13 +108,17 @@ def matrix_norm(x: ArraySpec, /, *, ord: Any = "fro", keepdims: bool = False) ->
 
 @declare(_STANDARD)
 def det(x: ArraySpec, /) -> ArraySpec:
-    """Compute the determinant."""
+    """Compute the determinants of the matrices in the last two axes."""
     return ArraySpec(x.shape[:-2], x.dtype)
 
 
 @declare(_STANDARD)
 def slogdet(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
-    """Compute the sign and the logarithm of the absolute value of the determinant."""
+    """Compute the sign and the logarithm of the absolute value of the determinant.
+
+    The sign of a complex determinant is the number divided by its absolute value. If the determinant is 0,
+    the sign is 0 and the logarithm -inf.
+    """
     return ArraySpec(x.shape[:-2], x.dtype), ArraySpec(x.shape[:-2], real_of(x.dtype))
 
 
@@ -132,7 +139,7 @@ def _shapes(*operands: Any) -> list[tuple[Any, ...]]:
 # ------------------------------------------------------------------------------------- inverses and solutions
 @declare(_STANDARD)
 def inv(x: ArraySpec, /) -> ArraySpec:
-    """Compute the matrix inverse."""
+    """Compute the inverses of the matrices in the last two axes."""
     return x
 
 
@@ -228,7 +235,8 @@ _LINALG = "linalg"
 def einsum(*arrays: ArraySpec, equation: str) -> ArraySpec:
     """Compute the sum of products that ``equation`` defines, such as ``"bij,bjk->bik"``.
 
-    It consists of letters, ``...`` and an explicit result. Axes with the same letter broadcast.
+    ``equation`` has only letters, ``...``, commas and ``->``; the result must be given. Axes with the same
+    letter broadcast, as do the axes of ``...``.
     """
     inputs, _, result = equation.partition("->")
     sizes: dict[str, Any] = {}
@@ -258,9 +266,9 @@ def _merge_sizes(known: Any, dim: Any) -> Any:
 
 @declare(_LINALG)
 def inner(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """Contract the last axes of ``x1`` and ``x2``, without conjugation.
+    """Sum products over the last axes of ``x1`` and ``x2``, without conjugation.
 
-    The other axes of ``x1``, then those of ``x2``, remain.
+    The result has the other axes of ``x1``, then those of ``x2``.
     """
     return ArraySpec(x1.shape[:-1] + x2.shape[:-1], dtype_of(x1, x2))
 
@@ -293,15 +301,16 @@ def _multi_dot(b: Any, *arrays: Any) -> Any:
 
 @declare(_LINALG)
 def matrix_exp(x: ArraySpec, /) -> ArraySpec:
-    """Compute the matrix exponential."""
+    """Compute the exponentials of the square matrices in the last two axes."""
     return x
 
 
 @declare(_LINALG)
 def householder_product(x: ArraySpec, tau: ArraySpec, /) -> ArraySpec:
-    """Compute the product of Householder reflections, cut off after as many columns as ``x`` has.
+    """Compute the first columns of a product of Householder reflections, as many as ``x`` has.
 
-    The vectors of the reflections are below the diagonal of ``x``, their factors are ``tau``.
+    ``x`` and ``tau`` are as in the result of :func:`geqrf`: the vectors of the reflections are below the
+    diagonal of ``x``, and their factors are ``tau``.
     """
     return x
 
@@ -413,7 +422,10 @@ def tensorsolve(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
 
 @declare(_LINALG)
 def tensorinv(x: ArraySpec, /, *, ind: int = 2) -> ArraySpec:
-    """Compute the inverse for ``tensordot``: the first ``ind`` axes are the rows, the others the columns."""
+    """Compute the inverse for ``tensordot``: the first ``ind`` axes are the rows, the others the columns.
+
+    The other axes come first in the result.
+    """
     return ArraySpec(x.shape[ind:] + x.shape[:ind], x.dtype)
 
 
@@ -457,7 +469,7 @@ def lu_factor(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
 
 @declare(_LINALG)
 def lu_unpack(lu: ArraySpec, pivots: ArraySpec, /) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
-    """Return P, L and U from the results of ``lu_factor``."""
+    """Return P, L and U from the results of ``lu_factor``: ``P @ L @ U`` is the factorised matrix."""
     batch, rows, columns = lu.shape[:-2], lu.shape[-2], lu.shape[-1]
     inner = least(rows, columns)
     shapes = ((rows, rows), (rows, inner), (inner, columns))
@@ -500,7 +512,8 @@ def _one(x: ArraySpec, n: Dim | None, axis: int) -> Any:
 def fft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
     """Compute the discrete Fourier transform along ``axis``.
 
-    ``x`` is truncated or zero-padded to ``n``, if it is given. ``norm`` is that of ``numpy.fft``.
+    ``x`` is truncated or zero-padded to ``n`` elements, unless ``n`` is None. ``norm`` is that of
+    ``numpy.fft``.
     """
     return fftn(x, s=None if n is None else (n,), axes=(axis,))
 
@@ -515,8 +528,8 @@ def ifft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "
 def fftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str = "backward") -> ArraySpec:
     """Compute the discrete Fourier transform over ``axes``.
 
-    ``x`` is truncated or zero-padded to the sizes ``s`` of these axes, if they are given. ``norm`` is that of
-    ``numpy.fft``.
+    ``x`` is truncated or zero-padded to the sizes ``s`` of these axes, unless ``s`` is None. ``norm`` is that
+    of ``numpy.fft``.
     """
     return ArraySpec(_resized(x, s, axes), complex_of(x.dtype))
 
@@ -531,16 +544,17 @@ def ifftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str 
 def rfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
     """Compute the Fourier transform of real ``x`` along ``axis``, up to frequency ``n // 2``.
 
-    ``n`` is the size of ``axis`` unless it is given; then ``x`` is truncated or zero-padded to it.
+    ``x`` is truncated or zero-padded to ``n`` elements; None means the size of ``axis``. ``norm`` is that of
+    ``numpy.fft``.
     """
     return ArraySpec(_resized(x, None, (axis,), _one(x, n, axis) // 2 + 1), complex_of(x.dtype))
 
 
 @declare(_FFT)
 def irfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
-    """Compute the inverse of ``rfft``, with an output of size ``n``.
+    """Compute the inverse of ``rfft``, with ``n`` real elements along ``axis``.
 
-    Without ``n`` the size is even: twice the number of frequencies minus 2.
+    If ``n`` is None, it is ``2 * (m - 1)`` for ``m`` frequencies. ``norm`` is that of ``numpy.fft``.
     """
     return ArraySpec(
         _resized(x, None, (axis,), 2 * (x.shape[axis] - 1) if n is None else n), real_of(x.dtype)
@@ -549,14 +563,21 @@ def irfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = 
 
 @declare(_FFT)
 def rfftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str = "backward") -> ArraySpec:
-    """Compute ``rfft`` along the last of ``axes`` and ``fft`` along the others."""
+    """Compute ``rfft`` along the last of ``axes`` and ``fft`` along the others.
+
+    ``s`` and ``norm`` are as in ``fftn``.
+    """
     last = _one(x, s[-1] if s else None, axes[-1]) // 2 + 1
     return ArraySpec(_resized(x, s, axes, last), complex_of(x.dtype))
 
 
 @declare(_FFT)
 def irfftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str = "backward") -> ArraySpec:
-    """Compute the inverse of ``rfftn``; without ``s`` the last size is even."""
+    """Compute the inverse of ``rfftn``, with the sizes ``s`` of ``axes``.
+
+    If ``s`` is None, the last size is ``2 * (m - 1)`` for ``m`` frequencies. ``norm`` is that of
+    ``numpy.fft``.
+    """
     last = s[-1] if s else 2 * (x.shape[axes[-1]] - 1)
     return ArraySpec(_resized(x, s, axes, last), real_of(x.dtype))
 
@@ -565,7 +586,8 @@ def irfftn(x: ArraySpec, /, *, s: Sizes = None, axes: tuple[int, ...], norm: str
 def hfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
     """Compute the real Fourier transform of a Hermitian-symmetric signal, given its first half.
 
-    The size of the result is that of ``irfft``.
+    The result has ``n`` elements along ``axis``, or ``2 * (m - 1)`` for ``m`` given ones if ``n`` is None.
+    ``norm`` is that of ``numpy.fft``.
     """
     return irfft(x, n=n, axis=axis)
 
@@ -574,32 +596,39 @@ def hfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "
 def ihfft(x: ArraySpec, /, *, n: Dim | None = None, axis: int = -1, norm: str = "backward") -> ArraySpec:
     """Compute the inverse of ``hfft`` for real ``x``: ``n // 2 + 1`` elements along ``axis``.
 
-    ``n`` is the size of ``axis`` unless it is given; then ``x`` is truncated or zero-padded to it.
+    ``x`` is truncated or zero-padded to ``n`` elements; None means the size of ``axis``. ``norm`` is that of
+    ``numpy.fft``.
     """
     return rfft(x, n=n, axis=axis)
 
 
 @declare(_FFT)
 def fftfreq(*, n: Dim, d: float = 1.0, dtype: str = "float32") -> ArraySpec:
-    """Return the frequencies of the outputs of ``fft``, for a sample spacing of ``d``."""
+    """Return the frequencies of the outputs of ``fft`` with ``n`` points, for a sample spacing of ``d``.
+
+    They are in cycles per unit of ``d``: first 0, then the positive ones, then the negative ones.
+    """
     return ArraySpec((n,), dtype)
 
 
 @declare(_FFT)
 def rfftfreq(*, n: Dim, d: float = 1.0, dtype: str = "float32") -> ArraySpec:
-    """Return the frequencies of the outputs of ``rfft``, for a sample spacing of ``d``."""
+    """Return the frequencies of the outputs of ``rfft`` with ``n`` points, for a sample spacing of ``d``.
+
+    They are in cycles per unit of ``d``, and ascend from 0.
+    """
     return ArraySpec((n // 2 + 1,), dtype)
 
 
 @declare(_FFT)
 def fftshift(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
-    """Move frequency zero to the middle of ``axes``."""
+    """Move frequency zero from the front to the middle of each of ``axes``."""
     return x
 
 
 @declare(_FFT)
 def ifftshift(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
-    """Move frequency zero from the middle of ``axes`` to the front."""
+    """Move frequency zero from the middle to the front of each of ``axes``."""
     return x
 
 
@@ -619,8 +648,10 @@ def stft(
 ) -> ArraySpec:
     """Compute the short-time Fourier transform along the last axis: [frequencies, frames].
 
-    A frame has ``n_fft`` elements, and a shorter ``window`` is centred in it. ``center`` pads ``x`` by
-    half a frame on both sides. ``normalized`` divides by ``sqrt(n_fft)``.
+    A frame has ``n_fft`` elements, and begins ``hop_length`` elements after the one before. It is multiplied
+    by ``window``, unless that is None; a shorter window is centred in it. ``center`` pads ``x`` by half a
+    frame on both sides, in ``pad_mode``. ``normalized`` divides by ``sqrt(n_fft)``. ``onesided`` omits the
+    negative frequencies.
     """
     size = x.shape[-1] + (2 * (n_fft // 2) if center else 0)
     frequencies = n_fft // 2 + 1 if onesided else n_fft
@@ -643,7 +674,8 @@ def istft(
 ) -> ArraySpec:
     """Compute the inverse of ``stft`` by overlap-add, divided by the sum of squared windows.
 
-    The result is real unless ``as_complex``. It is truncated or zero-padded to ``length`` if that is given.
+    The other parameters are those of the ``stft``. The result is real unless ``as_complex``. It is truncated
+    or zero-padded to ``length`` elements, unless that is None.
     """
     whole = n_fft + hop_length * (x.shape[-1] - 1) - (2 * (n_fft // 2) if center else 0)
     return ArraySpec(

@@ -26,9 +26,9 @@ def arange(*, start: Scalar = 0, stop: Scalar, step: Scalar = 1, dtype: str) -> 
 
 
 def arange_length(start: Any, stop: Any, step: Any) -> Any:
-    """Return the length of an ``arange``: ``ceil((stop - start) / step)``. An int is at least 0.
+    """Return the length of an ``arange``: ``ceil((stop - start) / step)``, or 0 if that is a negative int.
 
-    A symbolic length may be negative in other calls.
+    A symbolic length is not clamped, so it may be negative in other calls.
 
     >>> arange_length(2, 9, 2), arange_length(0, 1, 0.3), arange_length(5, 0, -2)
     (4, 4, 3)
@@ -67,7 +67,10 @@ def copy(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_CREATION)
 def eye(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySpec:
-    """Return ones on diagonal ``k`` and zeros elsewhere."""
+    """Return a matrix with ones on diagonal ``k`` and zeros elsewhere.
+
+    Diagonal 0 is the main one; positive ones are above it.
+    """
     return ArraySpec((n_rows, n_cols), dtype)
 
 
@@ -79,9 +82,9 @@ def full(*, shape: tuple[Dim, ...], fill_value: Any, dtype: str) -> ArraySpec:
 
 @declare(_CREATION)
 def linspace(start: Input, stop: Input, /, *, num: Dim, dtype: str) -> ArraySpec:
-    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``.
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included.
 
-    ``start`` and ``stop`` are numbers or scalar arrays. If ``num`` is 1, the result is ``start``.
+    ``start`` and ``stop`` are numbers or scalar arrays. If ``num`` is 1, the result is ``start`` alone.
     """
     return ArraySpec((num,), dtype)
 
@@ -94,13 +97,19 @@ def ones(*, shape: tuple[Dim, ...], dtype: str) -> ArraySpec:
 
 @declare(_CREATION)
 def tril(x: ArraySpec, /, *, k: Dim = 0) -> ArraySpec:
-    """Return the lower triangles of matrices, with zeros above diagonal ``k``."""
+    """Return the lower triangles of matrices, with zeros above diagonal ``k``.
+
+    Diagonal 0 is the main one; positive ones are above it.
+    """
     return _triangle(x)
 
 
 @declare(_CREATION)
 def triu(x: ArraySpec, /, *, k: Dim = 0) -> ArraySpec:
-    """Return the upper triangles of matrices, with zeros below diagonal ``k``."""
+    """Return the upper triangles of matrices, with zeros below diagonal ``k``.
+
+    Diagonal 0 is the main one; positive ones are above it.
+    """
     return _triangle(x)
 
 
@@ -120,7 +129,7 @@ def zeros(*, shape: tuple[Dim, ...], dtype: str) -> ArraySpec:
 def tril_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySpec:
     """Return row and column indices, ``(2, n)``, of the lower triangle of a matrix, row by row.
 
-    This is an extension of the standard.
+    The triangle includes diagonal ``k``. This is an extension of the standard.
     """
     return ArraySpec((2, _lower_count(n_rows, n_cols, k)), dtype)
 
@@ -129,7 +138,7 @@ def tril_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySp
 def triu_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySpec:
     """Return row and column indices, ``(2, n)``, of the upper triangle of a matrix, row by row.
 
-    This is an extension of the standard.
+    The triangle includes diagonal ``k``. This is an extension of the standard.
     """
     # The upper triangle of a square matrix is the lower one, transposed.
     if n_rows == n_cols:
@@ -178,7 +187,7 @@ def permute_dims(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
 
 @declare(_MANIPULATION)
 def reshape(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
-    """Return the elements of ``x`` in row-major order with another shape; lifting resolves -1."""
+    """Return the elements of ``x`` in row-major order with another shape; -1 is no size here."""
     # Equal products of sizes may be different expressions, so their hints are compared.
     if hint_of(product(x.shape)) != hint_of(product(shape)):
         raise InvalidGraph(
@@ -189,7 +198,7 @@ def reshape(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
 
 @declare(_MANIPULATION)
 def broadcast_to(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
-    """Repeat ``x`` along new leading axes, and along axes of size 1, to ``shape``."""
+    """Repeat ``x`` along new leading axes, and along axes of size 1, so that it has ``shape``."""
     if x.ndim > len(shape):
         raise InvalidGraph(f"{x} has more axes than the shape {shape}")
     for have, want in zip(x.shape, shape[len(shape) - x.ndim :], strict=False):
@@ -201,7 +210,7 @@ def broadcast_to(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
 
 @declare(_MANIPULATION)
 def concat(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
-    """Concatenate arrays along ``axis``."""
+    """Concatenate arrays along ``axis``, counted from the front; other sizes must be equal."""
     first = arrays[0]
     if any(array.ndim != first.ndim for array in arrays):
         raise InvalidGraph(f"arrays of as many axes are to be joined, got {', '.join(map(str, arrays))}")
@@ -223,7 +232,7 @@ def _agreed(dims: tuple[Any, ...]) -> Any:
 
 @declare(_MANIPULATION)
 def stack(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
-    """Stack arrays of one shape along a new axis."""
+    """Stack arrays of one shape along a new axis at position ``axis`` of the result."""
     if len({array.ndim for array in arrays}) != 1:
         raise InvalidGraph(f"arrays of one shape are to be stacked, got {', '.join(map(str, arrays))}")
     check_axis(axis, arrays[0].ndim + 1)
@@ -256,9 +265,9 @@ def flip(x: ArraySpec, /, *, axis: int | tuple[int, ...]) -> ArraySpec:
 
 @declare(_MANIPULATION)
 def roll(x: ArraySpec, /, *, shift: Dim | tuple[Dim, ...], axis: int | tuple[int, ...]) -> ArraySpec:
-    """Shift the elements by ``shift`` along ``axis``.
+    """Shift the elements by ``shift`` along ``axis``, to higher indices if it is positive.
 
-    Elements that leave at one end enter at the other.
+    Elements that leave at one end enter at the other. For several axes, both are tuples of one length.
     """
     return x
 
@@ -298,8 +307,9 @@ def pad(
 ) -> ArraySpec:
     """Pad each axis by (before, after) elements; negative numbers remove elements.
 
-    ``mode`` defines what is inserted: ``"constant"`` the ``value``, ``"reflect"`` the array mirrored at its
-    first or last element, ``"edge"`` that element, ``"wrap"`` elements of the other end, after removal.
+    ``mode`` defines the new elements: ``"constant"`` the ``value``, ``"reflect"`` the array mirrored at its
+    first or last element, ``"edge"`` that element, ``"wrap"`` elements from the other end. With ``"wrap"``,
+    elements are removed first.
     """
     return ArraySpec(
         tuple(size + before + after for size, (before, after) in zip(x.shape, padding, strict=False)), x.dtype
@@ -327,7 +337,8 @@ def as_strided(
 ) -> ArraySpec:
     """Read the flattened ``x`` with any shape and strides.
 
-    Element ``i, j, ..`` is element ``offset + i * strides[0] + j * strides[1] + ..``.
+    Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the
+    flattened ``x``.
     """
     return ArraySpec(shape, x.dtype)
 
@@ -357,7 +368,7 @@ inside the axis, and ``start <= stop``: lifting has clamped them if the source f
 
 
 def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
-    """Return the shape of what ``key`` selects from an array of this ``shape``.
+    """Return the shape of ``x[key]`` for an array ``x`` of this ``shape``; see :data:`Key`.
 
     Raise ``InvalidGraph`` if the key has too many items, or an index is known to lie outside of its axis.
 
@@ -399,7 +410,7 @@ def getitem(x: ArraySpec, /, *, key: Key) -> ArraySpec:
 
 @declare(_INDEXING)
 def setitem(x: ArraySpec, value: Input, /, *, key: Key) -> ArraySpec:
-    """Write ``value``, broadcast, to ``x[key]``; see :data:`Key`."""
+    """Return a copy of ``x`` with ``value``, broadcast, at ``x[key]``; see :data:`Key`."""
     selected = keyed_shape(x.shape, key)
     if isinstance(value, ArraySpec) and value.ndim > len(selected):
         raise InvalidGraph(f"{value} has more axes than the {selected} that {key} selects")
@@ -410,7 +421,7 @@ def setitem(x: ArraySpec, value: Input, /, *, key: Key) -> ArraySpec:
 def take(x: ArraySpec, indices: ArraySpec, /, *, axis: int) -> ArraySpec:
     """Take the slices of ``x`` at ``indices`` along ``axis``.
 
-    The axes of ``indices``, any number, replace ``axis``.
+    ``indices`` may have any number of axes; in the result, they replace ``axis``.
     """
     check_axis(axis, x.ndim)
     return ArraySpec((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
@@ -418,9 +429,9 @@ def take(x: ArraySpec, indices: ArraySpec, /, *, axis: int) -> ArraySpec:
 
 @declare(_INDEXING)
 def take_along_axis(x: ArraySpec, indices: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
-    """Take elements at ``indices`` along ``axis``, row by row; the other axes broadcast.
+    """Take the elements of ``x`` at ``indices`` along ``axis``, as ``numpy.take_along_axis``.
 
-    ``indices`` has as many axes as ``x``.
+    ``indices`` has as many axes as ``x``. Axes other than ``axis`` broadcast.
     """
     if x.ndim != indices.ndim:
         raise InvalidGraph(f"indices {indices} must have the axes of {x}")

@@ -49,7 +49,7 @@ declare_unary(
 
 @declare(_ACTIVATIONS)
 def hard_tanh(x: ArraySpec, /, *, minimum: float = -1.0, maximum: float = 1.0) -> ArraySpec:
-    """Clip ``x`` to [minimum, maximum]; the bounds themselves have no gradient."""
+    """Clip ``x`` to [minimum, maximum]. The gradient is 0 where ``x`` equals a bound."""
     return _same(x)
 
 
@@ -64,7 +64,10 @@ def leaky_relu(x: ArraySpec, /, *, negative_slope: float = 0.01, right: bool = F
 
 @declare(_ACTIVATIONS)
 def prelu(x: ArraySpec, slope: ArraySpec, /) -> ArraySpec:
-    """Return ``x`` where it is positive and ``slope * x`` elsewhere, also at 0; ``slope`` broadcasts."""
+    """Return ``x`` where it is positive and ``slope * x`` elsewhere; ``slope`` broadcasts.
+
+    The derivative at 0 is ``slope``.
+    """
     return elementwise(x, slope)
 
 
@@ -115,14 +118,17 @@ def threshold(x: ArraySpec, /, *, threshold: Any, value: Any) -> ArraySpec:
 
 @declare(_ACTIVATIONS)
 def glu(x: ArraySpec, /, *, axis: int) -> ArraySpec:
-    """Multiply the first half along ``axis`` by the sigmoid of the second half."""
+    """Multiply the first half along ``axis``, of even size, by the sigmoid of the second half."""
     axis = normalise_axis(axis, x.ndim)
     return ArraySpec((*x.shape[:axis], x.shape[axis] // 2, *x.shape[axis + 1 :]), x.dtype)
 
 
 @declare(_ACTIVATIONS)
 def softmax(x: ArraySpec, /, *, axis: int) -> ArraySpec:
-    """Compute ``exp(x) / sum(exp(x))`` along ``axis`` without overflow; NaN where all of ``x`` is -inf."""
+    """Compute ``exp(x) / sum(exp(x))`` along ``axis`` without overflow.
+
+    The result is NaN where all elements along ``axis`` are -inf.
+    """
     return _same(x)
 
 
@@ -194,9 +200,9 @@ _LINEAR = "linear layers"
 
 @declare(_LINEAR)
 def linear(x: ArraySpec, weight: ArraySpec, bias: ArraySpec | None = None, /) -> ArraySpec:
-    """Compute ``x @ weight.T + bias`` with a weight [out, in].
+    """Compute ``x @ weight.T + bias`` with a weight [out, in]; ``bias`` may be omitted.
 
-    For a weight [in] the result lacks the last axis. ``bias`` may be omitted.
+    The result has ``out`` elements along the last axis, and for a weight [in] no such axis.
     """
     inner = (x.shape[-1], weight.shape[-1])
     # Two expressions that differ may still have equal values, so only ints are compared.
@@ -224,8 +230,8 @@ def bilinear(x1: ArraySpec, x2: ArraySpec, weight: ArraySpec, bias: ArraySpec | 
 def grouped_matmul(x: ArraySpec, weight: ArraySpec, offsets: ArraySpec, /) -> ArraySpec:
     """Multiply groups of rows of ``x`` [rows, in] by the matrices of ``weight`` [groups, in, out].
 
-    Group ``g`` has the rows ``offsets[g - 1]:offsets[g]``, group 0 the rows before ``offsets[0]``. Rows
-    from the last offset on become 0.
+    Group ``g`` has the rows ``offsets[g - 1]:offsets[g]``, and group 0 those before ``offsets[0]``. Rows from
+    the last offset on are 0 in the result.
     """
     return ArraySpec((x.shape[0], weight.shape[2]), dtype_of(x, weight))
 
@@ -254,7 +260,7 @@ def _embedding(b: Any, weight: Any, indices: Any, *, padding_idx: int | None) ->
 
 @declare(_EMBEDDING)
 def one_hot(indices: ArraySpec, /, *, num_classes: Dim, dtype: str) -> ArraySpec:
-    """Return 1 at position ``indices`` of a new last axis of size ``num_classes``, and 0 elsewhere."""
+    """Return 1 at positions ``indices`` along a new last axis of size ``num_classes``, and 0 elsewhere."""
     return ArraySpec((*indices.shape, num_classes), dtype)
 
 
@@ -299,8 +305,9 @@ def scaled_dot_product_attention(
 ) -> ArraySpec:
     """Compute ``softmax(query @ key.T * scale + mask) @ value`` for arrays [..., tokens, features].
 
-    A boolean ``mask`` selects the scores where it is True instead of being added. ``is_causal`` selects the
-    scores whose column is at most their row. ``scale`` is 1 / sqrt(features) if it is None. With
+    A boolean ``mask`` is not added: it is True where a query (row) attends to a key (column). With
+    ``is_causal``, a query attends only to keys whose index is at most its own. ``scale`` is 1 /
+    sqrt(features) if it is None. With
     ``enable_gqa``, groups of consecutive query heads (axis -3) share a head of key and value. With a
     ``random_key`` (and without ``enable_gqa``), weights are dropped with probability ``dropout_rate``.
     """
@@ -334,9 +341,9 @@ def nll_loss(
 ) -> ArraySpec:
     """Compute the negative log-likelihood of class indices: ``-weight[target] * log_probabilities[target]``.
 
-    Classes are on axis 1, or on axis 0 of a vector. The loss of targets equal to ``ignore_index`` is 0.
-    ``reduction`` is "none", "sum" or "mean"; "mean" divides by the summed weights of the targets that are
-    not ignored.
+    Classes are on axis 1, or on axis 0 of a vector. Without ``weight``, all weights are 1. The loss of
+    targets equal to ``ignore_index`` is 0. ``reduction`` is "none", "sum" or "mean"; "mean" divides by the
+    summed weights of the targets that are not ignored.
     """
     return _by_reduction(target.shape, dtype_of(log_probabilities, weight), reduction)
 
@@ -381,7 +388,8 @@ def ctc_loss(
     """Compute the connectionist temporal classification loss, ``-log p(targets)`` of each sequence.
 
     It is inf if no alignment fits. ``log_probabilities`` is [time, batch, classes]; ``targets`` is [batch,
-    length], padded beyond ``target_lengths``.
+    length]. Elements beyond ``input_lengths`` and ``target_lengths`` are padding. ``blank`` is the class of
+    the blank label. The result has one loss per sequence.
     """
     return ArraySpec((log_probabilities.shape[1],), log_probabilities.dtype)
 
@@ -405,9 +413,10 @@ def batch_norm(
     epsilon: float,
     axis: int = 1,
 ) -> ArraySpec:
-    """Normalise by a given ``mean`` and ``variance``, which are vectors over ``axis`` like weight and bias.
+    """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias``, with vectors along ``axis``.
 
-    In training, the caller passes the statistics of ``x`` itself (torch.nn.functional.batch_norm).
+    In training, the caller passes the statistics of ``x`` itself (torch.nn.functional.batch_norm). ``weight``
+    and ``bias`` may be None.
     """
     check_axis(axis, x.ndim)
     return ArraySpec(x.shape, x.dtype)
@@ -425,7 +434,8 @@ def layer_norm(
 ) -> ArraySpec:
     """Normalise by mean and variance over ``axis``, the last axes (torch.nn.functional.layer_norm).
 
-    Weight and bias have the shape of these axes.
+    The result is ``(x - mean) / sqrt(variance + epsilon) * weight + bias``. ``weight`` and ``bias`` have the
+    shape of these axes, or are None.
     """
     _check_last(x, axis)
     return ArraySpec(x.shape, x.dtype)
@@ -435,9 +445,9 @@ def layer_norm(
 def rms_norm(
     x: ArraySpec, weight: ArraySpec | None = None, /, *, axis: tuple[int, ...], epsilon: float
 ) -> ArraySpec:
-    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` over ``axis``, the last axes.
+    """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight``, with the mean over ``axis``, the last axes.
 
-    It corresponds to ``torch.nn.functional.rms_norm``.
+    It corresponds to ``torch.nn.functional.rms_norm``. ``weight`` has the shape of these axes, or is None.
     """
     _check_last(x, axis)
     return ArraySpec(x.shape, x.dtype)
@@ -454,9 +464,10 @@ def group_norm(
     epsilon: float,
     axis: int = 1,
 ) -> ArraySpec:
-    """Normalise over each of ``groups`` groups of channels (torch.nn.functional.group_norm).
+    """Normalise over each of ``groups`` groups of consecutive channels (torch.nn.functional.group_norm).
 
-    Mean and variance are taken over the channels of a group (``axis``) and all axes but the first.
+    Channels are on ``axis``. Mean and variance are taken over the channels of a group and over all other axes
+    but the first. ``weight`` and ``bias`` have an element for each channel, or are None.
     """
     check_axis(axis, x.ndim)
     channels = x.shape[axis]
@@ -477,7 +488,8 @@ def instance_norm(
 ) -> ArraySpec:
     """Normalise over the spatial axes of each channel (torch.nn.functional.instance_norm).
 
-    These are all axes but the first and ``axis``.
+    These are all axes but the first and ``axis``, on which the channels are. ``weight`` and ``bias`` have an
+    element for each channel, or are None.
     """
     check_axis(axis, x.ndim)
     return ArraySpec(x.shape, x.dtype)

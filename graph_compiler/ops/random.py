@@ -54,7 +54,7 @@ def philox(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
 def random_uniform(
     key: ArraySpec, /, *, shape: _Shape, low: Any = 0.0, high: Any = 1.0, dtype: str
 ) -> ArraySpec:
-    """Sample from the uniform distribution between ``low`` and ``high``."""
+    """Sample from the uniform distribution between ``low`` and ``high``, by default from [0, 1)."""
     return ArraySpec(shape, dtype)
 
 
@@ -72,7 +72,7 @@ def random_integers(key: ArraySpec, /, *, shape: _Shape, low: Any, high: Any, dt
 
 @declare(_SECTION)
 def random_bernoulli(key: ArraySpec, probability: Input, /, *, shape: _Shape) -> ArraySpec:
-    """Sample True with the given probability, a number or an array that broadcasts with ``shape``."""
+    """Sample True with ``probability``, a number or an array that broadcasts with ``shape``."""
     return ArraySpec(broadcast(shape, shape_of(probability)), "bool")
 
 
@@ -102,19 +102,22 @@ def random_cauchy(key: ArraySpec, /, *, shape: _Shape, dtype: str) -> ArraySpec:
 
 @declare(_SECTION)
 def random_gamma(key: ArraySpec, concentration: ArraySpec, /) -> ArraySpec:
-    """Sample from gamma distributions with these concentrations and rate 1."""
+    """Sample from gamma distributions with rate 1, one number for each element of ``concentration``."""
     return ArraySpec(concentration.shape, concentration.dtype)
 
 
 @declare(_SECTION)
 def random_poisson(key: ArraySpec, rate: ArraySpec, /) -> ArraySpec:
-    """Sample from Poisson distributions with these rates, as floats."""
+    """Sample from Poisson distributions, one number for each element of ``rate``, as floats."""
     return ArraySpec(rate.shape, rate.dtype)
 
 
 @declare(_SECTION)
 def random_binomial(key: ArraySpec, count: ArraySpec, probability: ArraySpec, /) -> ArraySpec:
-    """Sample the number of successes in ``count`` trials with ``probability`` each, as floats."""
+    """Sample the number of successes in ``count`` trials with ``probability`` each, as floats.
+
+    ``count`` and ``probability`` broadcast.
+    """
     return ArraySpec(broadcast(count.shape, probability.shape), probability.dtype)
 
 
@@ -122,9 +125,10 @@ def random_binomial(key: ArraySpec, count: ArraySpec, probability: ArraySpec, /)
 def random_categorical(
     key: ArraySpec, weights: ArraySpec, /, *, samples: Dim, replacement: bool = True
 ) -> ArraySpec:
-    """Sample ``samples`` indices along the last axis, with probabilities in proportion to ``weights``.
+    """Sample ``samples`` indices into the last axis of ``weights``, with probabilities in proportion to them.
 
-    Without ``replacement`` each index is sampled at most once.
+    Without ``replacement`` each index is sampled at most once. The samples are along the last axis of the
+    result.
     """
     return ArraySpec((*weights.shape[:-1], samples), "int64")
 

@@ -35,8 +35,8 @@ def lstm(
 ) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
     """Run a long short-term memory layer; return outputs, last hidden state and last cell state.
 
-    The rows of the weights belong to the input, forget, cell and output gates, in this order. ``weight_hr``
-    projects the hidden state.
+    The rows of the weights belong to the input, forget, cell and output gates, in this order. ``weight_hr``,
+    if it is given, projects the hidden state after each step, as in ``torch.nn.LSTM``.
     """
     dtype = dtype_of(x, hidden, cell, weight_ih, weight_hh)
     return (
@@ -61,7 +61,8 @@ def gru(
 ) -> tuple[ArraySpec, ArraySpec]:
     """Run a gated recurrent unit; return outputs and last hidden state.
 
-    The rows of the weights belong to the reset, update and new gates, in this order.
+    The rows of the weights belong to the reset, update and new gates, in this order. As in ``torch.nn.GRU``,
+    the reset gate is applied after the product of the hidden state and ``weight_hh``, and after its bias.
     """
     dtype = dtype_of(x, hidden, weight_ih, weight_hh)
     return ArraySpec((*x.shape[:2], hidden.shape[-1]), dtype), ArraySpec(hidden.shape, dtype)
@@ -81,7 +82,7 @@ def rnn(
     activation: str = "tanh",
     reverse: bool = False,
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Run an Elman network with ``activation`` tanh or relu; return outputs and last hidden state."""
+    """Run an Elman network with ``activation`` "tanh" or "relu"; return outputs and last hidden state."""
     dtype = dtype_of(x, hidden, weight_ih, weight_hh)
     return ArraySpec((*x.shape[:2], hidden.shape[-1]), dtype), ArraySpec(hidden.shape, dtype)
 
