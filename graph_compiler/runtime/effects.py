@@ -26,7 +26,8 @@ class UserObjects:
     saved(array): returns a function that restores an array that the flat function writes to; None if
         arrays are immutable.
     store(name, value): writes the new value of a buffer.
-    write_back: access to state in the user's objects, or None.
+    write_back: access to state in the user's objects, which converts arrays; None if no array is converted
+        or the graph has no such state.
     is_own(array): returns True for arrays of the source framework; None if the graph runs in that framework.
     watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None
         if writes cannot be detected.
@@ -74,7 +75,10 @@ class WrittenArrays:
         return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self.keys]
 
     def saved(self, leading: _Arrays, leaves: _Arrays) -> list[Callable[[], None]]:
-        """Return functions that restore the arrays; an empty list if no failed call has to restore them."""
+        """Return functions that restore the arrays to their current elements.
+
+        Return an empty list if arrays are immutable, or if no failed call has to restore them.
+        """
         saved = self._objects.saved
         if saved is None or not self.are_restored:
             return []
@@ -160,7 +164,7 @@ class Effects:
                 raise
 
     def update(self, outcome: Any, arguments: tuple[Any, Any, Any]) -> Any:
-        """Apply the call's updates to containers and places, and return its result.
+        """Apply the call's updates to containers and to state outside the arguments, and return its result.
 
         outcome: the result; with updates, a pair of the result and the new items.
         arguments: the call's ``args`` and ``kwargs``, and the state before it.
@@ -191,9 +195,9 @@ class Effects:
 
         outcome: as in :meth:`update`.
         effects: the new values of the graph's effects.
-        leaves: the arrays of the call, then those in places.
-        held: the objects at the places before the call.
-        written: indices of the arrays that the call has written to, among the arrays in places.
+        leaves: the arrays of the call, then those of the state outside the arguments.
+        held: the objects that hold this state before the call.
+        written: indices of the arrays that the call has written to, among those of this state.
         """
         state: dict[str, Any] = {"arguments": outcome[1]} if self._updates else {}
         count, new = len(self._graph.inputs_of_call), {}
@@ -212,7 +216,10 @@ class Effects:
         return outcome[0] if self._updates is not None else outcome, state
 
     def _given(self, arrays: Sequence[Any]) -> tuple[Any, Any]:
-        """Return the arguments of a call with these arrays, or empty ones if no place takes an argument."""
+        """Return the ``args`` and ``kwargs`` of a call with these arrays.
+
+        Return ``((), {})`` if no argument becomes state outside the arguments.
+        """
         assert self._state is not None
         args, kwargs = unflatten(self._graph.input_tree, arrays) if self._state.takes_arguments else ((), {})
         return args, kwargs

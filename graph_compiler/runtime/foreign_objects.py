@@ -273,9 +273,9 @@ class ProxyClasses:
                 object.__setattr__(item, "__class__", cls)
 
     def taking(self, updates: Iterable[ContainerUpdate]) -> Callable[[Any], None] | None:
-        """Return a function that sets proxy classes of the objects in arguments that ``updates`` change.
+        """Return a function that gives proxy classes to the objects in the arguments that ``updates`` change.
 
-        It is called with ``(args, kwargs)``, and skips objects without arrays of the target. Return None if
+        The function takes ``(args, kwargs)``, and skips objects without arrays of the target. Return None if
         no argument is changed.
         """
         changed = [

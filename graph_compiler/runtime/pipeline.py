@@ -288,7 +288,8 @@ class Options:
 
     passes: the user's passes over the program that is written.
     roll: ``"auto"``, ``"scan"`` or ``"never"``, for loops of equal iterations and functions of equal layers.
-    traces_statements: True to record the user's loops and branches as operations; None to decide by calls.
+    traces_statements: True if the user's loops and branches are recorded as operations, False if they run in
+        Python; None to decide by calls.
     numbers: treatment of 64-bit floats that the target lacks.
     """
 

@@ -89,8 +89,7 @@ def width_of(dtype: str) -> int:
 def widths_of(graph: IRGraph) -> dict[Value, int]:
     """Return the width of the narrowest float that each value depends on, by value.
 
-    The values are those that recorded calls returned or wrote to. A width is an item size in bytes, and
-    ``WIDEST`` for a value that depends on no narrower float.
+    A width is an item size in bytes. A value that is missing in the result has the width ``WIDEST``.
     """
     widths: dict[Value, int] = {}
     # A write also lowers the precision of what was made of the same memory before it, so the widths are

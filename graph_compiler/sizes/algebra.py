@@ -451,7 +451,10 @@ def _terms_of(value: Scalar) -> dict[Any, tuple[Monomial, int]]:
 
 
 def _divide(dividend: Size, divisor: Scalar) -> tuple[Any, Any]:
-    """Return ``(whole, rest)`` with ``dividend == whole * divisor + rest``."""
+    """Return ``(whole, rest)`` with ``dividend == whole * divisor + rest``.
+
+    If ``divisor`` has several terms, ``whole`` is 1 if it equals ``dividend``, and 0 otherwise.
+    """
     terms = list(_terms_of(divisor).values())
     if len(terms) != 1:
         return (1, 0) if dividend == divisor else (0, dividend)

@@ -67,7 +67,7 @@ class DeviceIterator:
         self._own: _LoaderLoop | None = None
 
     def __iter__(self) -> Iterator[Any]:
-        """Start a new loop over the loader."""
+        """Start a new loop over the loader, with a thread of its own, and return its iterator."""
         return _LoaderLoop(self._loader, self._engine, self._where, self._prefetch)
 
     @passes_on
@@ -91,7 +91,7 @@ class DeviceIterator:
 
 
 class _LoaderLoop:
-    """Loop over a loader, which a thread reads."""
+    """Iterator over the batches of a loader, which a thread reads and copies to the device ahead of use."""
 
     def __init__(self, loader: Iterable[Any], engine: Training, where: Any, prefetch: int) -> None:
         self._batches: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(prefetch)

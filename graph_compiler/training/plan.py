@@ -208,8 +208,9 @@ class TrainingPlan:
     ) -> tuple[StepState, Arrays]:
         """Return the next state and the metrics of one training step.
 
-        ``arrays`` and ``tree`` are those of a :class:`Batch`, and ``rate`` is the learning rate. ``is_last``
-        marks the last of the batches whose gradients are accumulated for one update.
+        ``arrays`` and ``tree`` are those of a :class:`Batch`. ``rate`` is the learning rate, or None if the
+        optimizer contains it. ``is_last`` marks the last of the batches whose gradients are accumulated for
+        one update.
         """
         held, (gradients, metrics) = self.compute(held, arrays, rate, tree)
         held, more = self.apply(held, gradients, rate, is_last)

@@ -162,8 +162,9 @@ def _check(accumulate: Any, clip_norm: Any, ema: Any) -> None:
 def _graph_of(model: Any, to: str | None, given: ExampleInputs) -> Graph:
     """Return ``model`` as a graph for ``to``, with a variant in training mode if example inputs are given.
 
-    If ``to`` is None, the target is the framework of the model or graph. Raise ``InvalidOption`` if nothing
-    is recorded and no example inputs are given, and ``NotCompilable`` for a target without derivatives.
+    ``given`` is ``(args, kwargs, parameters)`` of :meth:`TrainState.create`. If ``to`` is None, the target is
+    the framework of the model or graph. Raise ``InvalidOption`` if nothing is recorded and no example inputs
+    are given, and ``NotCompilable`` for a target without derivatives.
     """
     args, kwargs, parameters = given
     if to is not None:
@@ -205,8 +206,9 @@ def _engine_of(target: str) -> Training:
 def _initial_arrays(plan: TrainingPlan, patterns: Sequence[str]) -> StepState:
     """Copy the arrays of the plan's graph into the groups of a new ``StepState``.
 
-    Raise ``InvalidOption`` if the options do not fit the parameters, and ``NotCompilable`` if the model keeps
-    state that is not an array.
+    Parameters whose names match one of ``patterns`` (``fnmatch``) are not trained. Raise ``InvalidOption`` if
+    a pattern matches no parameter, or if no parameter or a complex one would be trained, and
+    ``NotCompilable`` if the model keeps state that is not an array.
     """
     graph, engine = plan.graph, plan.engine
     places = {name: _state_array(graph, name, item) for name, item in state_of(graph.variants).items()}

@@ -50,9 +50,10 @@ def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, Tr
 
 @public
 def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
-    """Apply one optimizer update with ``gradients`` and return the next state. ``state`` is consumed.
+    """Take one step with ``gradients`` and return the next state. ``state`` is consumed.
 
-    With ``accumulate=n``, gradients are summed, and every n-th step updates the parameters with their mean.
+    The step is one update by the optimizer. With ``accumulate=n``, gradients are summed, and only every n-th
+    step updates the parameters, with their mean.
 
     Args:
         state: State to consume.

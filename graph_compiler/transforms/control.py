@@ -227,8 +227,8 @@ def fori_loop(
 def _segment(checkpoint: Checkpoint, length: int) -> int | None:
     """Return the number of iterations of a segment for the option ``checkpoint`` of :func:`scan`.
 
-    None recomputes nothing, and 0 recomputes each iteration from its own carry. Raise ``InvalidOption`` for
-    an invalid option.
+    Return None if a gradient recomputes nothing, and 0 if it recomputes each iteration from its own carry.
+    Raise ``InvalidOption`` for an invalid option.
     """
     if checkpoint is False or checkpoint is None:
         return None

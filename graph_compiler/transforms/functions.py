@@ -740,7 +740,10 @@ def _with_zeros(tree: Tree) -> Tree:
 
 
 def matching_array(call: DifferentiatedCall, kind: str, place: int, item: Any, array: Any) -> Any:
-    """Return ``item`` as an array of the dtype of ``array``. Raise ``CallMismatch`` if the shapes differ."""
+    """Return ``item`` as an array of the dtype of ``array``.
+
+    Raise ``CallMismatch`` if the shapes differ. ``kind`` and ``place`` name ``item`` in its message.
+    """
     found = call.function.derivatives.array(item)
     if tuple(found.shape) != tuple(array.shape):
         raise CallMismatch(

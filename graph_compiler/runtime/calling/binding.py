@@ -248,7 +248,9 @@ class MissingOriginal:
 
 
 class AlternativeCalls:
-    """Search for variants of a graph that were recorded with their arguments passed in another form.
+    """Search for variants of a graph that were recorded with arguments passed in another form.
+
+    The form says which arguments are passed by position, which by keyword, and which are left out.
 
     original(): returns the original function.
     static: names of static parameters.

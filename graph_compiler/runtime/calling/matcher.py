@@ -48,7 +48,7 @@ from ..traits import arrays_written, write_argument
 class CallMiss:
     """Result of a call that did not complete.
 
-    reason(): returns a text about why.
+    reason(): returns a text on why it did not complete.
     problem: an exception of the generated function, or None.
     """
 
