@@ -111,8 +111,8 @@ class ShardedCall:
     """Arrays of a call, and for each of them whether it is split along its first axis.
 
     ``replicated`` holds the positions of arguments that are not split; arrays in all other arguments are. If
-    it is None, only arrays that are already replicated over the devices are not split. Arrays without axes
-    are never split.
+    it is None, arrays are split unless they are already replicated over the devices. Arrays without axes are
+    never split.
 
     arguments: the rest of the call.
     arrays: the arrays, as arrays of the engine's framework.
@@ -298,7 +298,8 @@ class _ParallelContext:
     engine: the framework's implementation of parallelism.
     axis: the devices.
     with_parameters: the function with its parameters as arguments; None if none need to be passed.
-    kinds: functions that return the properties of an array that the engine compares, by its class.
+    kinds: for each class of arrays, the function that returns the properties of an array by which a call is
+        compared with the last one.
     """
 
     def __init__(
@@ -314,7 +315,7 @@ class _ParallelContext:
         self._placed = _PlacedParameters({}, [])
 
     def placed_parameters(self) -> _PlacedParameters:
-        """Return the parameters as placed on the devices, from a cache if they are the same arrays."""
+        """Return the parameters as placed on the devices. They are placed again if an array was replaced."""
         if self.with_parameters is not None and not self._placed.is_of(
             parameters := dict(self.with_parameters.parameters)
         ):

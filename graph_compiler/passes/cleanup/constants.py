@@ -153,7 +153,7 @@ def _with_literals(node: Node, numbers: Mapping[Value, Any]) -> Node:
 def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with the parameters named in ``arrays`` as constants with these arrays.
 
-    Parameters whose storage the graph writes to stay parameters.
+    Parameters that share storage with an array that the graph writes to stay parameters.
     """
     # The user's model has to see writes to its parameters, so written ones cannot become constants.
     touched = Aliases(graph).touched

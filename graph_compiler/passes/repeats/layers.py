@@ -217,7 +217,8 @@ class _LayerBoundaries:
     def strides(self, first: int, count: int) -> int:
         """Return the number of different increments of the weights' number from layer to layer.
 
-        The number is read at the first node of the layer that has one. It is 0 for a layer without it.
+        The number is that at the first node of the first layer that has one, and at its counterparts in the
+        other layers. It counts as 0 in a layer without it.
         """
         begin = first - self.run.first
         place = next(place for place in range(begin, begin + self.period) if self.numbers[place] is not None)
