@@ -132,7 +132,8 @@ class FrontendEntry(Entry):
         name of the framework in use.
     traits: properties of code written in the framework.
     target: default target of ``transpile``; None if there is none.
-    parts: packages that the framework is built on. Code that names them may be written in any framework.
+    parts: further packages that count as frameworks' code, such as SciPy. Code that names them may be written
+        in any framework.
     is_everywhere: True if code of any framework may use its arrays and functions, so that it is inferred
         only if no other framework is.
     takes_unclear: True if code that names no framework counts as written in it, once its package is
@@ -329,7 +330,7 @@ def _merge(parts: list[Any]) -> Any:
 
 @functools.cache
 def packages() -> frozenset[str]:
-    """Return the top-level packages of the known frameworks and of what the sources are built on."""
+    """Return the top-level packages of all known entries and their ``parts``: code of frameworks."""
     sources, targets = frontends.known().values(), backends.known().values()
     groups = [*(entry.packages + entry.parts for entry in sources), *(entry.packages for entry in targets)]
     return frozenset(package for group in groups for package in group)

@@ -361,7 +361,7 @@ class EnvironmentGuard(NamedTuple):
 
 
 class Derived(Protocol):
-    """Object computed from entries of ``dicts``, which ``refresh`` computes again."""
+    """Object that is computed from entries of ``dicts``; ``refresh`` computes it again."""
 
     dicts: list[dict[Any, Any]]
 
@@ -593,7 +593,7 @@ class EnvironmentGuards:
 
     @functools.cached_property
     def lasting(self) -> EnvironmentGuards:
-        """These guards without those on per-thread modes of the framework, and without ``derived``."""
+        """The guards without those on per-thread modes of the framework, and without ``derived``."""
         return EnvironmentGuards(
             [guard for guard in self._guards if not guard.is_thread_mode], self._versions_of
         )

@@ -321,7 +321,8 @@ class LoopMarker:
     def mark_condition(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
         """Return True if ``condition`` belongs to a ``while`` that is marked, so that it needs no guard.
 
-        Update the marks of that loop. ``answer`` is the truth value of ``condition`` in this recording.
+        Update the marks of that loop. ``frame`` is the frame that evaluates ``condition``, and ``answer`` its
+        truth value in this recording.
         """
         known = self.means.value_of(condition)
         if (

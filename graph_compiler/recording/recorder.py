@@ -163,7 +163,11 @@ class Recorder:
         record: CallRecord,
         regions: tuple[Region, ...] = (),
     ) -> Node:
-        """Append a node that computes ``outputs`` to the current block, and return it."""
+        """Append a node that computes ``outputs`` to the current block, and return it.
+
+        Note which values vary between calls, are random, or are views. Operands of subclasses of int, float,
+        complex and str are converted by :func:`as_builtin`.
+        """
         classes = set(map(type, iterate_structure((inputs, params))))
         if not classes <= _PLAIN:
             inputs, params = map_structure(as_builtin, (inputs, params))

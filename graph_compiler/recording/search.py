@@ -64,9 +64,12 @@ def search_recording(
 ) -> Recording:
     """Return the recording of the first attempt that neither refutes a hypothesis nor raises.
 
-    After any other attempt, try again. Raise the exception of an attempt if nothing can be given up, or if it
-    is a bug of this package. Raise ``TracingError`` with the text of ``too_many`` after ``most`` attempts
-    that returned a ``Refutation``.
+    After a ``Refutation``, try its hypotheses. After an exception, try those of the first function in
+    ``give_up`` that does not return None. If all do, try again without lists that grow in loops, if the
+    attempt allowed them; otherwise raise the exception. A bug of this package is raised at once. Raise
+    ``TracingError`` with the text of ``too_many`` after ``most`` attempts that returned a ``Refutation``.
+
+    name: name of the graph in the log.
 
     >>> attempt = lambda number: Refutation(number + 1) if number < 3 else f"recorded with {number}"
     >>> search_recording(attempt, 1, [], 5, str)

@@ -108,7 +108,7 @@ class MemoryOwner:
 
 @dataclass(frozen=True)
 class RecordedBlock:
-    """Recorded block, and whose memory its outputs may share.
+    """Recorded block, with the values whose memory its outputs may share.
 
     body: nodes, inputs and outputs of the block.
     outside: values from outside the block whose memory its non-scalar outputs may share.

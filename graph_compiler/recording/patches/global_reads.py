@@ -151,7 +151,7 @@ def _running(
 ) -> Callable[[GlobalReads, dict[str, Any]], Callable[..., Any]]:
     """Return a maker of shims for ``eval`` or ``exec`` that note the globals named in the executed code.
 
-    Code that runs in another namespace than that of the module is not noted.
+    Code that runs in another thread, or in another namespace than that of the module, is not noted.
     """
 
     def shim(reads: GlobalReads, space: dict[str, Any]) -> Callable[..., Any]:

@@ -130,7 +130,7 @@ _CODE = (types.FunctionType, types.MethodType, functools.partial, staticmethod, 
 
 @dataclass
 class ModuleNamespace:
-    """Globals of functions, with the names that these read.
+    """Globals that some functions share, with the names that the functions read.
 
     held: the dict of the module.
     names: names that the code of the functions reads.

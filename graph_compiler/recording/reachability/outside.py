@@ -58,7 +58,7 @@ def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard
 
 
 class MissingNames:
-    """Names that code may look up on an object without success and go on.
+    """Names that code may look up on an object, and go on if the object does not have them.
 
     They are names read by code that handles exceptions, and strings that may be names of attributes.
 

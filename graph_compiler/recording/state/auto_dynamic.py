@@ -20,6 +20,8 @@ _ENOUGH = 2
 class AutoDynamic:
     """Counts of how often each array or number within reach of a function changed between its recordings.
 
+    Those that changed repeatedly are recorded as inputs.
+
     is_new: True until :meth:`changed_places` is called.
     lengths: the lengths of lists.
 
@@ -74,6 +76,7 @@ class AutoDynamic:
         """Note the arrays and numbers in ``world``; return the places of those that changed at least twice.
 
         The place of an array in a list is the whole list. Numbers in lists are not noted.
+
         ``mark_of`` returns an object that compares unequal after a change, or None for an object that is no
         array or is handled elsewhere. Set ``is_new`` to False.
         """

@@ -46,7 +46,7 @@ def _path(path: Any) -> tuple[Any, ...]:
 class Stateful:
     """Objects of which the user has said that they hold state.
 
-    objects: objects outside the calls.
+    objects: objects that are not passed as arguments.
     paths: paths of further objects in ``(args, kwargs)``.
     """
 
