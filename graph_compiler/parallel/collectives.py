@@ -28,7 +28,8 @@ def psum(x: T, axis_name: str) -> T:
 
     Works inside :class:`Parallel`, inside ``transforms.vmap(axis_name=)``, whose slices are the devices, and
     in JAX inside ``jax.shard_map``. Like ``jax.lax.psum``, ``torch.distributed.all_reduce`` and
-    ``ReplicaContext.all_reduce``. Its gradient is the sum of the devices' gradients.
+    ``ReplicaContext.all_reduce``. Its gradient is the sum of the devices' gradients. A gradient through a
+    :class:`Parallel` of TensorFlow has to be taken inside of its function.
 
     Args:
         x: Arrays and numbers in tuples, lists and dicts. Other objects are returned unchanged.
@@ -55,7 +56,8 @@ def pmean(x: T, axis_name: str) -> T:
 def pmax(x: T, axis_name: str) -> T:
     """Compute the elementwise maximum over the devices of an axis.
 
-    It has no gradient in JAX. Arguments and errors are those of :func:`psum`.
+    In JAX and torch it has no gradient inside of the function that the devices run. Arguments and errors are
+    those of :func:`psum`.
     """
     return _reduce_over("pmax", x, axis_name)
 
@@ -64,7 +66,8 @@ def pmax(x: T, axis_name: str) -> T:
 def pmin(x: T, axis_name: str) -> T:
     """Compute the elementwise minimum over the devices of an axis.
 
-    It has no gradient in JAX. Arguments and errors are those of :func:`psum`.
+    In JAX and torch it has no gradient inside of the function that the devices run. Arguments and errors are
+    those of :func:`psum`.
     """
     return _reduce_over("pmin", x, axis_name)
 

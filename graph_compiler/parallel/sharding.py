@@ -286,10 +286,11 @@ def shard(
         mesh: ``jax.make_mesh(...)``, or torch's ``init_device_mesh(..., mesh_dim_names=...)`` with one
             process for each device.
         rules: Patterns of parameter names (``*`` matches any text), each with a layout: for each array axis,
-            the mesh axis it is split over, several, or None. The first match counts. A list of such sets is
-            applied in order, as in ``[rules.tensor_parallel("model"), rules.fsdp("data")]``: a layout by a
-            later set replaces that by an earlier one, and ``fsdp`` splits another axis. Parameters without a
-            match are replicated.
+            the mesh axis it is split over, several, or None. Instead of a layout, a function may compute it
+            from the shape, the sizes of the mesh axes and the layout so far. The first match counts. A list
+            of such sets is applied in order, as in ``[rules.tensor_parallel("model"), rules.fsdp("data")]``:
+            a layout by a later set replaces that by an earlier one, and ``fsdp`` splits another axis.
+            Parameters without a match are replicated.
         batch: Mesh axes that arguments are split over along their first axis, by default ``"data"`` if the
             mesh has it.
         local_batch: Each process passes the part of its own devices instead of the whole batch.
