@@ -271,9 +271,11 @@ class _Aliases:
     """Findings on objects that names and results within the statements may refer to.
 
     is_shared: True if they may refer to a container whose items the marks do not compare.
-    is_written: True if items of a container that is known only at run time change.
-    returning: objects of a framework whose items or methods' results may be the user's objects.
-    methods: attributes of objects known only at run time that are called.
+    is_written: True if items of a container that is known only at run time change, or if ``+=`` or the like
+        changes a list or dict.
+    returning: containers and objects of a framework; their items, or results of their methods, may be the
+        user's objects.
+    methods: expressions (``item.method``) that are called on objects known only at run time.
     """
 
     is_shared: bool = False
@@ -300,8 +302,8 @@ class Purity:
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
         """Return True if the statements of the loop ``found`` in ``frame`` pass the check.
 
-        With ``is_traced``, statements with branches, jumps, boolean operators, chained comparisons or calls
-        of the user's functions do not pass.
+        With ``is_traced``, statements with branches, ``while``, jumps, ``assert``, boolean operators, chained
+        comparisons or calls of the user's functions do not pass.
         """
         if is_traced and any(
             isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)
