@@ -551,7 +551,7 @@ class _SizeBounder(Rewriter):
         return made
 
     def counted(self, build: Builder, found: _SelectedRows, node: Node) -> tuple[Any, ...]:
-        """Return the operands of ``node``, with sizes that are multiples of the number of rows as arrays."""
+        """Return the new operands of ``node``, with arrays in place of multiples of the number of rows."""
         dtype = next((item.dtype for item in node.inputs if isinstance(item, Value)), None)
 
         def operand(item: Any) -> Any:

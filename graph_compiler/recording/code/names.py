@@ -118,7 +118,7 @@ def _strings(items: Iterable[Any]) -> Iterator[str]:
 def fragments_read(code: types.CodeType) -> frozenset[str]:
     """Return parts of the names of attributes that ``code`` and functions inside it may read by string.
 
-    The empty string is part of every name.
+    If any attribute may be read, the empty string is among them, which is part of every name.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})
