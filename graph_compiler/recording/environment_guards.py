@@ -119,7 +119,7 @@ _CLASS, _VERSION = (
 
 
 def memory_versions(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
-    """Return versions that are read directly from memory, which is valid only if :data:`is_readable` is True.
+    """Return versions that are read directly from memory. Call it only if :data:`is_readable` is True.
 
     >>> held = {"step": 1}
     >>> read = versions_read_by(lambda: list(held.items()))
@@ -250,10 +250,9 @@ def _classes(item: Any) -> Iterator[None]:
 
 
 def detects_every_change(versions_of: VersionsOf) -> bool:
-    """Return True if ``versions_of`` detects the changes that are made here, and is stable in between.
+    """Return True if ``versions_of`` detects each change of a test, and is stable in between.
 
-    Changes are made to items of a dict, attributes of an object and of its classes, and the class of an
-    object.
+    The test changes items of a dict, attributes of an object and of its classes, and the class of an object.
     """
     item, held = _Object(), dict[str, Any]()
     return (
@@ -311,7 +310,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class EnvironmentGuard(NamedTuple):
-    """Expression on objects outside the arguments that must be true at each call.
+    """Expression on objects outside the arguments, which has to be true at each call.
 
     It is executed, so its text is never taken from a file.
 

@@ -155,7 +155,7 @@ MISSING = _Missing()
 
 @dataclass(frozen=True)
 class ContainerKind:
-    """Kind of container, as functions that read and change one.
+    """Functions that read and change the containers of one kind, such as dicts or closure cells.
 
     pairs(container): a new dict of its parts by key.
     put(container, key, value): sets a part, or removes it if ``value`` is ``MISSING``, if the kind can.
