@@ -95,7 +95,10 @@ class MismatchedCall(Protocol):
 
     @property
     def leaves(self) -> Sequence[Any]:
-        """Objects passed for the inputs. They may be fewer than the inputs."""
+        """Objects for the inputs: leaves of the arguments, then of the user's state.
+
+        The inputs after these, such as a random key, have none.
+        """
 
     @property
     def kwargs(self) -> Mapping[str, Any]: ...
@@ -115,7 +118,7 @@ class JsonWriter(Protocol):
     """Encoder of values, sizes and origins of a graph as JSON data."""
 
     def item(self, item: Any) -> Any:
-        """Return the JSON form of a value, size, number or string, or of these nested in containers."""
+        """Return the JSON form of a value, size, number, string or None, or of these nested in containers."""
 
     def origin(self, origin: Origin) -> Any:
         """Return the JSON form of a source location."""
@@ -129,7 +132,7 @@ class JsonReader(Protocol):
         """Inputs of the graph."""
 
     def item(self, data: Any) -> Any:
-        """Return the value, size, number, string or container that has this JSON form."""
+        """Return the value, size, number, string, None or container that has this JSON form."""
 
     def origin(self, data: Any) -> Origin:
         """Return the source location that has this JSON form."""

@@ -247,7 +247,8 @@ class GraphState:
     places: attributes, closures and globals that a call reads or changes; None if there are none.
     updates: changes to containers; None if a call changes no container and no place. If it is a tuple,
         even an empty one, the output of the graph is `(result, new objects)`.
-    same_outputs: for outputs, the index of the first output that is the same object or value.
+    same_outputs: for each output, the index of the first output that is the same object or value, which may
+        be its own.
     scalar_outputs: indices of outputs that are NumPy scalars.
     returns_written: True if arrays in places that are written to are already among the new objects.
     """
@@ -676,7 +677,8 @@ class _Bare(str):
 class Aliases:
     """Alias analysis of a graph: which values share storage, and which storage is written to.
 
-    The base of a value is the value whose storage it is a view of, or the value itself.
+    The base of a value is the value whose storage it is a view of, or the value itself. Nodes of canonical
+    graphs neither alias nor write.
 
     written: bases that some node writes to, in regions, too.
     touched: `written`, and the graph's `shared_memory`.

@@ -79,8 +79,8 @@ def _form(cls: type) -> str:
 def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -> Tree:
     """Return the tree that has the JSON form ``data``. ``item`` decodes keys and static values.
 
-    A container of a class that ``known`` does not find becomes a plain container, with a warning. For
-    malformed data, raise ``InvalidFile`` or another error, such as ``KeyError``.
+    A container of a class that ``known`` does not find becomes a plain container, or a named tuple made here,
+    with a warning. For malformed data, raise ``InvalidFile`` or another error, such as ``KeyError``.
     """
     if data == "*":
         return Leaf()

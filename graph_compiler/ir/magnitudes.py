@@ -193,7 +193,8 @@ def _call(node: Node, known: dict[Value, Range]) -> list[Range]:
 def _loop(node: Node, known: dict[Value, Range]) -> list[Range]:
     """Return the ranges of a loop's outputs: fixed points for the carry, ``OF_ARRAY`` for stacked outputs.
 
-    All are ``_ENDLESS`` if no fixed point is found, or if a number in the loop may exceed int32.
+    All are ``_ENDLESS`` if no fixed point is found, if a number in the loop may exceed int32, or if a carry
+    becomes ``MIXED``.
     """
     count, given = node.params["carried"], [_of(item, known) for item in node.inputs]
     rows = node.params.get("sequences", 0)

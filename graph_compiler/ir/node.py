@@ -28,15 +28,15 @@ class CallRecord:
     """Properties of a recorded call that its name and arguments do not show.
 
     key: short name of the call; may be empty.
-    result: structure that the call returned, with values instead of arrays; None if it returned no array.
+    result: structure that the call returned, with values instead of arrays; None if it is not stored.
     writes: values whose memory the call writes to.
-    views: operand that an output aliases, by the index of the output.
+    views: operand that an output aliases, by the index of the output; outputs that alias none are left out.
     random: True if the call advances a random generator.
-    no_grad: True if gradients were disabled.
+    no_grad: True if gradients were disabled and an operand is differentiable (torch).
     is_detached_write: True if the call writes elements without affecting gradients, as writes to
         `tensor.data` do.
     strided: True if the call depends on the strides of an array, which other frameworks do not have.
-    returns_operand: True if the call returned its first operand.
+    returns_operand: True if the call returned its first array operand itself, as calls in place do (torch).
     has_wide_integers: True if the call produced integers outside the range of int32 from operands without
         any.
     weak: True if the result is a Python number (numpy), or an operand is a weakly typed array (JAX): they

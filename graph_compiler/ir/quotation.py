@@ -197,9 +197,9 @@ def _holds(node: Any, first: tuple[int, int], last: tuple[int, int]) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def tree_of(file: str) -> ast.Module | None:
-    """Return the syntax tree of a source file; None if it has a syntax error.
+    """Return the syntax tree of a source file; None if it cannot be parsed.
 
-    If the file does not exist, the tree is empty.
+    If the file cannot be read, the tree is empty.
     """
     try:
         return ast.parse(text_of(file))

@@ -66,7 +66,8 @@ def copy_with_replacements(node: Node, pairs: Iterable[tuple[Value, Value]]) -> 
 def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], None]) -> tuple[Any, ...]:
     """Append copies of the nodes of ``region``, applied to ``operands``, and return the region's outputs.
 
-    ``operands`` are values or numbers, one for each input. ``append`` is called with each copy.
+    ``operands`` are values or numbers, one for each input of the region, also for captured ones. ``append``
+    is called with each copy.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ir.builder import close

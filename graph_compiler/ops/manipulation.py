@@ -61,7 +61,7 @@ def _nested_shape(data: Any) -> tuple[int, ...]:
 
 @declare(_CREATION)
 def copy(x: ArraySpec, /) -> ArraySpec:
-    """Return a copy of ``x`` that shares no memory with it."""
+    """Return a copy of ``x``: writes to one do not change the other."""
     return x
 
 

@@ -79,7 +79,7 @@ def elu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
 
 @declare(_ACTIVATIONS)
 def celu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
-    """Compute ``max(x, 0) + min(0, alpha * expm1(x / alpha))``."""
+    """Return ``x`` where it is positive and ``alpha * expm1(x / alpha)`` elsewhere."""
     return _same(x)
 
 
