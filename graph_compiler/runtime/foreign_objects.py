@@ -100,7 +100,8 @@ class CallConverter:
 
         What the function writes to a converted array is written back to the array that the caller passed. If
         that is immutable, replace it in its container, or raise ``GuardFailed`` if it is an argument itself.
-        Convert the result to the target's framework unless ``same_framework``.
+        Convert the result to the target's framework unless ``same_framework``. During the call, containers
+        among the arguments hold the converted arrays.
 
         types: recorded 64-bit dtypes of arrays that the target has narrowed, by their paths in
             ``(args, kwargs)``.

@@ -114,7 +114,7 @@ class Graph(RecordingMethods, DisplayMethods):
     def explain(self) -> str:
         """Describe each variant: its array inputs, why it was recorded, and its guards on sizes and elements.
 
-        Ways to record it that were abandoned, and the reasons of the latest 16 refused calls, are listed too.
+        Abandoned ways to record, and the reasons of the latest 16 refused calls, are listed, too.
 
         >>> import torch, graph_compiler
         >>> print(graph_compiler.compile(torch.relu, args=(torch.ones(2),)).explain())
@@ -192,6 +192,9 @@ class Graph(RecordingMethods, DisplayMethods):
             InvalidFile: The graph holds something that a file cannot, such as state outside buffers.
                 Nothing was written.
             FileNotFoundError: The folder that the file should be in does not exist.
+            InvalidOption: ``path`` is not a path.
+            NotTraced: Nothing was recorded yet.
+            WeightsMissing: The model is on the device ``meta`` and has no weights yet.
 
         >>> import os, tempfile, torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
@@ -280,6 +283,7 @@ class Graph(RecordingMethods, DisplayMethods):
             UnsupportedOperation: Calls have no translation to ``framework``; see :meth:`list_missing`.
             UnknownFramework: There is no such backend.
             FrameworkNotInstalled: The framework cannot be imported.
+            NotTraced: Nothing was recorded yet.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
@@ -320,9 +324,9 @@ class Graph(RecordingMethods, DisplayMethods):
 
     @public
     def list_missing(self, framework: str) -> list[str]:
-        """Return the problems of writing the graph for ``framework``, such as calls without translation.
+        """Return why the graph cannot be written for ``framework``, such as calls without translation.
 
-        The list is empty if the graph can be written.
+        There is one string for each problem. The list is empty if the graph can be written.
 
         Args:
             framework: Name of the target.

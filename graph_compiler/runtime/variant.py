@@ -46,7 +46,7 @@ class VariantRecording:
 
     graph: the recorded graph, in calls of the source framework or in canonical operations.
     weights: access to the arrays of the user's model.
-    ranges: minimum and maximum of the values of recorded arrays; may be empty.
+    ranges: minimum and maximum of each recorded array argument; may be empty.
     counts: beginning of a sentence in the source, such as ``"3 calls recorded, "``; may be empty.
     """
 
@@ -68,7 +68,7 @@ class Variant:
 
     graph: the graph that was written.
     program: source of the flat function.
-    parameters(): returns the current arrays of the model by name.
+    parameters(): returns the current weights and buffers by name, as arrays of the target.
     constants: captured arrays by name.
     environment: guards on objects outside the arguments.
     why: reason for the recording, shown by ``explain``.
@@ -242,9 +242,9 @@ class Variant:
     def run(
         self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE
     ) -> Any:
-        """Run with matched leaves, and return what :meth:`attempt` returns.
+        """Run the variant with matched ``leaves``, and return what :meth:`attempt` returns.
 
-        Arrays and containers in ``args`` and ``kwargs`` may be updated.
+        Arrays and containers in ``args`` and ``kwargs`` are updated if the original updates them.
         """
         if self.is_random:
             leaves = (*leaves, self.target.next_key(leaves))
@@ -329,7 +329,8 @@ class Variant:
     def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
         """Return ``result`` after checking the guards on values, here or in the program that is traced.
 
-        Raise ``GuardFailed`` if a guard fails, or ``UndecidedValues`` to let the caller try other variants.
+        Raise ``GuardFailed`` if a guard fails, and ``UndecidedValues`` if the target traces the values of the
+        guards, ``checks``, and its program can select between this variant and others.
         """
         if any(map(self.target.is_traced, checks)):
             # Another variant may fit. The caller selects between them in the traced program.
@@ -423,7 +424,10 @@ def _message_of(problem: GuardFailed, program: Program) -> Callable[[], str]:
 
 
 def attempt_traced(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Return the result of a call, or ``NO_FIT``, and store the state that the call changes."""
+    """Return the result of a call that a compiler traces, or ``NO_FIT`` if ``variant`` does not fit it.
+
+    Write the buffers that the call changes to the original.
+    """
     found = run_traced(variant, args, kwargs, None, None)
     if found is None:
         return NO_FIT
@@ -440,7 +444,7 @@ def run_traced(
     weights: Mapping[str, Any] | None,
     mode: bool | None,
 ) -> tuple[Any, dict[str, Any]] | None:
-    """Return ``(result, state)`` of a call, or None if it does not fit.
+    """Return ``(result, state)`` of a call that a compiler traces, or None if ``variant`` does not fit it.
 
     None as ``weights`` or ``mode`` means those of the original.
     """

@@ -202,7 +202,10 @@ class Tolerance:
 
 
 class Dtypes(dict[str, str]):
-    """Names of dtypes by label. An expected 64-bit dtype agrees with the 32-bit one it is narrowed to."""
+    """Names of the dtypes of an outcome's arrays, by label.
+
+    An expected 64-bit dtype agrees with the 32-bit dtype that it is narrowed to.
+    """
 
     def difference(self, expected: Dtypes) -> str:
         for label, wanted in expected.items():
@@ -543,7 +546,11 @@ class Verification:
         return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
 
     def _lifted_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
-        """Yield recorded values, each with the target's result, the recorded one, and words for a message."""
+        """Yield ``(value, actual, expected, text)`` for recorded values that the lifted graph computes, too.
+
+        ``actual`` is the target's result, and ``expected`` that of the recorded calls in their own framework.
+        ``text`` names the operations that a call is written as, for a message.
+        """
         recorded = self._intermediate_values(leaves, seed)
         graph, target = self.variant.graph, self.variant.target
         lifted = graph.debug.lifted
@@ -573,9 +580,11 @@ class Verification:
             )
 
     def _observed_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
-        """Yield recorded values, each with the recorded result, the original's, and words for a message.
+        """Yield ``(value, actual, expected, text)`` for the results of recorded calls.
 
-        End at the first recorded call that is not found among those of the original.
+        ``actual`` is the result of the recording, ``expected`` that of the original's call of the same
+        operation, and ``text`` belongs to a message. End at the first recorded call that is not found among
+        those of the original.
         """
         recorded = self._intermediate_values(leaves, seed)
         args, kwargs = self._call(self._copy_leaves(leaves))

@@ -232,9 +232,9 @@ _LARGEST = 1 << 16
 
 
 class CapturedArguments(NamedTuple):
-    """Flat function that reads some of its leading arguments itself, for a compiler that captures them.
+    """Flat function, and the leading arguments that its callers pass; a compiler captures the others.
 
-    function: the flat function without the arguments that it reads.
+    function: the flat function without the captured arguments, which it reads itself.
     names: names of the leading arguments that are still passed.
     constants: the constants that are still passed.
     text: what identifies the captured arrays in a cache of programs; None if weights are captured.

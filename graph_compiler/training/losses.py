@@ -24,9 +24,9 @@ from ..trees import iterate_structure, map_structure
 
 # A class, because each step enters two of these and a generator would be slower.
 class ReportErrors:
-    """Context manager that turns exceptions of the user's code into ``CallMismatch``.
+    """Context manager, around a call of the user's code, that turns exceptions into ``CallMismatch``.
 
-    Exceptions of this package pass unchanged.
+    Errors of this package pass unchanged.
 
     what: name of the code in the message.
     given: its arguments, of which the message states dtypes and shapes.

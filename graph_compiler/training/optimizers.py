@@ -113,9 +113,8 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
 def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
     """Return the function from the number of updates to the learning rate.
 
-    Return None if ``given`` is None and the optimizer contains its rate itself.
-
-    Raise ``InvalidOption`` if ``given`` cannot be used.
+    Return None if ``given`` is None and the optimizer contains its rate itself. Raise ``InvalidOption`` if
+    ``given`` cannot be used.
 
     given: the option ``schedule=`` of the state; None for the optimizer's own rate.
     own: the optimizer's rate, a number or a function; None if the optimizer contains it.

@@ -335,7 +335,7 @@ class TrainingPlan:
         return replace(held, accumulated=engine.with_elements(held.accumulated, nothing)), mean
 
     def _next_scaling(self, scaling: Arrays, is_finite: Any) -> Arrays:
-        """Return the next loss scale, and the number of finite updates since it last changed.
+        """Return the next loss scale (``scale``), and how many finite updates it has had (``good``).
 
         The scale halves after a non-finite update, and doubles after ``_GROWS_AFTER`` finite ones.
         """

@@ -21,9 +21,9 @@ from .state import TrainState
 def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, TrainState]:
     """Compute the gradients for a batch ``(inputs, target)`` and return ``(gradients, metrics, state)``.
 
-    No parameter is updated. Gradients are arrays of the target by parameter name, without frozen parameters.
-    The returned state has the buffers (batch norm) and random state after the call; the given one is
-    consumed.
+    The optimizer does not run. Gradients are arrays of the target by parameter name, without frozen
+    parameters. The returned state has the buffers (batch norm) and random state after the call; the given one
+    is consumed.
 
     Args:
         state: State to consume.

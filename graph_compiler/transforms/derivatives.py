@@ -212,7 +212,7 @@ def value_and_grad(
 ) -> Transformed:
     """Return a function that computes ``(value, gradient)``; with ``has_aux``, ``((value, aux), gradient)``.
 
-    It takes the options of :func:`grad`.
+    Options and errors are those of :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms

@@ -102,14 +102,15 @@ class FunctionWrapper:
     function: Any
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-        """Return the :class:`Function` that this wrapper is for these arguments."""
+        """Return the :class:`Function` to transform for a call with these arguments."""
         raise NotImplementedError
 
 
 def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
-    """Return the :class:`Function` that ``function`` is for these arguments.
+    """Return the :class:`Function` to transform for a call of ``function`` with these arguments.
 
-    A graph may be recorded for them. Raise ``NotCompilable`` if ``function`` cannot be transformed.
+    A graph may be recorded for them. Raise ``NotCompilable`` if ``function`` cannot be transformed, and
+    ``CallMismatch`` if it is a graph and the transform of another framework traces an argument.
     """
     if isinstance(function, FunctionWrapper):
         return function.resolve(args, kwargs)

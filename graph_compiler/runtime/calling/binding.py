@@ -237,7 +237,10 @@ class ArgumentBinding:
 
 
 class MissingOriginal:
-    """Stand-in for the original function of a loaded graph. Calling it raises ``GuardFailed``."""
+    """Stand-in for the original function of a loaded graph. Calling it raises ``GuardFailed``.
+
+    binding: parameters of the original; None if the file does not have them.
+    """
 
     def __init__(self, binding: ArgumentBinding | None) -> None:
         self.binding = binding

@@ -92,7 +92,7 @@ class _FileArrays(Live):
 class LoadedWeights(Weights):
     """Weights and training mode of a loaded graph.
 
-    mode: the training mode that was set, or None.
+    mode: the training mode that was set after loading; None if none was.
     """
 
     def __init__(
