@@ -304,9 +304,10 @@ def avg_pool(
 ) -> ArraySpec:
     """Compute the mean of each window (torch.nn.functional.avg_pool2d).
 
-    It is the sum divided by the size of the window, or by ``divisor_override`` if that is given. The size
-    includes the padding if ``count_include_pad``, but never what ``ceil_mode`` adds beyond the padding.
-    Division of integers truncates.
+    Windows extend over the same axes as those of :func:`max_pool`, and padding is 0. The mean is the sum
+    divided by the size of the window, or by ``divisor_override`` if that is given. The size includes the
+    padding if ``count_include_pad``, but never what ``ceil_mode`` adds beyond the padding. Division of
+    integers truncates.
     """
     return _pooled(x, kernel, strides, padding, (1,) * len(kernel), ceil_mode, layout)
 

@@ -145,7 +145,7 @@ _SORTING = "sorting"
 def sort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> ArraySpec:
     """Sort the elements along ``axis``, in ascending order unless ``descending``.
 
-    With ``stable``, equal elements keep their order. NaN is larger than all numbers.
+    NaN is larger than all numbers. Targets may ignore ``stable``, because equal elements look alike.
     """
     return x
 
@@ -163,7 +163,7 @@ def argsort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable
 def sort_with_indices(
     x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Compute ``sort`` and ``argsort`` together."""
+    """Return the sorted elements, as ``sort``, and the indices that sort them, as ``argsort``."""
     return x, ArraySpec(x.shape, "int64")
 
 

@@ -126,8 +126,9 @@ def slogdet(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
 def matrix_rank(x: ArraySpec, rtol: Any = None, atol: Any = None, /, *, hermitian: bool = False) -> ArraySpec:
     """Count the singular values above ``max(atol, rtol * largest)``.
 
-    If neither ``rtol`` nor ``atol`` is given, ``rtol`` is ``max(M, N) * eps``. If only one is given, the
-    other is 0. With ``hermitian``, the absolute values of the eigenvalues are counted instead.
+    If neither ``rtol`` nor ``atol`` is given, ``rtol`` is ``max(M, N) * eps`` for M x N matrices and the
+    machine epsilon of the dtype. If only one is given, the other is 0. With ``hermitian``, absolute values of
+    eigenvalues are counted instead.
     """
     return ArraySpec(broadcast(x.shape[:-2], *_shapes(rtol, atol)), "int64")
 
@@ -205,9 +206,9 @@ def svdvals(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_STANDARD)
 def eigh(x: ArraySpec, /, *, upper: bool = False) -> tuple[ArraySpec, ArraySpec]:
-    """Compute the ascending eigenvalues and the eigenvectors of a Hermitian matrix.
+    """Compute the ascending eigenvalues and the eigenvectors, which are columns, of a Hermitian matrix.
 
-    Its lower triangle defines it, or with ``upper`` the upper one.
+    Only the lower triangle of ``x`` is read, or with ``upper`` the upper one.
     """
     return eigvalsh(x), x
 
@@ -216,7 +217,7 @@ def eigh(x: ArraySpec, /, *, upper: bool = False) -> tuple[ArraySpec, ArraySpec]
 def eigvalsh(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
     """Compute the ascending eigenvalues of a Hermitian matrix.
 
-    Its lower triangle defines it, or with ``upper`` the upper one.
+    Only the lower triangle of ``x`` is read, or with ``upper`` the upper one.
     """
     return ArraySpec(x.shape[:-1], real_of(x.dtype))
 
@@ -403,7 +404,8 @@ def cholesky_inverse(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
 def lstsq(x1: ArraySpec, x2: ArraySpec, /, *, rcond: float | None = None) -> tuple[ArraySpec, ArraySpec]:
     """Compute the minimum-norm least-squares solution of ``x1 @ x == x2``, and the rank of ``x1``.
 
-    Singular values up to ``rcond`` times the largest count as zero. None means ``max(M, N) * eps``.
+    Singular values up to ``rcond`` times the largest count as zero. If ``rcond`` is None, it is ``max(M, N) *
+    eps`` for an M x N matrix ``x1`` and the machine epsilon of its dtype.
     """
     batch = broadcast(x1.shape[:-2], x2.shape[:-2])
     return ArraySpec((*batch, x1.shape[-1], x2.shape[-1]), dtype_of(x1, x2)), ArraySpec(
@@ -432,7 +434,10 @@ def tensorinv(x: ArraySpec, /, *, ind: int = 2) -> ArraySpec:
 # --------------------------------------------------------------------------------------------- decompositions
 @declare(_LINALG)
 def eig(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
-    """Compute complex eigenvalues and eigenvectors of a square matrix, in no particular order."""
+    """Compute complex eigenvalues and eigenvectors of a square matrix, in no particular order.
+
+    Eigenvector ``i`` is column ``i`` of the second result.
+    """
     return eigvals(x), ArraySpec(x.shape, complex_of(x.dtype))
 
 
@@ -482,7 +487,8 @@ def lu_solve(
 ) -> ArraySpec:
     """Solve ``A @ x == x2``, given the ``lu_factor`` of A.
 
-    With ``left=False`` it solves ``x @ A == x2``; ``adjoint`` uses the adjoint of A.
+    ``lu`` and ``pivots`` are the results of ``lu_factor``. With ``left=False`` it solves ``x @ A == x2``.
+    ``adjoint`` uses the adjoint of A instead of A.
     """
     return ArraySpec(broadcast(lu.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(lu, x2))
 

@@ -187,7 +187,7 @@ def permute_dims(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
 
 @declare(_MANIPULATION)
 def reshape(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
-    """Return the elements of ``x`` in row-major order with another shape; -1 is no size here."""
+    """Return the elements of ``x`` in row-major order with another ``shape``, in which no size is -1."""
     # Equal products of sizes may be different expressions, so their hints are compared.
     if hint_of(product(x.shape)) != hint_of(product(shape)):
         raise InvalidGraph(

@@ -306,10 +306,10 @@ def scaled_dot_product_attention(
     """Compute ``softmax(query @ key.T * scale + mask) @ value`` for arrays [..., tokens, features].
 
     A boolean ``mask`` is not added: it is True where a query (row) attends to a key (column). With
-    ``is_causal``, a query attends only to keys whose index is at most its own. ``scale`` is 1 /
-    sqrt(features) if it is None. With
-    ``enable_gqa``, groups of consecutive query heads (axis -3) share a head of key and value. With a
-    ``random_key`` (and without ``enable_gqa``), weights are dropped with probability ``dropout_rate``.
+    ``is_causal``, a query attends only to keys whose index is at most its own. ``scale`` is
+    ``1 / sqrt(features)`` if it is None. With ``enable_gqa``, groups of consecutive query heads (axis -3)
+    share a head of key and value. With a ``random_key`` (and without ``enable_gqa``), weights are dropped
+    with probability ``dropout_rate``.
     """
     # There are fewer heads of key and value than of query, so the axis of heads does not broadcast.
     if enable_gqa:
@@ -608,7 +608,10 @@ def _instance_norm(
 
 @decomposition("local_response_norm")
 def pooled_response_norm(b: Any, x: Any, *, size: int, alpha: float, beta: float, k: float) -> Any:
-    """Compute ``local_response_norm`` by pooling over the channels."""
+    """Compute ``local_response_norm`` by pooling over the channels.
+
+    For integers the mean is truncated, and the result is float32.
+    """
     planes = b.reshape(b.multiply(x, x), shape=(x.shape[0], 1, x.shape[1], product(x.shape[2:])))
     pads = ((0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0))
     mean = b.avg_pool(b.pad(planes, padding=pads), kernel=(size, 1), strides=(1, 1), padding=((0, 0), (0, 0)))

@@ -37,6 +37,9 @@ def lstm(
 
     The rows of the weights belong to the input, forget, cell and output gates, in this order. ``weight_hr``,
     if it is given, projects the hidden state after each step, as in ``torch.nn.LSTM``.
+
+    ``x`` and the outputs are [time, batch, features]. From time step ``length`` [batch] on, if it is given,
+    outputs are 0 and the state does not change. ``reverse`` runs from the last time step to the first.
     """
     dtype = dtype_of(x, hidden, cell, weight_ih, weight_hh)
     return (
@@ -63,6 +66,9 @@ def gru(
 
     The rows of the weights belong to the reset, update and new gates, in this order. As in ``torch.nn.GRU``,
     the reset gate is applied after the product of the hidden state and ``weight_hh``, and after its bias.
+
+    ``x`` and the outputs are [time, batch, features]. From time step ``length`` [batch] on, if it is given,
+    outputs are 0 and the state does not change. ``reverse`` runs from the last time step to the first.
     """
     dtype = dtype_of(x, hidden, weight_ih, weight_hh)
     return ArraySpec((*x.shape[:2], hidden.shape[-1]), dtype), ArraySpec(hidden.shape, dtype)
@@ -82,7 +88,11 @@ def rnn(
     activation: str = "tanh",
     reverse: bool = False,
 ) -> tuple[ArraySpec, ArraySpec]:
-    """Run an Elman network with ``activation`` "tanh" or "relu"; return outputs and last hidden state."""
+    """Run an Elman network with ``activation`` "tanh" or "relu"; return outputs and last hidden state.
+
+    ``x`` and the outputs are [time, batch, features]. From time step ``length`` [batch] on, if it is given,
+    outputs are 0 and the state does not change. ``reverse`` runs from the last time step to the first.
+    """
     dtype = dtype_of(x, hidden, weight_ih, weight_hh)
     return ArraySpec((*x.shape[:2], hidden.shape[-1]), dtype), ArraySpec(hidden.shape, dtype)
 
