@@ -22,7 +22,10 @@ def forwards(function: Function) -> Function:
 
 @forwards
 def forward(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return ``function(*args, **kwargs)``. Exceptions of the call count as the user's."""
+    """Return ``function(*args, **kwargs)``.
+
+    An exception that no other Python frame raises, such as one of C code, counts as the user's.
+    """
     # C code, and a call that does not fit its function, have no frame of their own: they raise in this one.
     return function(*args, **kwargs)
 

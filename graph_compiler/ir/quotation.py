@@ -98,8 +98,8 @@ def _is_test(node: ast.AST, outer: Any) -> bool:
 def _has_value(around: tuple[Any, ...], value: Any) -> bool:
     """Return True if the syntax of the innermost node in ``around`` shows that it evaluates to ``value``.
 
-    Examples are a comparison, a condition, and a conversion such as ``x.item()``. ``table[n]`` is none,
-    because ``value`` may be that of ``n``.
+    Examples are ``a < b``, ``x`` in ``if x:``, and a conversion such as ``x.item()``. ``table[n]`` is no
+    example, because ``value`` may be that of ``n``.
     """
     node = around[-1]
     # Python reads the parts of ``a and b``, ``not a`` and ``a < b < c``.
