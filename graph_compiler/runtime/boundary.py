@@ -51,8 +51,8 @@ def prepare_to_raise(problem: Exception, doing: str) -> None:
     """Prepare ``problem``, which the public function named ``doing`` has caught and will raise again.
 
     Do nothing if code of this package called that function. Otherwise raise an ``InternalError`` if
-    ``problem`` is a bug of this package, or else shorten the tracebacks of ``problem`` and its causes, unless
-    ``GRAPH_COMPILER_TRACEBACK=full`` is set.
+    ``problem`` is a bug of this package. For any other problem, unless ``GRAPH_COMPILER_TRACEBACK=full`` is
+    set, shorten its traceback and those of its causes, and before Python 3.11 raise it.
     """
     if _is_nested(sys._getframe(1)):
         return

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class RecordedGraph:
-    """Base class of :class:`Graph`, for the functions that run, verify and save one."""
+    """Base class of :class:`Graph` with its variants, for modules that the module of ``Graph`` imports."""
 
     name: str
     _pipeline: Pipeline

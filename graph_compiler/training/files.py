@@ -132,9 +132,10 @@ def _replace(path: Path, pieces: Iterable[bytes]) -> None:
 
 # ------------------------------------------------------------------------------------- reading
 def _about(path: Path, file: IO[bytes]) -> dict[str, Any]:
-    """Read the JSON of the header, and rewind ``file``.
+    """Return the JSON that ``save`` has put into the header of ``file``, and rewind ``file``.
 
-    Damage may raise exceptions that ``load`` converts.
+    Raise ``InvalidFile`` for another format or version. Damage may raise other exceptions, which ``load``
+    converts.
     """
     length = int.from_bytes(file.read(8), "little")
     # Files are untrusted, so the length is checked before that many bytes are read.

@@ -443,6 +443,9 @@ class StaticArguments:
 
     The constructor raises ``CallMismatch`` for positions and names that the function does not have.
 
+    names: names of the static arguments, where known.
+    numbers: positions of those that may be passed by position, counted from 0.
+
     >>> StaticArguments(lambda x, axis: None, 1, None).names
     frozenset({'axis'})
     """

@@ -18,7 +18,7 @@ from .matcher import Matching
 
 
 class CompilerState:
-    """State of one variant that compiled programs read.
+    """Checks and weights of one variant for programs that ``torch.compile`` has compiled.
 
     failures: number of failed checks, on which the compiler guards.
     """
