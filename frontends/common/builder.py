@@ -145,7 +145,10 @@ class RaisingBuilder(Builder):
             self.guard(apply("eq", size, wanted if hint_of(size) == hint_of(wanted) else 1))
 
     def guard(self, condition: Any) -> None:
-        """Guard that ``condition`` on sizes holds, if needed. Do nothing for a Python bool."""
+        """Guard that ``condition`` on sizes holds, unless it always does or is guarded already.
+
+        Do nothing for a Python bool.
+        """
         if substitute(condition, self._of_first_selection) is True:
             return
         if isinstance(condition, Size) and not any(

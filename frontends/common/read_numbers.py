@@ -160,10 +160,10 @@ _MOST_READ = 16
 
 
 class Reading:
-    """How one attempt at a recording treats numbers that are read from arrays.
+    """Treatment of the numbers that one attempt at a recording reads from arrays.
 
-    symbolic: True if they become symbols, False if they become constants, with guards.
-    any: set to True by the recording once a number has become a symbol.
+    symbolic: True if these numbers become symbols, False if they become constants, with guards.
+    any: True once a number has become a symbol. The recording sets it.
     """
 
     def __init__(self, symbolic: bool = True) -> None:
@@ -206,7 +206,10 @@ def record_read(
 
 
 def decide(recorder: Recorder, size: Size, where: Origin) -> Any:
-    """Return the recorded value of ``size``, and guard it if needed."""
+    """Return the recorded value of ``size``, and guard it if needed.
+
+    For a float that is computed from elements of arrays, guard each number that it is computed from instead.
+    """
     # For a float, the numbers that it is computed from are guarded.
     if size.type is not float or not size.reads_elements():
         return recorder.decide_size(size, where)
@@ -280,8 +283,8 @@ def read(b: Any, x: Value, is_constant: bool = True) -> Value:
 def as_index(b: Any, x: Value, index: Any) -> Any:
     """Return ``index``, an index of ``x``, with numbers that were read from arrays replaced.
 
-    In an index of integers and slices, the integers become 0-d arrays, guarded to be in bounds. All other
-    numbers become their recorded values, guarded to be equal.
+    In an index of integers and slices, an integer that was read becomes a 0-d array, guarded to be in bounds.
+    Any other number that was read becomes its recorded value, guarded to be equal.
     """
     parts = index if isinstance(index, tuple) else (index,)
     if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):

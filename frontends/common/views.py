@@ -262,9 +262,9 @@ class StoredViews(Generic[Array]):
         return entry[1] if entry is not None and entry[0] is array else None
 
     def lies_still(self, array: Array, owner: Array, view_now: Reader, owner_now: Reader) -> EnvironmentGuard:
-        """Return a guard that ``view_now()`` is in ``owner_now()`` at the position of ``array`` in ``owner``.
+        """Return a guard that ``view_now()`` is a view of ``owner_now()``, as ``array`` is of ``owner``.
 
-        Both objects must be instances of the class of ``owner``.
+        The guard requires the same position in the owner, and both to be instances of the class of ``owner``.
         """
         still = partial(self._still, type(owner), view_now, owner_now, self.geometry_of(array, owner))
         return EnvironmentGuard(

@@ -212,8 +212,9 @@ def recording_calls(
 ) -> Iterator[Callable[[Any], Any]]:
     """Record calls of the public functions ``names`` by this thread inside of the block.
 
-    The functions are replaced in the modules of JAX, flax and optax, and in the namespaces ``scopes``. Yield
-    a function that maps any function to the one to call instead of it.
+    The functions are replaced in the modules of JAX, flax and optax, and in the namespaces ``scopes``, as are
+    ``jax.lax.fori_loop``, ``scan`` and ``associative_scan``. Yield a function that maps any function to the
+    one to call instead of it.
     """
     replacements, methods = {}, []
     for name in names:

@@ -96,7 +96,8 @@ def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> lis
 def cond(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read a ``cond`` equation as a ``branch`` node.
 
-    If the index is a number, or if the equation is an error check, inline one of the branches instead.
+    If the index is a number, or if the equation is an error check that is read for another framework, inline
+    one of the branches instead.
     """
     index, *captured = operands
     branches = equation.params["branches"]

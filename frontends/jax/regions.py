@@ -41,8 +41,11 @@ _NATIVE: dict[str, Callable[..., Any]] = {
 def collective(name: str, x: Any, **params: Any) -> Any:
     """Return the result of the collective ``name`` while a function is recorded.
 
-    Over an axis of a transformation inside of the function, such as ``vmap``, call JAX's own collective.
-    Otherwise bind a primitive for an axis of a device mesh.
+    Over an axis of a transformation inside of the function, such as ``vmap``, call JAX's own collective. Over
+    an axis of a device mesh, bind a primitive, or return a ``ShapeDtypeStruct`` for ``axis_indices``. A
+    ``sharding_hint`` always binds its primitive.
+
+    x: the operand; None for ``axis_index`` and ``axis_indices``.
     """
     operands = () if x is None else (jnp.asarray(x),)
     if name == "sharding_hint":

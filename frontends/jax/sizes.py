@@ -204,7 +204,10 @@ def _is_jax_asking() -> bool:
 
 
 def _larger_or_smaller(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """Return the method ``max`` (``function`` is ``"ge"``) or ``min`` (``"lt"``) of symbolic sizes."""
+    """Return the method ``max`` (``function`` is ``"ge"``) or ``min`` (``"lt"``) of symbolic sizes.
+
+    With ``reflected``, ``self`` is the right operand.
+    """
 
     def method(self: Any, other: Any) -> Any:
         operand = self.operand(other)

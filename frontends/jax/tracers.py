@@ -58,7 +58,10 @@ def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
 
 @contextmanager
 def explain_unknown_elements(name: str) -> Iterator[None]:
-    """Turn errors about unknown elements, other threads and flax's trace level into :class:`TracingError`."""
+    """Turn errors about unknown elements, other threads and flax's trace level into :class:`TracingError`.
+
+    Those about unknown elements become its subclass :class:`UnknownElements`.
+    """
     try:
         yield
     except jax.errors.ConcretizationTypeError as problem:

@@ -232,8 +232,9 @@ def normalize_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call in the form in which they are recorded.
 
-    ``out`` becomes a keyword, and NumPy integers become ints unless they are operands with a dtype. Raise
-    :class:`TracingError` if an argument is a function.
+    ``out`` becomes a keyword. NumPy integers become ints unless they are operands with a dtype, and instances
+    of subclasses of Python numbers become NumPy scalars. Raise :class:`TracingError` if an argument is a
+    function.
     """
     key = row_key(name)
     args, kwargs = map_structure(_scalar, args), map_structure(_scalar, kwargs)

@@ -53,10 +53,12 @@ def vmap(
         batch_axis: Alias of ``in_axes``.
 
     Raises:
-        CallMismatch: Mapped axes are known to differ in size, an array lacks its axis, nothing is mapped and
-            ``axis_size`` is missing, or the framework draws random numbers itself under ``"error"``.
+        CallMismatch: Mapped axes are known to differ in size, an array or result lacks its axis, nothing is
+            mapped and ``axis_size`` is missing, or the framework draws random numbers itself under
+            ``"error"``.
         InvalidOption: ``in_axes`` or ``out_axes`` do not have the structure of the arguments or results;
-            ``batch_axis`` is passed and ``in_axes`` is not 0; or ``randomness`` is none of these.
+            ``out_axes`` has a None; ``batch_axis`` is passed and ``in_axes`` is not 0; or ``randomness`` is
+            none of these.
 
     >>> import torch
     >>> from graph_compiler import transforms

@@ -69,7 +69,7 @@ _STATIC = (*_COMPARED_BY_VALUE, *_NEVER_OPENED)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Leaf:
-    """Position of a leaf, such as an array."""
+    """Leaf of a tree. Its value, such as an array, is stored apart from the tree."""
 
     def __repr__(self) -> str:
         return "*"
@@ -80,7 +80,7 @@ _LEAF = Leaf()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TypedLeaf(Leaf):
-    """Position of an object of a fixed class, such as a Python number, that may differ between calls."""
+    """Leaf whose value is an instance of ``type``, such as a Python number, and may differ between calls."""
 
     type: type
 
@@ -207,8 +207,9 @@ def _has_slots(cls: type) -> bool:
 def _is_plain(value: Any) -> bool:
     """Return True if an object is to be compared by its contents.
 
-    That is, if it consists of lists, tuples, dicts and plain objects with a ``__dict__``, which hold only
-    classes and values that :func:`same_static` compares by value.
+    It then has at most ``_MOST_PARTS`` parts, counted at all depths. Each part is a list, tuple or dict, a
+    class, a value that :func:`same_static` compares by value, or an object with a ``__dict__`` that has no
+    slots and is not callable.
     """
     waiting, seen = [value], 0
     while waiting:
@@ -264,9 +265,12 @@ def flatten(
 ) -> tuple[list[Any], Tree]:
     """Return the leaves of ``value`` in order, and a tree from which :func:`unflatten` rebuilds it.
 
-    is_leaf: predicate of leaves.
-    open_objects: predicate of objects whose attributes may hold leaves.
-    always: predicate of objects that need no leaf to become branches.
+    Containers become branches. Any other object becomes a branch if its attributes contain a leaf, or if it
+    can be compared by its contents. Otherwise it is static, as strings, numbers and functions are.
+
+    is_leaf: predicate of leaves, evaluated first for each value.
+    open_objects: predicate of objects whose attributes are visited.
+    always: predicate of objects that become branches in any case.
     """
     leaves: list[Any] = []
     return leaves, _flatten(value, is_leaf, leaves, open_objects, (), always)
@@ -463,7 +467,7 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def iterate_structure(value: Any) -> Iterator[Any]:
-    """Return an iterator over the leaves of nested tuples, lists, dicts and slices."""
+    """Return an iterator over the leaves of nested tuples, lists, dicts and slices, subclasses included."""
     found: list[Any] = []
     _gather((value,), found)
     return iter(found)

@@ -135,8 +135,8 @@ class Group:
 def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group:
     """Return the operations ``0 .. len(paths) - 1``, grouped by the paths of their modules.
 
-    Consecutive operations of a module form a group, unless it would have one operation. No group has more
-    than ``most`` children.
+    Consecutive operations of a module form a group, unless it would have one operation. A group whose only
+    child is a group is merged with it. A group with more than ``most`` children is split into parts.
 
     >>> grouped("net", ["", "a", "a.b", "a.b", "", "a"]).to_json()
     ['net', '', ['0-0', ['a', 'a', ['1-1', ['b', 'a.b', ['2-3']]]], '4-5']]

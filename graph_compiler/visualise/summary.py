@@ -167,10 +167,11 @@ def _shapes(inputs: Iterable[Any]) -> Sequence[Any]:
 
 
 def modules_of(graph: IRGraph) -> list[str]:
-    """Return the path of the module for each operation; empty for operations outside of modules.
+    """Return the path of the module of each operation; empty for operations outside of modules.
 
-    If the framework reports no modules, it is that of the innermost module with all parameters that the
-    operation reads.
+    If the framework reports no modules, an operation belongs to the innermost module that contains all
+    parameters that it reads. One without parameters belongs to the module that computed all of its operands,
+    if it has several; else its path is empty.
     """
     told = [node.origin.module for node in graph.nodes]
     if any(told) or not graph.parameters:
@@ -276,7 +277,10 @@ def _prefixes(path: str) -> list[str]:
 
 
 def _in_order(modules: Sequence[str]) -> list[str]:
-    """Return the paths of all modules, each after the module that contains it, by their first operations."""
+    """Return the paths of the whole graph and of all modules, each followed by those of its submodules.
+
+    Submodules of a module have the order of their first operations.
+    """
     tree: dict[str, Any] = {}
     for path in dict.fromkeys(modules):
         place = tree
@@ -522,7 +526,8 @@ def format_count(number: int | None) -> str:
 def summary(graph: Graph, depth: int | None = None, variant: int = 0) -> Summary:
     """Return the table; see :meth:`graph_compiler.Graph.summary`.
 
-    Raise ``InvalidOption`` for a depth or variant that does not exist.
+    Raise ``InvalidOption`` if ``depth`` is neither None nor a nonnegative int, or if no variant has the index
+    ``variant``.
     """
     if depth is not None and (type(depth) is not int or depth < 0):
         raise InvalidOption(

@@ -187,7 +187,7 @@ class TracerReads:
 
         Add an equation that reads its elements, unless ``asked`` returns True for the array. ``depth`` is the
         number of frames from the caller to the user's code. Raise :class:`TracingError` if the dtype or shape
-        of the array differs from those of the tracer, or if it is too large.
+        of the array differs from those of the tracer, or if it has more than ``MOST`` elements.
         """
         if (array := self._next(tracer, depth + 1)) is not None and not asked(array):
             _bind(tracer, seen=ReadElements(array.tolist()))
@@ -197,7 +197,8 @@ class TracerReads:
         """Return the element of a 0-d tracer as a symbolic number, or None.
 
         It is None for tracers with axes or of another dtype than int or float, if numbers are not symbols in
-        this attempt, and if the current instruction read nothing in the untraced run.
+        this attempt, and if the current instruction read nothing in the untraced run. Raise
+        :class:`TracingError` as :meth:`elements` does.
         """
         if not self.reading.symbolic or tracer.ndim or tracer.dtype.kind not in "iuf":
             return None

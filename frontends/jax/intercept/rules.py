@@ -146,7 +146,13 @@ def has_derivative(aval: Any) -> bool:
 
 
 class _DifferentiatedCall:
-    """Call of an equation as a function of its differentiated operands."""
+    """Equation as a function of its differentiated operands, whose derivative rule can be traced.
+
+    The rule is traced as one forward-mode program, or as two programs of reverse mode.
+
+    results: indices of the differentiable results.
+    sources: indices of the differentiated operands.
+    """
 
     def __init__(self, equation: Any, results: tuple[int, ...], sources: tuple[int, ...]) -> None:
         self._equation, self._results, self._sources = equation, results, sources

@@ -78,7 +78,7 @@ def pad(b: JaxBuilder, x: Any, value: Any, *, padding_config: Any) -> Any:
 
 
 def dilate(b: JaxBuilder, x: Any, value: Any, between: tuple[int, ...]) -> Any:
-    """Return ``x`` with ``between[axis]`` elements ``value`` between its own along each axis."""
+    """Insert ``between[axis]`` copies of ``value`` between neighbouring elements of ``x`` along each axis."""
     if not any(between):
         return x
     shape = tuple(_spaced_size(size, gap) for size, gap in zip(x.shape, between))

@@ -73,7 +73,11 @@ def range_of(b: JaxBuilder, item: Any) -> Range | None:
 
 
 def note_scan_inputs(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
-    """Store ranges of the inputs of a ``scan`` body; do nothing for other nodes."""
+    """Store the ranges of the sequences and counters among the inputs of a ``scan`` body.
+
+    A counter is a carried integer to which each iteration adds 1, in a loop with a constant trip count. Other
+    carried inputs get no range. Do nothing for other nodes.
+    """
     if node.op != "scan":
         return
     carried, length, block = node.params["carried"], node.params["length"], node.regions[0].block
