@@ -147,7 +147,8 @@ def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
 def shows_as_nan(tree: Tree, floating: Sequence[bool]) -> bool:
     """Return True if filling the floating arrays of a result with NaN marks the whole result as wrong.
 
-    ``floating`` has an item for each array of the result.
+    That is so if there are arrays, all are floating, and there are no Python numbers. ``floating`` is True
+    for each array of the result that is floating.
 
     >>> from graph_compiler.trees import flatten
     >>> trees = [flatten(result, lambda item: False)[1] for result in ((1.5j, 2), ("name", None))]

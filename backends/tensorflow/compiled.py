@@ -377,6 +377,7 @@ class ConcreteFunctions:
         """Return the result, and the values of the tensors that ``extra`` added to the trace.
 
         Raise ``NotTraceable`` for sparse and ragged tensors, and if TensorFlow cannot trace the function.
+        ``FirstCall`` and ``NewShape`` mean that the arguments were not traced yet.
         """
         # A ``tf.function`` would look at all arguments, which takes longer than running a small model.
         key, tensors = _key_and_tensors(args)

@@ -51,7 +51,7 @@ _REFUSED = reads.EXPORTING | {
 
 
 def read(text: str) -> Any:
-    """Return the dtype, layout, memory format, device or number that ``text`` spells.
+    """Return the dtype, layout, memory format, device, number or bool that ``text`` spells.
 
     Raise ``InvalidFile`` for any other text.
 

@@ -50,11 +50,13 @@ from .trace import Trace
 
 
 class HostDrawRecorder:
-    """Random numbers that the function draws from Python or NumPy.
+    """Recorder of the numbers that the function reads from the host.
+
+    These are random numbers of Python or NumPy, and the readings of clocks.
 
     bakes: True if the numbers are constants of the graph instead of inputs.
-    draws: draws to repeat before each call.
-    trees: the structure of the numbers of each draw.
+    draws: the recorded reads, which are repeated before each call of the graph.
+    trees: the structure of the numbers of each of ``draws``.
     """
 
     def __init__(self, capture: Trace, bakes: bool) -> None:
@@ -425,9 +427,11 @@ class Generators:
         return all(followed.generator.initial_seed() == followed.mark for followed in self._followed.values())
 
     def before(self, arguments: Any) -> list[_FollowedGenerator]:
-        """Record changes of the default generators and those in ``arguments`` since the last call.
+        """Record how the default generators, and those in ``arguments``, were seeded or set back.
 
-        Return their trackers. Raise ``UnseenDraw`` for a change that cannot be recorded.
+        Only changes since the last recorded call are considered. Return the trackers of these generators.
+        Raise ``UnseenDraw`` for a change that cannot be recorded. A draw from the CPU's default generator
+        that another thread may have made is ignored.
         """
         with self._lock:
             return list(

@@ -43,7 +43,10 @@ class AutogradHistory:
 
     @property
     def enabled(self) -> bool:
-        """Return True if gradients count as enabled for calls made now, and update ``mode_changed``."""
+        """True if gradients count as enabled for calls made now. Reading it updates ``mode_changed``.
+
+        They always count as enabled if the recording began with gradients disabled.
+        """
         # Inference mode, backward passes and C++ code change the mode without a call that is intercepted, so
         # torch's own flag is read.
         enabled = is_grad_enabled()

@@ -110,9 +110,9 @@ class KeySizes:
         return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
 
     def may_hash_symbol(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
-        """Return True if ``size`` may be hashed as a symbol, and False if it is fixed.
+        """Return True if ``size`` may be hashed as a symbol, because ``called`` has an ``lru_cache``.
 
-        Raise ``UnhashableSize`` otherwise.
+        Return False if the size is fixed. Otherwise raise ``UnhashableSize``.
         """
         symbols = list(size.symbols())
         of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)
@@ -167,7 +167,11 @@ _NAME = type.__name__
 
 
 def type_shims(spaces: Iterable[ModuleNamespace]) -> list[Replacement]:
-    """Return shims of ``type`` that return the class of the number for a symbol."""
+    """Return replacements of ``type`` in ``spaces`` by a shim that answers as plain Python would.
+
+    For a symbolic number, the shim returns the class of the number, and for a list that a recorded loop
+    appends to, ``list``. Namespaces that use ``type`` other than by calls are skipped.
+    """
     return type_replacements(
         ((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in
     )

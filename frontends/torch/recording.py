@@ -500,7 +500,7 @@ def _entries(weights: TorchWeights) -> list[Entry]:
 
 
 def _convert_arrays(leaves: list[Any], function: Any) -> dict[int, Any]:
-    """Map the ids of leaves to tensors, or to generators.
+    """Map the ids of leaves to tensors, or to generators. Numbers are left out.
 
     Arrays of other frameworks go to the accelerator of the other leaves or the weights, if there is one.
     """
@@ -615,7 +615,11 @@ class _Search:
     # -------------------------------------------------------------------------- hypotheses to give up
     @gives_up("taking lists to be appended to alone")
     def without_lists(self, problem: Exception) -> _Search | None:
-        """Give up that lists are only appended to. Return None if that was not assumed."""
+        """Drop the hypothesis that the lists in ``hypotheses.grown`` are only appended to, also for later
+        recordings.
+
+        Return the search to try again, or None if there is no such list.
+        """
         if not self.hypotheses.grown or self.request.auto_dynamic is None:
             return None
         self.request.auto_dynamic.lengths.give_up(self.hypotheses.grown)

@@ -41,9 +41,10 @@ _SECONDS = 10
 
 
 def pretrained(name: str) -> Any:
-    """Load the pretrained model ``name`` in evaluation mode.
+    """Load the pretrained model in the folder ``name``, or the hub's model of that name, in evaluation mode.
 
-    Raise ``FrameworkNotInstalled`` without transformers.
+    Raise ``FrameworkNotInstalled`` without transformers, and ``OSError`` if the hub cannot be reached for a
+    model that is not cached.
     """
     try:
         import transformers

@@ -19,8 +19,9 @@ class CallHistory(Protocol):
     """Autograd history of a recording."""
 
     def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
-        """Return the record of a call that is being made, with ``facts`` as additional fields.
+        """Return the record of a call that is being made, marked with the autograd state at this point.
 
+        The history sets ``writes``, ``no_grad`` and ``is_detached_write``; ``facts`` are further fields.
         ``written`` are the values that the call writes to.
         """
 
@@ -56,10 +57,10 @@ class ModelWeights(Protocol):
 
 
 class HostDraws(Protocol):
-    """Random numbers that the function drew from Python or NumPy.
+    """Numbers that the function read from the host: random numbers of Python or NumPy, and clocks.
 
-    draws: the draws, which are repeated before each call of the graph.
-    trees: the structure of the numbers of each draw.
+    draws: the reads, which are repeated before each call of the graph.
+    trees: the structure of the numbers of each read.
     """
 
     draws: list[Draw]

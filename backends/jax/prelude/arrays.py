@@ -94,7 +94,7 @@ def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_sel
     """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
 
     ``reduce`` is "sum", "mean", "prod", "max" or "min". With ``include_self``, the reduction includes the old
-    element.
+    element. The mean of integers is rounded down.
     """
     count = jnp.zeros(x.shape, jnp.int32).at[key].add(1)
     if not include_self:

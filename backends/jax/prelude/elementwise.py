@@ -274,7 +274,7 @@ def bessel_k1(x: jax.Array) -> jax.Array:
 
 
 def airy_ai(x: jax.Array) -> jax.Array:
-    """Compute the Airy function Ai."""
+    """Compute the Airy function Ai by Chebyshev series for ``x`` below -3, in [-3, 3] and above 3."""
     series = airy_between(jnp.clip(x, -3, 3) / 3)
     return jnp.where(
         x < -3, airy_waves(jnp.maximum(-x, 3)), jnp.where(x > 3, airy_decay(jnp.maximum(x, 3)), series)

@@ -42,7 +42,8 @@ def matrix_rank(
 ) -> jax.Array:
     """Count the singular values of the matrices above ``max(atol, rtol * largest)``.
 
-    The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
+    The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given. With
+    ``hermitian``, the matrices are Hermitian, and only their lower triangles are read.
     """
     values = jnp.abs(jnp.linalg.eigvalsh(hermitian_matrix(x))) if hermitian else jnp.linalg.svdvals(x)
     cutoff = singular_cutoff(x, jnp.max(values, axis=-1, initial=0), rtol, atol)
@@ -59,7 +60,8 @@ def pinv(
     """Compute the pseudo-inverse of the matrices in the last two axes.
 
     Singular values up to ``max(atol, rtol * largest)`` count as zero. The default of ``rtol`` is the larger
-    dimension times the machine epsilon, or 0 if ``atol`` is given.
+    dimension times the machine epsilon, or 0 if ``atol`` is given. With ``hermitian``, the matrices are
+    Hermitian, and only their lower triangles are read.
     """
     x = hermitian_matrix(x) if hermitian else x
     if atol is None:

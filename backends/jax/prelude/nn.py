@@ -15,7 +15,10 @@ from .statistics import norm_over
 
 
 def celu(x: jax.Array, alpha: float) -> jax.Array:
-    """Compute ``x`` where it is positive, else ``alpha * expm1(x / alpha)``."""
+    """Compute ``x`` where it is positive, else ``alpha * expm1(x / alpha)``.
+
+    At 0, the derivative is 1, and the second derivative is 0.
+    """
 
     def value(x: jax.Array) -> jax.Array:
         return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) / alpha))
@@ -24,12 +27,19 @@ def celu(x: jax.Array, alpha: float) -> jax.Array:
 
 
 def elu(x: jax.Array, alpha: float = 1.0) -> jax.Array:
-    """Compute ``x`` where it is positive, else ``alpha * expm1(x)``."""
+    """Compute ``x`` where it is positive, else ``alpha * expm1(x)``.
+
+    At 0, the derivative is ``alpha``, and the second derivative is 0.
+    """
     return with_slopes(lambda x: jax.nn.elu(x, alpha), [lambda x: slope_of_exponential(x, alpha)], x)
 
 
 def selu(x: jax.Array) -> jax.Array:
-    """Compute the scaled exponential linear unit of Klambauer et al., 2017."""
+    """Compute ``scale * x`` where ``x`` is positive, else ``scale * alpha * expm1(x)``.
+
+    The constants are those of Klambauer et al., 2017. At 0, the derivative is ``scale * alpha``, and the
+    second derivative is 0.
+    """
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
     return with_slopes(jax.nn.selu, [lambda x: scale * slope_of_exponential(x, alpha)], x)
 
@@ -162,8 +172,9 @@ def nll_loss(
 ) -> jax.Array:
     """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
-    Without a batch, classes are on axis 0. The loss is 0 for targets equal to ``ignore_index``. ``reduction``
-    is "none", "sum" or "mean", which is weighted by ``weight[target]``.
+    Without a batch, classes are on axis 0. ``weight`` is 1 for each class if it is None. The loss is 0 for
+    targets equal to ``ignore_index``. ``reduction`` is "none", "sum" or "mean". The mean is divided by the
+    sum of the weights of the targets that are not ignored.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.

@@ -37,7 +37,9 @@ def max_pool(
 ) -> jax.Array:
     """Compute the maximum of each window over ``len(kernel)`` spatial axes.
 
-    With ``ceil_mode``, the last window of an axis may extend beyond the padded end.
+    These are the last axes, or for the ``layout`` "channels_last" those before the last. ``padding`` is a
+    pair of amounts for each of them, by default 0. With ``ceil_mode``, the last window of an axis may extend
+    beyond the padded end.
     """
     padding = padding or ((0, 0),) * len(kernel)
     return over_windows(x, lowest_value(x.dtype), lax.max, kernel, strides, padding, ceil_mode, layout)
@@ -72,7 +74,10 @@ def over_windows(
     ceil_mode: bool,
     layout: str,
 ) -> jax.Array:
-    """Reduce each window over ``len(kernel)`` spatial axes by ``join``, starting with ``start``."""
+    """Reduce each window over ``len(kernel)`` spatial axes by ``join``, starting with ``start``.
+
+    These are the last axes, or for the ``layout`` "channels_last" those before the last.
+    """
     after = 0 if layout == "channels_first" else 1
     lead = x.ndim - len(kernel) - after
     around = padding_for_windows(x.shape[lead : x.ndim - after], kernel, strides, padding, ceil_mode)
@@ -92,8 +97,9 @@ def avg_pool(
 ) -> jax.Array:
     """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates.
 
-    The divisor is ``divisor_override``, or by default the number of elements in the window, with padding only
-    if ``count_include_pad``. With ``ceil_mode``, the last window of an axis may extend beyond the padded end.
+    These are the last axes, or for the ``layout`` "channels_last" those before the last. The divisor is
+    ``divisor_override``, or by default the number of elements in the window, with padding only if
+    ``count_include_pad``. With ``ceil_mode``, the last window of an axis may extend beyond the padded end.
     """
     padding = padding or ((0, 0),) * len(kernel)
     # Sums in half precision would lose small terms.
@@ -139,7 +145,10 @@ def max_unpool(x: jax.Array, indices: jax.Array, size: tuple[int, ...]) -> jax.A
 
 
 def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channels_first") -> jax.Array:
-    """Average over ``size[i]`` windows of about equal length that cover spatial axis ``i``."""
+    """Average over ``size[i]`` windows of about equal length that cover spatial axis ``i``.
+
+    The spatial axes are the last ones, or for the ``layout`` "channels_last" those before the last.
+    """
     result = widened(x)
     for axis, windows in enumerate(size, x.ndim - len(size) - (layout == "channels_last")):
         places, inside = adaptive_places(x.shape[axis], windows)
@@ -190,9 +199,10 @@ def interpolate(
 ) -> jax.Array:
     """Resample the spatial axes of ``x`` to ``size``.
 
-    ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales``
-    has the scale factor of each axis, or None for the ratio of the sizes. For "linear" and "cubic" without
-    ``antialias``, ``align_corners`` maps the centres of the first and last elements onto each other.
+    These are the last axes, or for the ``layout`` "channels_last" those before the last. ``method`` is
+    "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales`` has the scale
+    factor of each axis, or None for the ratio of the sizes. For "linear" and "cubic" without ``antialias``,
+    ``align_corners`` maps the centres of the first and last elements onto each other.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")

@@ -101,7 +101,7 @@ def scatter_reduce(
     """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
 
     ``reduce`` is "sum", "mean", "prod", "max" or "min". With ``include_self``, the reduction includes the old
-    element.
+    element. The mean of integers is rounded down.
     """
     result = np.array(x)
     count = np.zeros(x.shape, np.int64)

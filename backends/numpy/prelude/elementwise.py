@@ -27,7 +27,7 @@ def rounded(arrays: tuple[np.ndarray, ...], dtype: np.dtype) -> tuple[np.ndarray
 
 
 def airy_ai(x: np.ndarray) -> np.ndarray:
-    """Compute the Airy function Ai."""
+    """Compute the Airy function Ai, which is 0 for finite ``x`` above 1000."""
     # scipy returns NaN for large finite ``x``.
     return np.where((x > 1e3) & (x < np.inf), 0, special.airy(x)[0]).astype(x.dtype)
 
@@ -138,7 +138,7 @@ def trigamma(x: np.ndarray) -> np.ndarray:
 def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Compute the Hurwitz zeta function, the sum of ``(k + q) ** -x`` over all integers ``k`` from 0.
 
-    It is NaN where ``x`` is below 1, and infinite at its poles.
+    It is NaN where ``x`` is below 1 or ``q`` is inf, and infinite at its poles.
     """
     dtype = np.result_type(x, q)
     x, q = np.broadcast_arrays(x, q)

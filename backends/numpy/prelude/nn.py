@@ -19,7 +19,10 @@ def elu(x: np.ndarray, alpha: float = 1.0) -> np.ndarray:
 
 
 def selu(x: np.ndarray) -> np.ndarray:
-    """Compute the scaled exponential linear unit of Klambauer et al., 2017."""
+    """Compute ``scale * x`` where ``x`` is positive, else ``scale * alpha * expm1(x)``.
+
+    The constants are those of Klambauer et al., 2017.
+    """
     return 1.0507009873554805 * elu(x, 1.6732632423543772)
 
 
@@ -182,9 +185,10 @@ def nll_loss(
 ) -> np.ndarray:
     """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
-    Without a batch, classes are on axis 0. The loss is 0 for targets equal to ``ignore_index``. ``reduction``
-    is "none", "sum" or "mean", which is weighted by ``weight[target]``. Raise ``IndexError`` for other
-    targets that are no class.
+    Without a batch, classes are on axis 0. ``weight`` is 1 for each class if it is None. The loss is 0 for
+    targets equal to ``ignore_index``. Raise ``IndexError`` for other targets that are no class. ``reduction``
+    is "none", "sum" or "mean". The mean is divided by the sum of the weights of the targets that are not
+    ignored.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.

@@ -59,7 +59,10 @@ def max_pool(
 ) -> np.ndarray:
     """Compute the maximum of each window over ``len(kernel)`` spatial axes.
 
-    With ``ceil_mode``, the last window of an axis may extend beyond the padded end.
+    These are the last axes, or for the ``layout`` "channels_last" those before the last. ``padding`` is a
+    pair of amounts for each of them, by default 0. Elements of a window are ``dilation[i]`` apart along
+    spatial axis ``i``, by default 1. With ``ceil_mode``, the last window of an axis may extend beyond the
+    padded end.
     """
     if dilation and ceil_mode:
         array = x if layout == "channels_first" else np.moveaxis(x, -1, 1)
@@ -83,9 +86,9 @@ def avg_pool(
 ) -> np.ndarray:
     """Compute the mean of each window over ``len(kernel)`` spatial axes; integer division truncates.
 
-    The divisor is ``divisor_override``, or by default the number of elements in the window, which includes
-    padding only if ``count_include_pad``. With ``ceil_mode``, the last window of an axis may extend beyond
-    the padded end.
+    These are the last axes, or for the ``layout`` "channels_last" those before the last. The divisor is
+    ``divisor_override``, or by default the number of elements in the window, with padding only if
+    ``count_include_pad``. With ``ceil_mode``, the last window of an axis may extend beyond the padded end.
     """
     rank = len(kernel)
     padding = padding or ((0, 0),) * rank
@@ -110,7 +113,7 @@ def avg_pool(
 def lp_pool(
     x: np.ndarray, ord: float, kernel: tuple[int, ...], strides: tuple[int, ...], ceil_mode: bool = False
 ) -> np.ndarray:
-    """Compute ``sum(x ** ord) ** (1 / ord)`` over each window.
+    """Compute ``sum(x ** ord) ** (1 / ord)`` over each window of the last ``len(kernel)`` axes.
 
     With ``ceil_mode``, the sum over a window that extends beyond the end is scaled to a full window.
     """
@@ -131,7 +134,10 @@ def max_unpool(x: np.ndarray, indices: np.ndarray, size: tuple[int, ...]) -> np.
 
 
 def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...], layout: str = "channels_first") -> np.ndarray:
-    """Average over ``size[i]`` windows of about equal length that cover spatial axis ``i``."""
+    """Average over ``size[i]`` windows of about equal length that cover spatial axis ``i``.
+
+    The spatial axes are the last ones, or for the ``layout`` "channels_last" those before the last.
+    """
     for axis, windows in enumerate(size, x.ndim - len(size) - (layout == "channels_last")):
         places, inside = adaptive_places(x.shape[axis], windows)
         mask = inside.reshape(inside.shape + (1,) * (x.ndim - axis - 1))
@@ -141,10 +147,9 @@ def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...], layout: str = "chann
 
 
 def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int) -> np.ndarray:
-    """Return the first indices of the windows of fractional pooling along an axis of ``size`` elements.
+    """Return the first index of each of ``windows`` windows of ``kernel`` elements, on a new last axis.
 
-    ``samples`` are random numbers in [0, 1) that shift the windows. The indices are on a new last axis, which
-    has ``windows`` elements.
+    ``samples`` in [0, 1) shift the evenly spaced windows. The last one ends at the end of the axis.
     """
     if windows == 1:
         return np.full((*samples.shape, 1), size - kernel)
@@ -181,8 +186,10 @@ def interpolate(
 ) -> np.ndarray:
     """Resample the spatial axes of ``x`` to ``size``.
 
-    ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales``
-    has the scale factor of each axis, or None for the ratio of the sizes.
+    These are the last axes, or for the ``layout`` "channels_last" those before the last. ``method`` is
+    "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales`` has the scale
+    factor of each axis, or None for the ratio of the sizes. For "linear" and "cubic" without ``antialias``,
+    ``align_corners`` maps the centres of the first and last elements onto each other.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
@@ -233,9 +240,9 @@ def elements_at(x: np.ndarray, places: list[np.ndarray]) -> np.ndarray:
 def affine_grid(theta: np.ndarray, size: tuple[int, ...], align_corners: bool = False) -> np.ndarray:
     """Return the positions ``[batch, *size, axes]`` to which the affine maps ``theta`` take a regular grid.
 
-    ``theta`` has the shape ``[batch, axes, axes + 1]``. The positions -1 and 1 are the centres of the first
-    and last element of an axis if ``align_corners``, otherwise their outer edges. Coordinates are ordered
-    from the last spatial axis to the first.
+    ``theta`` has the shape ``[batch, axes, axes + 1]``. With ``align_corners``, -1 and 1 are the centres of
+    the first and last element of an axis of several elements, and otherwise their outer edges. Coordinates
+    are ordered from the last spatial axis to the first.
     """
     lines = []
     for n in size:

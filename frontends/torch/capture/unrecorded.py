@@ -32,7 +32,10 @@ from .unrolled import UNROLLED, flex_attention
 
 
 class UnrecordedMode(TorchFunctionMode):
-    """Function mode of unrecorded runs, which replaces symbolic sizes in arguments by their numbers."""
+    """Function mode of unrecorded runs.
+
+    It replaces symbolic sizes in arguments by their numbers, and unrolls higher-order operators.
+    """
 
     def __init__(self, capture: RunningTrace) -> None:
         super().__init__()
@@ -191,7 +194,10 @@ _PRODUCTS = frozenset({
 
 
 class KernelwiseSizes:
-    """Sizes of kernels in the public call that is recorded kernel by kernel, if such a call runs."""
+    """Symbolic sizes for the kernels of a public call, while :meth:`run` records it kernel by kernel.
+
+    At other times, no sizes are known, and the methods return None or False.
+    """
 
     def __init__(self, capture: RunningTrace) -> None:
         self.capture = capture

@@ -75,7 +75,8 @@ def _stacked(results: list[Any]) -> Any:
 def flex_attention(mode: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Compute attention by torch's reference formula, which computes the whole matrix of scores.
 
-    The axes of the result have the stride order of the query.
+    The axes of the result have the stride order of the query. Raise ``OperatorRefused`` if this torch does
+    not have the formula.
     """
     order = sorted(range(args[0].ndim), key=args[0].stride().__getitem__, reverse=True)
     formula = found("torch._higher_order_ops.flex_attention", "math_attention") or refuse_operator(

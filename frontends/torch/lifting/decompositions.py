@@ -100,9 +100,10 @@ def aten_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
 
 
 def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
-    """Return ``A`` with singular matrices replaced by identities, LAPACK's status, and a mask of those.
+    """Return ``A`` with singular matrices replaced by identities, LAPACK's status, and a mask of them.
 
-    Matrices whose LU factors are not finite are replaced, too. Some targets raise for a singular matrix.
+    Matrices whose LU factors are not finite are replaced, too. The mask has the shape ``[..., 1, 1]``. Some
+    targets raise for a singular matrix.
     """
     factors = b.lu_factor(A)[0]
     status = _lu_status(b, factors)

@@ -63,7 +63,10 @@ _NONE: frozenset[Any] = frozenset()
 def with_fixed_numbers(
     b: TorchBuilder, key: str, args: list[Any], kwargs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments of the call ``key`` with those symbolic numbers fixed that rows cannot take."""
+    """Return the arguments of the call ``key`` without the symbolic numbers that its row cannot take.
+
+    These are replaced by the recorded numbers, with a guard on each.
+    """
     if not (b.reads_numbers or b.has_floats):
         return args, kwargs
     if key == "__getitem__":
@@ -133,8 +136,8 @@ def computed(
 def needs_float32(y: Any, dtype: str, exactly: bool = False) -> bool:
     """Return True if rounding ``y`` to the half-precision ``dtype`` may matter.
 
-    It may for a 0-d array of another dtype. For a float, any rounding matters if ``exactly``, and otherwise
-    only one to a subnormal number, 0 or inf.
+    It may for a 0-d array of another dtype (but bool), and for a number read from an array. For a float, any
+    rounding matters if ``exactly``, and otherwise only one to a subnormal number, 0 or inf.
     """
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)

@@ -33,7 +33,8 @@ class TorchBuilder(RaisingBuilder):
     """Builder of canonical operations with torch's dtype promotion, which rows write with.
 
     has_floats: True if calls take floats that are computed from sizes.
-    states: what the results of ``get_rng_state`` and ``get_state`` represent.
+    states: the stream or key of random numbers that each result of ``get_rng_state`` and ``get_state``
+        represents.
     """
 
     masks = ("bool", "uint8")
@@ -436,7 +437,7 @@ def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
 def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
     """Guard on a relation of two sizes, such as ``"ge"``, if the recorded ones satisfy it.
 
-    Omit the guard if it would exclude only empty arrays.
+    Omit the guard that a size is at least 0, and the guard that a size computed from others is at least 1.
     """
     # For other sizes, the guard would only exclude an empty array.
     if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):

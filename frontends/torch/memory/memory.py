@@ -83,8 +83,8 @@ _UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
     """Return a function that starts to watch tensors for writes, or None.
 
-    It takes tensors, and returns a function that returns True while all of them are known to be unwritten. It
-    is None if calls of ``graph`` may write without incrementing a version.
+    That function takes tensors, and returns a function that returns True while all of them are known to be
+    unwritten. Return None if calls of ``graph`` may write without incrementing a version.
     """
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun
@@ -217,9 +217,10 @@ def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 
 
 class WrittenTensors:
-    """Captured tensors and inputs that calls of the function may write to, with their contents before.
+    """Captured tensors and inputs that recorded calls may write to, with copies of their contents before.
 
-    caches: the ``functools.lru_cache`` functions that the function can reach.
+    caches: the ``functools.lru_cache`` functions that the function can reach. A write to a tensor in one of
+        them raises ``TracingError``.
     """
 
     def __init__(self, capture: Trace) -> None:
@@ -348,7 +349,9 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         return super().next_attempt()
 
     def without(self, places: Sequence[StatePlace]) -> list[StatePlace]:
-        """Return ``places`` without those that hold views of other tensors."""
+        """Return ``places`` without those whose tensor an earlier attempt has registered as a view of
+        another.
+        """
         return (
             [place for place in places if self.owner_of(place.read()) is None]
             if self._owners

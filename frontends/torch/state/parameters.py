@@ -210,7 +210,8 @@ def _version(tensor: Any) -> int:
 def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
     """Return arguments for the constructor of ``module``, read from attributes ``name`` or ``_name``.
 
-    Return None if one is missing, or if a parameter is positional-only or variadic.
+    Omit ``device`` and ``dtype`` if they default to None. Return None if another argument is missing, or if a
+    parameter is positional-only or variadic.
     """
     found = {}
     for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:
@@ -384,7 +385,11 @@ class WeightPlaces(contracts.Fillable):
         self.owners[name] = owner
 
     def add_tied(self, name: str, other: str, holder: Any, key: str) -> None:
-        """Register ``other`` as another name of the weight ``name``, which is at ``holder[key]``, too."""
+        """Register ``other`` as an alias of the weight ``name``, with ``holder[key]`` as its place.
+
+        Add the place to ``ties`` unless it is the first place of the weight, or ``holder`` is not a dict, as
+        in scripted modules.
+        """
         self._other_names[other] = name
         first = self.holders[name]
         # A second path to the same dict is not a tie, and a scripted module has another object each time.
@@ -668,8 +673,8 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
     """Yield the names and objects of the callable and of what it refers to.
 
-    A function is left out, and the object of a bound method replaces it. Python modules and classes are left
-    out, too.
+    A function or ``functools.partial`` is left out, and the object of a bound method replaces it. Python
+    modules and classes are left out, too.
     """
     bound = getattr(function, "__self__", None)
     own = (

@@ -468,7 +468,8 @@ def foreign_places(request: Request) -> list[StatePlace]:
 def changed_often(request: Request) -> list[StatePlace]:
     """Return places, other than those of ``request``, whose contents have changed often between recordings.
 
-    Also note the contents now. Do nothing before the first recording, or if this detection is off.
+    Also note the contents now. Before the first recording, or if this detection is off, note nothing and
+    return an empty list.
     """
     if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []

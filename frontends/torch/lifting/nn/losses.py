@@ -21,7 +21,8 @@ _OF_KERNELS = {0: "none", 1: "mean", 2: "sum"}
 def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
     """Return a decorator that adds the rows of ``torch.nn.functional.<name>`` and of ATen's ``kernels``.
 
-    The decorator returns the formula unchanged.
+    Without ``kernels``, it adds that of ATen's kernel ``name``, if there is one. The decorator returns the
+    formula unchanged.
     """
     signature = inspect.signature(getattr(torch.nn.functional, name))
     builder = inspect.Parameter("b", inspect.Parameter.POSITIONAL_ONLY)

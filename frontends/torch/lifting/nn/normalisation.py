@@ -93,7 +93,9 @@ def batch_norm_statistics(
 
 
 def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
-    """Cast ``values`` to the dtypes of the recorded results. None stands for an empty array."""
+    """Cast ``values`` to the dtypes of the recorded results. None becomes the empty array that torch
+    returned.
+    """
     results = []
     for value, spec in zip(values, b.recorded):
         empty = spec.shape == (0,) and value is None
@@ -106,7 +108,8 @@ def _native_batch_norm(
 ) -> Any:
     """Return the results of ``aten::native_batch_norm``: the output and the saved statistics.
 
-    Unless ``training``, normalize with the mean and variance in ``stats``, and return no statistics.
+    Unless ``training``, normalize with the mean and variance in ``stats``, and return empty arrays as the
+    saved statistics.
     """
     mean, variance = _statistics(b, x) if training else stats
     output = b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
