@@ -104,7 +104,7 @@ Array = np.ndarray[Any, Any]
 
 
 class ArrayLocation(Protocol):
-    """Protocol of the location of an array."""
+    """Protocol of a location, of which ``read`` returns the array that is there now."""
 
     def read(self) -> Any: ...
 
@@ -113,7 +113,7 @@ class _ViewPosition(NamedTuple):
     """Position of a view in its owner.
 
     shape: shape of the owner.
-    taken: operations that take the view of the owner; None if the array is no such view.
+    taken: operations that make the view from the owner; None if the array does not view it.
     """
 
     shape: tuple[int, ...]
@@ -155,7 +155,7 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
         return [place for _, place, _ in self._taken]
 
     def begin(self, given: Container[int]) -> None:
-        """Start a new attempt, and forget views whose owner has its id in ``given``."""
+        """Start a new attempt: forget all locations, and the views whose owner has its id in ``given``."""
         # These owners are arguments, and other calls pass other arrays.
         self._owners = {name: pair for name, pair in self._owners.items() if id(pair[1]) not in given}
         self._placed.clear()
@@ -213,7 +213,7 @@ class ArrayPlace(StatePlace):
         return found
 
     def holds(self, array: Any) -> EnvironmentGuard:
-        """Return a guard that this location has the same ``array``, with its current shape and dtype."""
+        """Return a guard that this location has the object ``array``, with its current shape and dtype."""
         kept = "{}[{}] is {}"
         space = (
             getattr(self.held.item, "space", None)

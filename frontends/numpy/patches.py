@@ -319,7 +319,10 @@ _OF_SEQUENCES = frozenset({
 
 @functools.cache
 def _of_lists(function: Any) -> Any:
-    """Wrap a NumPy function so that, while recording, positional lists with traced arrays become arrays."""
+    """Wrap a NumPy function so that, while recording, it gets arrays instead of lists of traced arrays.
+
+    Only positional lists and tuples are converted.
+    """
 
     @functools.wraps(function)
     @forwards

@@ -41,8 +41,9 @@ class ElementGuards:
     def guard_only(self, array: Any, convert: Callable[[Any], Any], answer: Any) -> Any:
         """Guard that ``convert`` returns the same for the only element of ``array``, and return ``answer``.
 
-        The guard is on the truth of the element for ``bool``, on its integer part for ``int``, and otherwise
-        on the element. No guard is added if the array is the same in all calls.
+        ``answer`` is what ``convert`` returned while recording. The guard is on the truth of the element for
+        ``bool``, on its integer part for ``int``, and otherwise on the element. No guard is added if the
+        array is the same in all calls.
         """
         # Python gets a constant, so the array that is guarded has no derivative.
         array = self.snapshot_of(array, as_constants=convert in (float, complex))
@@ -56,7 +57,10 @@ class ElementGuards:
         return answer
 
     def guard(self, array: Any, as_constants: bool = False) -> Any:
-        """Guard the elements of ``array`` if needed, and return its ``tolist()``."""
+        """Return ``tolist()`` of ``array``, and guard that its elements are the same in each call.
+
+        No guard is added if that is certain. ``as_constants`` is that of :meth:`snapshot_of`.
+        """
         seen = array._seen.tolist()
         self._recorder.decide_value(self.snapshot_of(array, as_constants)._value, seen, self._here())
         return seen
@@ -124,7 +128,8 @@ class UnrecordedIterations:
     def run(self, recorder: Recorder, loop: RecordedLoop, done: int) -> bool:
         """Run the iterations of ``loop`` after the first ``done``, and set the proxies to their results.
 
-        Return True if that succeeds; otherwise undo the writes to arrays and return False.
+        Return True if that succeeds. If an iteration raises, or if a result has another shape or dtype, undo
+        the writes to arrays and return False. Return False also if no graph can be made of the iterations.
         """
         rest = rest_of_loop(recorder.graph, loop, done)
         held = (
@@ -293,7 +298,7 @@ def _expect(capture: CallCapture, name: str, item: Any, other: Any) -> None:
 
 
 def _is_place_in(item: Any, array: Any) -> bool:
-    """Return True if ``item`` is the argmax or argmin of the 1-d array itself."""
+    """Return True if the number ``item`` was read from the argmax or argmin of ``array``, which is 1-d."""
     # Such an index is in bounds.
     graph = item._capture.recorder.graph
     read = graph.maker(item._value)

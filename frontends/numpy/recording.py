@@ -172,10 +172,10 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
 
 
 def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, list[StatePlace]]:
-    """Run and record the function once; return the recording and the changed state that was no input.
+    """Run and record the function once; return the recording and the places of state that was no input.
 
-    If there is such state, the recording is not valid. What the function changed is restored. Raise
-    :class:`TracingError` if the function changes what the recording assumes constant.
+    The function changed these places; if there are any, the recording is not valid. All changes are undone.
+    Raise :class:`TracingError` if the function changes what the recording assumes constant.
     """
     numbers, grown = hypotheses.numbers, hypotheses.grown
     reading, views = hypotheses.reading, hypotheses.views
@@ -344,9 +344,10 @@ def _output(capture: NumpyCapture, leaf: Any) -> Any:
 def _note_sharing(
     capture: NumpyCapture, graph: Graph, inputs: list[Any], count: int, views: StoredArrayViews
 ) -> None:
-    """Add to ``graph`` assumptions on its inputs, of which ``count`` are arguments, and on their memory.
+    """Add to ``graph`` assumptions on the memory of its inputs, and on which of them are the same array.
 
-    Raise :class:`TracingError` if elements of a written array share memory with other elements.
+    The first ``count`` inputs are arguments; the others are state. Raise :class:`TracingError` if elements
+    of a written array share memory with other elements.
     """
     given = [id(item) for item in inputs]
     same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))

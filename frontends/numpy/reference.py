@@ -62,7 +62,9 @@ def _range(array: Array) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
-    """Return a random array of ``dtype``, made by :func:`random_array`.
+    """Return a random array of this ``shape`` and ``dtype``.
+
+    Integers, and most floats, lie between the bounds ``seen`` (see :func:`random_array`).
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     array([3, 3])

@@ -40,7 +40,7 @@ _ARRAYS = (np.ndarray, np.generic)
 class BlockCapture(NumpyCapture):
     """Recording that tracks the arrays to which open regions write.
 
-    blocks: for each open region, the outer arrays that it writes to, each with a copy from before.
+    blocks: for each open region, the outer arrays that it writes to, each with a copy of its memory before.
     tied: arrays that may be the same object, to which nothing may be written.
     """
 

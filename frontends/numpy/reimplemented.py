@@ -57,7 +57,10 @@ def _line(recorded: Recorded, item: Any) -> Any:
 
 
 def _parts(recorded: Recorded, items: Any) -> list[Any]:
-    """Return the items as arrays with at least one axis. Python numbers get the common dtype of all items."""
+    """Return the items of an index of ``np.r_`` or the like as arrays with at least one axis.
+
+    Python numbers get the common dtype of all items.
+    """
     found = [_line(recorded, item) for item in (items if isinstance(items, tuple) else (items,))]
     # Python numbers are passed as they are, because NumPy types them weakly.
     kind = np.result_type(

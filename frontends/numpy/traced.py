@@ -319,7 +319,11 @@ _OF_MEMORY = {"W": "writeable", "O": "owndata", "A": "aligned"}
 
 
 class Flags:
-    """Flags of a traced array, as ``array.flags``."""
+    """Flags of a traced array, as ``array.flags``.
+
+    Setting a flag raises :class:`TracingError`, as does reading ``writeable`` or ``owndata`` if it may differ
+    in other calls.
+    """
 
     def __init__(self, array: Traced) -> None:
         self._array = array
@@ -360,7 +364,7 @@ class Flags:
 
 
 def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
-    """Return True if two arrays share memory. ``max_work`` is ignored.
+    """Return True if two arrays share memory, as for ``np.shares_memory``. ``max_work`` is ignored.
 
     Raise :class:`TracingError` if the answer may depend on sizes.
     """

@@ -124,8 +124,9 @@ _OPTIONALS: dict[str, Handler] = {"OptionalGetValue": _recompute}
 def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``If`` and ``Case`` to a ``branch`` node.
 
-    Lift only the operations of one branch if the index is known, if that branch does nothing but assert, or,
-    under a guard, if the specs of the results differ between branches.
+    Lift only the operations of one branch, without a node, if the index is known, if that branch only asserts
+    and the other computes nothing, or if the results of the branches differ in shape or dtype. In the last
+    case, add a guard on the index.
     """
     index, *given = operands
     graphs = branches_of(operation)

@@ -110,8 +110,9 @@ class _CustomGradientCall:
     ) -> list[TensorValue]:
         """Append the node and return its results, followed by the remaining operands.
 
-        The first ``count`` operands are the results of the function, and ``sources`` are the indices of the
-        differentiated operands.
+        ``rule``, ``cotangents`` and ``gradients`` are the results of :func:`_trace_rule`. The first ``count``
+        operands are the results of the function, and ``sources`` are the indices of the differentiated
+        operands.
         """
         results = self.operands[:count]
         # A region reads only its own inputs, so the function and the rule have separate ones.

@@ -66,8 +66,8 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
 def has_kernel(node: Node, names: Sequence[str]) -> bool:
     """Return False if TensorFlow lacks a kernel for a call like ``node``, whose arguments have ``names``.
 
-    Convolutions and pooling with the channels first or with dilation are run on zeros, once for each dtype
-    and layout. All other operations count as having a kernel.
+    Convolutions and pooling with the channels first or with dilation are run on zeros to find out; the answer
+    is cached by dtypes, layout and whether there is dilation. All other operations count as having a kernel.
     """
     key, params = row_key(node.op), node.params
     layout, dilation = str(params.get("data_format")), max(params.get("dilations", ()), default=1)
@@ -213,7 +213,10 @@ class _VariableOverlay(dict[int, Any]):
 
 @forwards
 def run_operation(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
-    """Return the results of an operation, computed by XLA if the eager runtime lacks a kernel."""
+    """Return the results of an operation, computed by XLA if the eager runtime lacks a kernel.
+
+    If XLA fails too, raise the error of the eager runtime.
+    """
     try:
         found = execute.quick_execute(
             operation.type,
@@ -268,7 +271,7 @@ def function_of(operation: Any, attribute: str) -> Any:
 
 
 def bodies_of(operation: Any) -> list[Any]:
-    """Return the graphs that a loop, a branch or a call can run, or an empty list for another operation."""
+    """Return the graphs that a loop, a branch or a call can run; an empty list for any other operation."""
     if operation.type in LOOPS:
         return [function_of(operation, name) for name in ("cond", "body")]
     if operation.type in BRANCHES:

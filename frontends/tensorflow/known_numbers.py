@@ -39,7 +39,11 @@ class NumberTrace(Sizes, Protocol):
     reading: Reading
 
     def number(self, tensor: Any) -> Any:
-        """Return the only element of ``tensor`` as a number or symbol, or else ``tensor`` itself."""
+        """Return the only element of ``tensor`` as a number or a symbol.
+
+        Return ``tensor`` itself if it is not a tensor of the traced graph, if it has another number of
+        elements, or if the element cannot or need not become a symbol.
+        """
 
     def length(self, tensor: Any) -> Any:
         """Return the size of the first axis of ``tensor``.
@@ -91,9 +95,9 @@ class RecordedElements:
 def recorded_elements(
     recorder: Recorder, operands: Sequence[TensorValue], places: Sequence[int]
 ) -> RecordedElements | None:
-    """Return the elements that operands at ``places`` have in this call.
+    """Return the elements that operands at ``places`` have while recording.
 
-    Return None in a block, or if no operand has recorded elements.
+    Operands without recorded elements are left out. Return None in a block, or if all are left out.
     """
     if recorder.in_block:
         return None
@@ -117,7 +121,7 @@ def _is_recorded(recorder: Recorder, held: TensorValue) -> bool:
 def fix_operand(b: Any, elements: RecordedElements, place: int, operand: Value) -> Any:
     """Return the recorded elements of the operand at ``place``, as a scalar or nested tuples.
 
-    If they may vary, add a guard on ``operand`` to the graph.
+    If they may vary, add a guard to the graph that ``operand`` has these elements, for floats up to rounding.
     """
     held = elements.held[place]
     if place in elements.varying:
@@ -179,8 +183,9 @@ def computed(
 ) -> list[KnownArray] | None:
     """Return the results of the operation ``key`` on known arrays, or None.
 
-    It is None if the operation has no rule, its result is unknown, or a result has too many elements.
-    ``decide`` converts a size to a guarded number. :func:`takes_integers` and :func:`fits` must hold.
+    It is None if the operation has no rule or no operands, its result is unknown, or a result has too many
+    elements. ``decide`` converts a size to a guarded number. :func:`takes_integers` and :func:`fits` must be
+    True.
     """
     rule = _RULES.get(key)
     if rule is None or not operands:
@@ -547,9 +552,10 @@ class Count:
 
 
 def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
-    """Return the trip count and the counters of a while loop, or None if its trip count is unknown.
+    """Return the trip count and the counters of a while loop.
 
-    ``start`` are the initial values of the state.
+    Return None if the trip count is unknown or the condition is constant. ``condition`` and ``body`` are the
+    graphs of the loop, and ``start`` are the initial values of its state.
     """
     counting = _Counting(condition, body, start)
     steps = counting.steps(condition.outputs[0])
@@ -574,7 +580,7 @@ class _Counting:
         """Return the number of iterations for which ``tensor``, a part of the condition, is true.
 
         Return True if it is always true, False if it is never true, and None if the number is unknown. The
-        number may be negative.
+        number is an int or a ``Size`` and may be negative, which means no iteration.
         """
         operation = source_of(tensor).op
         if operation.type == "Const":

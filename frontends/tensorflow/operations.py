@@ -92,7 +92,7 @@ def declaration_of(operation: Any) -> Any:
 
 
 def attributes_of(operation: Any) -> dict[str, Any]:
-    """Return the attributes of an operation as plain data, except for functions and tensors."""
+    """Return the attributes of an operation as plain data. Functions and tensors are left out."""
     plain_ones = (
         attribute
         for attribute in declaration_of(operation).attr
@@ -102,7 +102,7 @@ def attributes_of(operation: Any) -> dict[str, Any]:
 
 
 def plain(item: Any) -> Any:
-    """Return an attribute as plain data.
+    """Return an attribute as plain data: names of dtypes, ``str``, tuples, and other objects unchanged.
 
     >>> plain(tf.float32), plain(b"SAME"), plain([1, 2]), plain(tf.TensorShape([None, 2]).as_proto())
     ('float32', 'SAME', (1, 2), (None, 2))

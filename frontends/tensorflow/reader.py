@@ -312,7 +312,10 @@ class GraphReader:
                 self.paths.setdefault(*layer)
 
     def _handle(self, handle: Any, graph: Any) -> TensorValue:
-        """Return the ``TensorValue`` of a resource handle; add a parameter if its variable is new."""
+        """Return the ``TensorValue`` of a resource handle, which has no item.
+
+        Add a parameter to the graph if the handle is that of a known variable and has none yet.
+        """
         number = handle_number(handle)
         if (
             number not in self.variables
@@ -329,7 +332,7 @@ class GraphReader:
     def constant(self, array: Any) -> TensorValue:
         """Return the ``TensorValue`` of ``array``: known numbers if it is small, or else a constant.
 
-        A constant is added to the graph unless it is there already. Strings, lists and handles have no item.
+        A tensor that the graph already has is not added again. Strings, lists and handles have no item.
         """
         dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
         if dtype in ("string", "variant", "resource"):
@@ -459,7 +462,7 @@ class GraphReader:
     def node(
         self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]
     ) -> list[TensorValue]:
-        """Append a node for an operation and return its results, whose arrays in the call are ``seen``.
+        """Append a node for an operation and return its results, whose arrays while recording are ``seen``.
 
         An operand is a ``TensorValue`` or a list of these.
         """
@@ -482,7 +485,7 @@ class GraphReader:
         self, op: str, inputs: tuple[Any, ...], attributes: dict[str, Any], seen: Sequence[Any],
         origin: Origin, record: CallRecord = _PLAIN,
     ) -> list[TensorValue]:  # fmt: skip
-        """Append a call of ``op`` and return its results, whose arrays in the call are ``seen``."""
+        """Append a call of ``op`` and return its results, whose arrays while recording are ``seen``."""
         name = op.rpartition(".")[2].lower()
         outputs = self.recorder.new_values(
             [(_NAMES.get(name, _VERSION.sub("", name)), array, spec_of(array)) for array in seen]
@@ -518,9 +521,10 @@ class GraphReader:
         return made[0].item
 
     def concrete_results(self, operation: Any, operands: Sequence[TensorValue]) -> list[Any]:
-        """Return arrays for the results of an operation in the call.
+        """Return the arrays that the results of an operation have while recording.
 
-        If the reader is hypothetical, they may be placeholders.
+        They may be a ``LazyArray``, or in a branch or loop body that is not run (:meth:`hypothetically`),
+        placeholders. Errors of the operation are raised otherwise.
         """
         if (later := lazy_result(operation, operands)) is not None:
             return [later]
@@ -618,7 +622,7 @@ def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
 
 
 def _group_operands(operation: Any, items: Sequence[Any]) -> list[Any]:
-    """Return the operands as the operation declares them: those of a list argument become one list."""
+    """Group flat operands as the operation declares them: those of a list argument become one list."""
     rest, grouped = iter(items), list[Any]()
     for argument in declaration_of(operation).input_arg:
         if argument.number_attr:

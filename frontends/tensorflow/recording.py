@@ -67,8 +67,8 @@ class VariableCounter:
     def counting(self, graph: Any, array_of: Callable[[Any], Any]) -> Iterator[None]:
         """Count the variables that are created in this context.
 
-        ``array_of`` converts initial values that are tensors of ``graph``, because variables outlive the
-        graph.
+        ``array_of`` converts initial values that are tensors of ``graph`` to eager arrays, because variables
+        outlive the graph.
         """
         original = BaseResourceVariable.__init__
 
@@ -402,7 +402,8 @@ class _TracingAttempt:
     def _first_occurrences(self, leaves: list[Any]) -> tuple[int, ...]:
         """Return for each leaf the index of the first leaf that is the same object.
 
-        If no code in reach compares identities, return ``NO_ARRAY`` for each leaf.
+        If no code in reach compares identities, or there are fewer than two leaves, return ``NO_ARRAY`` for
+        each.
         """
         # Calls that pass one tensor twice would need a variant of their own, so only code that can tell has
         # this guard.

@@ -245,7 +245,10 @@ _answer(
 
 
 def accept_partial_shapes(name: str) -> Any:
-    """Return the method ``name`` of ``tf.TensorShape``, extended to :class:`PartialShape` operands."""
+    """Return the method ``name`` of ``tf.TensorShape``, extended to :class:`PartialShape` operands.
+
+    The operand is resolved first, unless code of TensorFlow or Keras makes the call.
+    """
     before = getattr(tf.TensorShape, name)
 
     def method(shape: Any, other: Any) -> Any:

@@ -40,7 +40,10 @@ from .variables import TensorValue
 
 
 def is_array(item: Any) -> bool:
-    """Return True if ``item`` is an array of TensorFlow or another framework."""
+    """Return True if ``item`` is an array or a variable of TensorFlow, or an array of another framework.
+
+    Scalars of NumPy, classes and symbolic numbers are not.
+    """
     if isinstance(item, (tf.Tensor, tf.Variable, np.ndarray)):
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(item):
@@ -59,7 +62,10 @@ def opens(item: Any) -> bool:
 
 
 def unwrap(structure: Any) -> Any:
-    """Return a structure of plain lists, tuples and dicts without the wrappers of ``tf.Module``."""
+    """Return a structure without the wrappers that ``tf.Module`` puts around lists, tuples and dicts.
+
+    Only plain lists, tuples and dicts are searched for them.
+    """
     # ``tape.gradient`` returns such wrappers if its sources are wrapped.
     if isinstance(structure, data_structures.TrackableDataStructure):
         structure = data_structures.wrap_or_unwrap(structure)
@@ -182,7 +188,7 @@ class TensorFlowTrace:
         self.failed: Exception | None = None
 
     def argument(self, value: Value, array: Any, fixed: Sequence[bool]) -> Any:
-        """Return a placeholder for the input ``value``, whose array in the call is ``array``.
+        """Return a placeholder for the input ``value``, whose array while recording is ``array``.
 
         Its sizes are unknown along the axes that are not ``fixed``.
         """

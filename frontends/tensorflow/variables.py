@@ -27,7 +27,7 @@ from .process_state import Mode
 
 @dataclass(frozen=True, slots=True)
 class TensorValue:
-    """Tensor of a traced graph: what it is in the recording, and its array in the call.
+    """Tensor of a traced graph: what it is in the recording, and its array while recording.
 
     item: a value, an array of known numbers, None, or an object for a tensor that is no array (a list).
     made: the array, or a :class:`~graph_compiler.frontends.tensorflow.outside.LazyArray`.
@@ -52,7 +52,8 @@ def spec_of(array: Any) -> ArraySpec:
 def sizes_of(held: TensorValue, tensor: Any) -> tuple[Any, ...]:
     """Return the sizes of ``held``: numbers where the size of ``tensor`` is static, otherwise symbols.
 
-    If ``held`` has no value in the recording, all sizes are those of its array.
+    If ``held`` has no value in the recording, all sizes are those of its array. A ``tensor`` of unknown rank
+    has no static sizes.
     """
     if not isinstance(held.item, Value):
         return tuple(held.made.shape)
@@ -249,7 +250,11 @@ _MANY, _OFTEN = 24, 8
 
 
 class LiveVariables(contracts.Live):
-    """Current arrays of variables, by name."""
+    """Callable that returns the current arrays of variables, by name.
+
+    It returns the same dict until a variable is assigned, except in a graph or under a gradient tape, which
+    must see each read.
+    """
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
         self._variables = dict(variables)

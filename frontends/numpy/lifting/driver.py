@@ -80,7 +80,10 @@ class _NumpyLifter(Lifter):
             self._refuse_derivative(self.read(node.outputs[0]), guard.origin)
 
     def _refuse_derivative(self, elements: Value, origin: Origin) -> None:
-        """Make float and complex outputs raise if they are differentiated with respect to ``elements``."""
+        """Make float and complex results raise if they are differentiated with respect to ``elements``.
+
+        The results in ``self.result`` are replaced.
+        """
         # Python has read the elements as constants, so a derivative would be wrong.
         self.b.origin = origin
         message = (

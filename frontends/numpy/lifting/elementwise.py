@@ -160,9 +160,10 @@ CONDITIONS: Conditions = {**LINEAR_ALGEBRA, **dict.fromkeys(("eig", "eigvals"), 
 
 
 def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
-    """Guard against floating-point errors of ``made`` if NumPy was set to raise for them.
+    """Guard that the nodes ``made`` produce no infinity or NaN, if ``errstate`` says that NumPy raises.
 
-    Underflow is not checked.
+    Infinities are checked if "divide" or "over" is "raise", NaN if "invalid" is. Both may be produced if an
+    input has them. Underflow is not checked.
     """
     tests = [
         *([b.isinf] if "raise" in (errstate.get("divide"), errstate.get("over")) else []),
@@ -176,7 +177,10 @@ def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str
 
 
 def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, value: Value) -> Value:
-    """Emit a bool: False if ``test`` is true for elements of ``value`` but not of float or complex inputs."""
+    """Emit a bool that is False if ``test`` holds for elements of ``value``, but of no input of ``node``.
+
+    Only float and complex inputs are tested.
+    """
     told = b.logical_not(b.any(test(value)))
     for item in node.inputs:
         if isinstance(item, Value) and is_inexact(item.dtype):
@@ -223,7 +227,7 @@ _TRUTH = frozenset({"isfinite", "isinf", "isnan"})
 
 
 def operands_of(b: NumpyBuilder, ufunc: Any, operands: tuple[Any, ...], dtype: Any = None) -> tuple[Any, ...]:
-    """Cast operands to the dtypes of the loop that NumPy selects for ``ufunc``, or for its ``dtype=``.
+    """Cast operands to the dtypes of the inner loop that NumPy selects for ``ufunc``, or for ``dtype``.
 
     Python numbers may stay numbers, but at least one operand becomes an array. Raise
     :class:`UnsupportedOperation` for an int that its dtype cannot hold.
@@ -266,9 +270,10 @@ def _operand(b: NumpyBuilder, item: Any, kind: str) -> Any:
 
 
 def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Callable[..., Any]:
-    """Register and return a row of the ufunc ``name``, which calls ``compute`` with the operands of its loop.
+    """Register and return a row of the ufunc ``name``, which calls ``compute(b, *operands)``.
 
-    ``ufunc`` is ``numpy.<name>`` by default.
+    The operands are cast to the dtypes that NumPy selects for ``ufunc``, by default ``numpy.<name>``. For a
+    comparison with an int that the dtype of the array cannot hold, the result is constant.
     """
     called = ufunc or getattr(np, name)
 

@@ -124,9 +124,10 @@ rows.table({
 
 # ---------------------------------------------------------------------------------------------- sets
 def _with_one_nan(b: NumpyBuilder, x: Value, hint: int, alone: bool) -> tuple[Value, ...]:
-    """Return the unique elements of ``x``, with all NaN merged into one.
+    """Return the sorted unique elements of ``x``, with all NaN merged into one.
 
-    If not ``alone``, also return the indices, the inverse and the counts.
+    If not ``alone``, also return the indices, the inverse and the counts. ``hint`` is the recorded number of
+    unique elements.
     """
     values, *others = (b.unique_values(x, hint=hint),) if alone else b.unique_all(x, hint=hint)
     nan = b.isnan(values)

@@ -113,7 +113,7 @@ def einsum(
 
 
 def _from_lists(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Convert ``x, [0, 1], y, [1, 2], [0, 2]`` to ``"AB,BC->AC", x, y``."""
+    """Convert operands of ``einsum`` such as ``x, [0, 1], y, [1, 2], [0, 2]`` to ``"AB,BC->AC", x, y``."""
     count = len(operands) // 2
     labels = [
         "".join("..." if axis is Ellipsis else string.ascii_letters[(axis + 26) % 52] for axis in axes)

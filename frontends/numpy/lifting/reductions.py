@@ -265,10 +265,10 @@ def _spread(op: str) -> Callable[..., Any]:
 def _variance_about(
     b: NumpyBuilder, x: Value, center: Any, axis: Any, by: Any, keepdims: Any, where: Any
 ) -> Value:
-    """Compute the variance about ``center``, or about the mean, of the elements that ``where`` selects.
+    """Compute the variance of the elements that ``where`` selects.
 
-    The divisor is their number minus ``by``, and at least 0. Raise :class:`UnsupportedOperation` for complex
-    numbers.
+    It is taken about ``center``, or about their mean if ``center`` is ``_ALL``. The divisor is their number
+    minus ``by``, and at least 0. Raise :class:`UnsupportedOperation` for complex numbers.
     """
     if is_complex(x.dtype):
         raise UnsupportedOperation("where= and mean= of the variance of complex numbers have no row")

@@ -22,7 +22,7 @@ def _merge_axes(b: NumpyBuilder, x: Value, axis: Any) -> tuple[Value, int | None
     """Merge the axes in ``axis`` into one new last axis.
 
     Return the array, the index of the axis to reduce and the normalized axes. A single axis stays where it
-    is; for None the index and the axes are None.
+    is. If ``axis`` is None, return ``x`` itself, None and None.
     """
     axes = axes_of(axis, x.ndim)
     if axes is None or len(axes) == 1:
@@ -83,7 +83,8 @@ def _quantile(scale: float, skip_nan: bool) -> Callable[..., Any]:
 def _linear_level(b: NumpyBuilder, level: Any, size: Any, kind: str, alpha: float, beta: float) -> Value:
     """Return the level whose linear quantile is the quantile at ``level`` by another continuous method.
 
-    ``alpha`` and ``beta`` are the method's parameters, and ``size`` is the number of elements.
+    ``alpha`` and ``beta`` are the method's parameters, and ``size`` is the number of elements. The result has
+    the dtype ``kind`` and is clipped to [0, 1].
     """
     count = b.array(size, kind)
     place = b.subtract(
@@ -237,7 +238,10 @@ def histogramdd(
 
 
 def _memberships(b: NumpyBuilder, points: Value, edges: Value) -> Value:
-    """Return a [points, bins] array of 0.0 and 1.0; the last bin includes its upper edge."""
+    """Return a float64 array [points, bins] that is 1 where the point is in the bin, and 0 elsewhere.
+
+    A bin includes its lower edge, and the last bin also its upper edge.
+    """
     column = b.reshape(points, shape=(points.shape[0], 1))
     low, high = cut(b, edges, 0, None, -1), cut(b, edges, 0, 1, None)
     inside = b.logical_and(b.greater_equal(column, low), b.less(column, high))
@@ -408,9 +412,10 @@ def _slope(b: NumpyBuilder, x: Value, axis: int, step: Any, edge_order: int) -> 
 
 
 def _slope_between(b: NumpyBuilder, x: Value, axis: int, steps: Value, edge_order: int) -> Value:
-    """Compute the derivative at points ``steps`` apart, from the parabola through three neighbours.
+    """Compute the derivative along ``axis`` from the parabola through each point and its two neighbours.
 
-    Without ``edge_order=2``, the derivative at both ends is a difference quotient.
+    ``steps`` are the distances between neighbours. At both ends, the derivative is that of the nearest
+    parabola if ``edge_order`` is 2, and otherwise a difference quotient.
     """
     before, after = cut(b, steps, axis, None, -1), cut(b, steps, axis, 1, None)
     both, across = b.add(before, after), b.multiply(before, after)
@@ -528,7 +533,7 @@ def polymul(b: NumpyBuilder, a1: Any, a2: Any) -> Value:
 
 
 def _leading(b: NumpyBuilder, x: Value) -> Value:
-    """Return a polynomial, guarded to have a nonzero first coefficient or exactly one coefficient."""
+    """Return ``x``, the coefficients of a polynomial, guarded to be a single one or to begin with no 0."""
     count = x.shape[0]
     if hint_of(count) == 1:
         b.fix(count)

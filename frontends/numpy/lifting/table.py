@@ -30,7 +30,8 @@ Ends = tuple[Any, Any]
 def bounds_of(b: Builder, x: Any) -> Ends | None:
     """Return inclusive lower and upper bounds of an integer, or of all elements of an integer array.
 
-    Booleans count as integers. The bounds need not be tight. Return None if none are known.
+    Booleans count as integers. The bounds need not be tight. Return None if none are known but those of a
+    dtype of more than 16 bits.
     """
     if not isinstance(x, Value):
         return (x, x) if isinstance(x, (int, Size)) else None
@@ -135,7 +136,7 @@ class NumpyBuilder(RaisingBuilder):
         return True
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
-        """Convert ``x``, a number, a value, or a nested list of both, to a value.
+        """Convert ``x``, a number, a value, or a nested list or tuple of both, to a value.
 
         The default ``dtype`` of a list is the common dtype of its items.
         """

@@ -223,9 +223,10 @@ def transposed_conv(
 def weight_gradient(
     b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: _ConvolutionParams, groups: int
 ) -> Any:
-    """Compute the gradient of a convolution for its weight, ``[out, in, *window]``.
+    """Compute the gradient of a convolution of ``x`` for its weight, ``[out, in // groups, *window]``.
 
-    ``given`` is the gradient of the result, and ``kernel`` the sizes of the window.
+    ``given`` is the gradient of the result, ``kernel`` has the sizes of the window, and ``steps`` the other
+    parameters of the convolution.
     """
     # It is the convolution of the input with the gradient as the kernel, with batch and channels exchanged,
     # and strides and dilation too.
@@ -308,9 +309,10 @@ def depthwise_of_filter(
 def _taps(
     b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """Return a list of the elements of ``x`` at each offset of the window, and the padding of both axes.
+    """Return, for each offset in the window of a ``Dilation2D``, the elements of ``x`` there in all windows.
 
-    The offsets are in row-major order. Padding has the lowest value of the dtype.
+    The offsets are in row-major order. Padding has the lowest value of the dtype. Return also the padding of
+    both spatial axes.
     """
     strides, rates = (spatial_values("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     pairs = Padding(attributes["padding"], (), "NHWC").pairs(x.shape[1:3], kernel, strides, rates)
@@ -347,9 +349,10 @@ def dilation_2d(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any
 def _gradient_by_tap(
     b: TensorFlowBuilder, input: Value, filter: Value, given: Value, attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """Return the part of the gradient that each offset of the window gets, and the padding of both axes.
+    """Return the part of the gradient of a ``Dilation2D`` that each offset of the window gets.
 
-    An element of ``given`` goes to the first offset that has the maximum of its window; others get 0.
+    An element of ``given``, the gradient of the result, goes to the first offset that has the maximum of its
+    window; the other offsets get 0. Return also the padding of both spatial axes.
     """
     kernel = (b.fix(filter.shape[0]), b.fix(filter.shape[1]))
     taps, pairs = _taps(b, input, kernel, attributes)

@@ -92,7 +92,11 @@ def _sample(
     outside: Any,
     fill: Any,
 ) -> Any:
-    """Sample ``x[image, line, column]`` at fractional positions, with ``fill`` where ``outside`` is True."""
+    """Sample ``x[image, line, column]`` at fractional positions, as float32.
+
+    ``method`` is "nearest" or bilinear interpolation. Positions are clamped to the image, and where
+    ``outside`` is True the result is ``fill``.
+    """
     height, width = (b.array(size - 1, "float32") for size in x.shape[1:3])
 
     def at(lines: Value, columns: Value) -> Any:
@@ -177,7 +181,10 @@ def crop_and_resize_grad_image(
 
 
 def _read_weights(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: int, method: str) -> Value:
-    """Return the weight of each image line (or column) in each crop line, ``[box, count, size]``."""
+    """Return the weight of each image line (or column) in each crop line, ``[box, count, size]``.
+
+    A crop line beyond the image has only weights of 0.
+    """
     at = _positions(b, size, count, boxes, axis)
     at = b.reshape(at, shape=(*at.shape, 1))
     place = places_of(b, size)

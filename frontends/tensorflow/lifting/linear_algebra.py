@@ -509,7 +509,10 @@ def _mel(frequency: Any) -> Any:
 
 
 def _bands(bins: int, rate: float, low: float, high: float, channels: int) -> Any:
-    """Return the weight of each spectrogram bin in each mel band, ``[bin, band]``."""
+    """Return the weight of each spectrogram bin in each mel band, ``[bin, band]``.
+
+    ``rate`` is the sample rate, and ``low`` and ``high`` are the limits of the bands, all in Hz.
+    """
     width = 0.5 * rate / (bins - 1)
     first, last = int(1.5 + low / width), int(high / width)
     centers = _mel(low) + (_mel(high) - _mel(low)) / (channels + 1) * np.arange(1, channels + 2)

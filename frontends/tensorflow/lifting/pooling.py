@@ -25,7 +25,11 @@ from .table import TensorFlowBuilder, numbers, rows
 
 
 class _PoolingWindows:
-    """Spatial window sizes, strides and padding of a pooling operation."""
+    """Spatial window sizes, strides and padding of a pooling operation.
+
+    ``NotImplementedError`` is raised for pooling over the batch or the channels, and for data formats of
+    quantized kernels.
+    """
 
     def __init__(self, attributes: dict[str, Any], ksize: Any = None, strides: Any = None) -> None:
         ksize, strides = attributes.get("ksize", ksize), attributes.get("strides", strides)
@@ -148,7 +152,7 @@ def _flat(b: TensorFlowBuilder, x: Value) -> Any:
 
 
 def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingWindows) -> Any:
-    """Compute the gradient for ``x``: add each element of ``given`` to the maximum of its window."""
+    """Compute the gradient for ``x``: add each element of ``given`` where its window has its maximum."""
     _, places = _max_indices(b, x, windows)
     moved, parts = (
         to_channels_first(b, x, windows.data_format),
@@ -160,7 +164,7 @@ def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _Poolin
 
 
 def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _PoolingWindows) -> Any:
-    """Compute the second derivative: gather ``given`` at the maximum of each window of ``x``."""
+    """Compute the second derivative: gather ``given`` where each window of ``x`` has its maximum."""
     _, places = _max_indices(b, x, windows)
     moved = _flat(b, to_channels_first(b, given, windows.data_format))
     found = b.take_along_axis(moved, _flat(b, places), axis=2)

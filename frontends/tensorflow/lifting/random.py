@@ -38,7 +38,7 @@ def _sample_classes(
 ) -> tuple[Value, Value, Value]:
     """Sample ``count`` classes with the probabilities ``chances``, without repetition if ``unique``.
 
-    Return the classes, and the expected counts of the true classes and of the sampled ones.
+    Return the classes, and the expected counts of ``true_classes`` and of the sampled ones.
     """
     if unique:
         # The classes with the largest sums of logarithm and Gumbel noise are a sample without repetition.
@@ -477,7 +477,7 @@ def _float(b: TensorFlowBuilder, x: Any) -> Value:
 def _inverse(
     b: TensorFlowBuilder, share: Callable[[Value], Value], drawn: Value, low: Value, high: Value, whole: bool
 ) -> Value:
-    """Approximate the number at which the distribution function ``share`` reaches ``drawn``.
+    """Approximate the least number at which the cumulative distribution function ``share`` reaches ``drawn``.
 
     Bisect between ``low`` and ``high``, over integers if ``whole``.
     """

@@ -142,7 +142,7 @@ _NEUTRAL = {None: 0, "sum": 0, "prod": 1}
 def _neutral(reduce: str, dtype: str) -> Any:
     """Return the identity of ``reduce`` in ``dtype``, which is the initial value of each segment.
 
-    For max and min it is the lowest or highest finite value, and for None it is 0.
+    It is the lowest finite value for "max", the highest for "min", and 0 for None.
     """
     if reduce in _NEUTRAL:
         return _NEUTRAL[reduce]

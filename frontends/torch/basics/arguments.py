@@ -58,7 +58,11 @@ def _same(item: Any, default: Any) -> bool:
 
 @functools.cache
 def _defaults(name: str) -> dict[str, tuple[int, Any]]:
-    """Map arguments of the function ``name`` to their positions (-1 if keyword-only) and defaults."""
+    """Map arguments of the function ``name`` to their positions (-1 if keyword-only) and defaults.
+
+    Arguments without a default, and those in which overloads differ, are left out. Return {} if torch states
+    no defaults.
+    """
     function: Any = torch
     for part in name.split(".")[1:]:
         function = getattr(function, part, None)

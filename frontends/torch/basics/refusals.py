@@ -39,7 +39,10 @@ class InitialSettings:
         self.modes = count_dispatch_modes() + 1
 
     def check(self, where: Any) -> None:
-        """Raise ``TracingError`` for a changed default dtype, a new dispatch mode, or ``torch.jit.trace``."""
+        """Raise ``TracingError`` for a changed default dtype, a new dispatch mode, or ``torch.jit.trace``.
+
+        ``where()`` returns the place in the user's code, for the message.
+        """
         if torch.get_default_dtype() is not self.dtype:
             raise TracingError(
                 f"{where()}: the default dtype was changed inside of the function, which cannot be recorded; "

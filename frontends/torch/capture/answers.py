@@ -91,6 +91,8 @@ def introduces_int64(
 def exceeds_int32(tensor: torch.Tensor) -> bool:
     """Return True if ``tensor`` is known to have an element outside of the range of int32.
 
+    Only dense int64 tensors on the CPU that are not too large are searched.
+
     >>> exceeds_int32(torch.tensor([1, 2**31 - 1])), exceeds_int32(torch.tensor([1, -(2**40)]))
     (False, True)
     >>> exceeds_int32(torch.tensor(1e20))
@@ -421,9 +423,10 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Return the arguments of a call with 0-d tensors that are neither float nor bool replaced by numbers.
 
-    They are replaced in slices, in all arguments after the first of calls that take sizes, and where kernels
-    take only ints. For ``tensor_split``, 1-d tensors are replaced, too. Numbers that are computed from sizes
-    become symbols. Others are read, with guards on them.
+    They are replaced in slices of an index, in calls that take sizes (except for the first argument, unless
+    the call creates a tensor), and where kernels take only ints. For ``tensor_split``, 1-d tensors are
+    replaced by lists, too. Numbers that are computed from sizes become symbols. Others are read, with guards
+    on them (see :func:`elements`).
     """
 
     def number(item: Any) -> Any:

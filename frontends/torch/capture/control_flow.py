@@ -81,7 +81,7 @@ def _is_torchs(operator: Any) -> TypeGuard[functools.partial[Any]]:
 def pointwise(capture: RunningTrace, args: Any) -> Any:
     """Record an associative scan along axis 0 whose function combines two elements without that axis.
 
-    ``args`` are the function, the arrays, and further arguments of the function.
+    ``args`` are the function, the arrays, and further arguments of the function. Return the prefixes.
     """
     combine, leaves, additional = args
     in_dims = (*[0] * (2 * len(leaves)), *[None] * len(additional))
@@ -169,7 +169,7 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 def prefixes(
     operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, additional_inputs: Sequence[Any] = ()
 ) -> list[Any]:
-    """Compute all prefixes along ``dim`` by doubling.
+    """Compute an associative scan of ``leaves`` along ``dim`` by doubling, and return all prefixes.
 
     ``operator(*before, *after, *additional_inputs)`` combines pairs of elements along ``dim``. A guard limits
     the length to a power of two that is at least twice the recorded length.

@@ -100,7 +100,8 @@ class AmbiguousSize(Signal):
 def levels(call: str | None) -> list[Any] | None:
     """Return the batch sizes of the active levels of ``torch.vmap``, the innermost first.
 
-    Return None if no level is active, or if ``call`` is None and autograd or another transform is running.
+    Return None if no level is active, or if ``call``, the public call that runs, is None inside of autograd
+    or another transform.
     """
     found: list[Any] = []
     frame: FrameType | None = sys._getframe(1)

@@ -134,7 +134,8 @@ class CallOutcomes:
         """Return a hashable key of everything that determines the outcome of a call, or None.
 
         Add its tensors to ``operands``. The key is None for calls in place, under autocast or of private
-        functions, and if it is unknown how the call depends on an argument.
+        functions, for those whose outcome depends on more than the key (``_SPECIAL``), and if it is unknown
+        how the call depends on an argument.
         """
         # In-place calls have an effect, and autocast depends on more than the arguments.
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):

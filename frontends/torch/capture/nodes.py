@@ -143,7 +143,10 @@ NAMES = [name for name in dir(torch) if name.startswith(_PREFIX)]
 
 
 def foreach(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record a ``torch._foreach_*`` call as one call per element, and return the results."""
+    """Record a ``torch._foreach_*`` call as one call per element of the lists, and return the results.
+
+    They are a list for an in-place call, otherwise a tuple.
+    """
     key = row_key(name_of(function))
     bare = key.removeprefix(_PREFIX)
     # Most in-place variants, such as ``lerp_``, are methods only.

@@ -192,7 +192,10 @@ class BlockRecorder:
 
     # ------------------------------------------------------------------------------ nodes
     def results(self, call: Callable[[UnrecordedMode], Any]) -> tuple[list[Any], bool]:
-        """Run the operator unrecorded. Return its leaves, and whether it drew random numbers."""
+        """Run the operator unrecorded.
+
+        Return the leaves of its result, with tensors cloned, and True if it drew random numbers.
+        """
         capture = self.capture
         leaves = pytree.tree_leaves(run_unrecorded(capture, call))
         drew = capture.quietly(capture.generators.unseen_draws)
@@ -270,7 +273,10 @@ class BlockRecorder:
             tensor.grad_fn.register_prehook(met)
 
     def same(self, what: str, found: Sequence[Any], wanted: Sequence[Any]) -> None:
-        """Raise ``TracingError`` unless the dtypes and shapes in ``found`` equal those in ``wanted``."""
+        """Raise ``TracingError`` unless the dtypes and shapes in ``found`` equal those in ``wanted``.
+
+        ``what`` names the block in the message.
+        """
         if list(found) != list(wanted):
             raise TracingError(
                 f"{self.origin}: {what} gives {_words(found)} where {_words(wanted)} is needed: data types "
