@@ -18,7 +18,10 @@ Slots = dict[str, Any]
 
 
 class RuleOptimizer(keras.optimizers.Optimizer):
-    """Keras optimizer that updates a variable by the rule that ``_ROWS`` has for ``name``."""
+    """Keras optimizer that updates variables by the rule of ``_ROWS[name]``.
+
+    ``options`` has all options of the optimizer ``name``. The learning rate is 0 until it is assigned.
+    """
 
     def __init__(self, name: str, options: Options) -> None:
         # The rate is assigned before each update.

@@ -72,7 +72,10 @@ class VmapAxis:
 
 
 class _VmapCollective(Function):
-    """Collective over the slices of the vmap that batches ``index``."""
+    """Collective over the slices of the vmap that batches ``index``.
+
+    After that vmap has returned, it raises ``LookupError``.
+    """
 
     @staticmethod
     def forward(array: Any, index: Any, name: str) -> Any:

@@ -45,7 +45,7 @@ class communication_errors:
     """Context manager that raises ``CollectiveFailed`` instead of errors of communication.
 
     These are ``DistError``, and any ``RuntimeError`` whose message contains one of ``words``. By default,
-    each ``RuntimeError`` is one.
+    every ``RuntimeError`` is replaced.
     """
 
     def __init__(self, group: Any, words: tuple[str, ...] = ("",)) -> None:
@@ -89,6 +89,10 @@ class _ArrayDescription(NamedTuple):
 
 class Exchanges:
     """Collectives over the processes of a group, on arrays of the same shape in each process.
+
+    ``stacked`` stacks the arrays along a new first axis, and ``concatenated`` joins them along the first
+    axis. ``local_rows`` selects this process's share of the rows. ``total`` and ``summed_result`` sum, but
+    differ in their transposes, and ``replicated_result`` is the identity.
 
     group: the group of processes.
     size: number of processes.
@@ -135,8 +139,8 @@ class _LatestExchange:
     """Latest exchange at one position among the exchanges of a call.
 
     message: description of its array.
-    flag: flag that is not set, to be sent with the next array, or None if the processes have to compare
-    descriptions again before the next exchange.
+    flag: array of one element, an unset flag to send with the next array, or None if the processes have to
+    compare descriptions again before the next exchange.
     """
 
     message: _ArrayDescription
@@ -146,8 +150,8 @@ class _LatestExchange:
 class CheckedExchanges(Exchanges):
     """Collectives of the calls of one function, with a check that all processes take part in the same ones.
 
-    An exchange raises ``CallMismatch`` if the processes have different arrays or sizes of batches. Creating
-    the object waits for all processes of the group.
+    An exchange raises ``CallMismatch`` if the processes have arrays of different shapes or dtypes, batches of
+    different sizes, or different collectives. Creating the object waits for all processes of the group.
 
     made: number of exchanges in the current call.
     """
@@ -185,9 +189,9 @@ class CheckedExchanges(Exchanges):
         return super()._exchange(kind, array)
 
     def _stacked_again(self, last: _LatestExchange, array: Any) -> Any:
-        """Gather ``array``, or a sentinel in its place if it is None.
+        """Gather ``array``, or a sentinel instead if it is None.
 
-        Return None if the part of any process begins with the sentinel.
+        Return one row of elements for each process, or None if a row begins with the sentinel.
         """
         found = _gather_rows(_sentinel(last.message) if array is None else array, self.group)
         return (
@@ -197,7 +201,7 @@ class CheckedExchanges(Exchanges):
     def _reduced_again(self, last: _LatestExchange, array: Any) -> Any:
         """Reduce ``array``. If it is None, set the flag of this process instead.
 
-        Return None if any process has set its flag.
+        Return the flat result, or None if any process has set its flag.
         """
         unset, flag = last.message.kind == "min", last.flag
         if array is None:

@@ -105,7 +105,7 @@ class TorchRows(Rows):
 
 
 def compute_dtypes(name: str) -> dict[str, str]:
-    """Return the dtypes to compute the operation ``name`` in, by the dtypes that torch may lack kernels for.
+    """Return a dict from dtypes that torch may not support in the operation ``name`` to those to compute in.
 
     >>> wide = compute_dtypes("solve_triangular")
     >>> wide["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("concat")

@@ -232,7 +232,10 @@ class SharingGraphModule(_GraphCaller):
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph, with tensors that were replaced in this module, and return its result."""
+        """Call the graph with this module's parameters and buffers, and return its result.
+
+        Values that the call changes, such as running statistics, are stored in this module.
+        """
         if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
         if self._slots.changed():
@@ -317,7 +320,10 @@ class OwningGraphModule(_GraphCaller):
 
     @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph and return its result. Store the values of the tensors that it changes."""
+        """Call the graph with this module's parameters and buffers, and return its result.
+
+        Values that the call changes, such as running statistics, are stored in this module.
+        """
         if torch.compiler.is_dynamo_compiling() and (found := self._compiled_call(args, kwargs)) is not None:
             return found[0]
         result, state = self._graph._call_as_module(

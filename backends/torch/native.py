@@ -128,7 +128,7 @@ class CorrectForwardMode(TorchFunctionMode):
     """Context manager that avoids operations whose forward mode in torch is wrong.
 
     Calls of ``FORWARD_MODE_REPLACEMENTS`` are replaced, except with ``out=`` or complex arguments. Calls of
-    ``WRONG_FORWARD_MODE`` and scattered products raise ``NotImplementedError``.
+    ``WRONG_FORWARD_MODE``, and of ``scatter_reduce`` with "prod", raise ``NotImplementedError``.
     """
 
     def __torch_function__(
@@ -502,10 +502,10 @@ def _unwrap(array: Any) -> Iterator[Any]:
 
 
 def _compiler_failure() -> Callable[[Exception], str | None]:
-    """Return a function that maps an exception to a reason to run a function uncompiled, or to None.
+    """Return a function from an exception to the reason to run a function uncompiled, or None.
 
-    The reason is that the compiler fails on it. It is None for other exceptions, and after a graph break,
-    because a part of the function has run then.
+    There is a reason if the exception is a failure of the compiler, and no graph break has occurred since
+    this call. After a graph break, a part of the function has run.
     """
     # This module is slow to import, and torch.compile has imported it already.
     from torch._dynamo.exc import BackendCompilerFailed

@@ -73,7 +73,11 @@ _kernels = torch.ops.graph_compiler
 
 
 class _CollectiveFunction(Function):
-    """Differentiable collective on the one device of a recording."""
+    """Differentiable collective on the one device of a recording.
+
+    The backward pass raises ``GradientRefused`` for ``pmax`` and ``pmin``, and ``UnsupportedOperation`` for
+    ``all_gather``.
+    """
 
     @staticmethod
     def forward(ctx: Any, name: str, array: Any, axis_name: str) -> Any:
@@ -180,7 +184,10 @@ _SIZE_BITS = 40
 
 
 class TorchDataParallel(TorchTraining):
-    """Training engine in which each process computes its part of the batch."""
+    """Training engine in which each process computes its part of the batch.
+
+    If ``local_batch`` is True, each process is called with its own part, otherwise with the whole batch.
+    """
 
     def __init__(self, group: Any, local_batch: bool) -> None:
         self._group = group
@@ -247,7 +254,10 @@ class TorchDataParallel(TorchTraining):
 
 
 class TorchTrainingOverMesh(TorchTraining):
-    """Training engine for states of ``DTensor`` over a mesh, whose axes ``batch`` split the batch."""
+    """Training engine for states of ``DTensor`` over a mesh, whose axes ``batch`` split the batch.
+
+    If ``local_batch`` is True, each process is called with its own part, otherwise with the whole batch.
+    """
 
     def __init__(self, mesh: DeviceMesh, batch: Sequence[str], local_batch: bool) -> None:
         self._mesh, self._local_batch = mesh, local_batch

@@ -97,7 +97,10 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
 
 
 def replicate_over(parameter: Any, along: Sequence[int]) -> Any:
-    """Return the ``DTensor`` gathered over the mesh axes ``along``, and still sharded over the others."""
+    """Return the ``DTensor`` ``parameter`` replicated over the mesh axes with the indices ``along``.
+
+    It keeps its placements over the other axes.
+    """
     # The gradient of this is reduce-scattered, as in FSDP.
     wanted = [
         Replicate() if axis in along else placement for axis, placement in enumerate(parameter.placements)

@@ -56,7 +56,6 @@ def numbers_as(data: Any, dtype: tf.DType) -> tf.Tensor:
 
 
 def cast_each(arrays: Any, dtypes: tuple[tf.DType, ...]) -> list[tf.Tensor]:
-    """Return the arrays, each cast to the dtype at the same position."""
     return [tf.cast(array, dtype) for array, dtype in zip(arrays, dtypes)]
 
 
@@ -71,7 +70,10 @@ def spaced(start: Any, stop: Any, step: Any, dtype: tf.DType) -> tf.Tensor:
 
 
 def linspace(start: Any, stop: Any, num: Any, dtype: tf.DType) -> tf.Tensor:
-    """Compute ``num`` evenly spaced numbers from ``start`` to ``stop``."""
+    """Compute ``num`` evenly spaced numbers from ``start`` to ``stop``, which is included if ``num > 1``.
+
+    They are computed in float64 or complex128. For an integer ``dtype``, they are rounded towards 0.
+    """
     # The second half is computed from `stop`, so that the last number is `stop` itself.
     wide = tf.complex128 if dtype.is_complex else tf.float64
     start, stop = (
@@ -90,7 +92,10 @@ def below_diagonal(n_rows: Any, n_cols: Any, k: Any) -> tf.Tensor:
 
 
 def triangle(x: tf.Tensor, k: Any, *, upper: bool) -> tf.Tensor:
-    """Set the elements of matrices above diagonal ``k`` to zero, or those below it if ``upper`` is True."""
+    """Return ``x`` with zeros above diagonal ``k`` of its matrices, or below it if ``upper`` is True.
+
+    The matrices are in the last two axes.
+    """
     keeps = below_diagonal(size(x, -2), size(x, -1), k - 1 if upper else k)
     zeros = tf.zeros_like(x)
     return tf.where(keeps, zeros, x) if upper else tf.where(keeps, x, zeros)
@@ -138,7 +143,10 @@ def take(x: tf.Tensor, indices: tf.Tensor, axis: int = 0) -> tf.Tensor:
 
 
 def dynamic_update_slice(x: tf.Tensor, update: tf.Tensor, start: Any) -> tf.Tensor:
-    """Return ``x`` with ``update`` written at ``start``, which is clamped so that ``update`` fits."""
+    """Return ``x`` with the slice that begins at ``start`` replaced by ``update``.
+
+    ``start`` has one index for each axis, and is clamped so that ``update`` fits.
+    """
     shape = tf.shape(update)
     first = tf.clip_by_value(tf.cast(start, "int32"), 0, tf.shape(x) - shape)
     places = [tf.range(shape[axis]) + first[axis] for axis in range(len(update.shape))]
@@ -174,7 +182,7 @@ def axes_first(x: tf.Tensor, axes: Sequence[int]) -> tuple[tf.Tensor, list[int]]
 def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[int]) -> tf.Tensor:
     """Broadcast the ``indices`` into ``axes`` of ``x`` against each other, and stack them on a new last axis.
 
-    In the int64 result, negative indices are replaced by those that count from the start.
+    The result is int64. The size of the axis is added to negative indices.
     """
     indices = [
         tf.cast(nonnegative(as_index(index), size(x, axis)), tf.int64) for index, axis in zip(indices, axes)
@@ -190,7 +198,8 @@ def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[i
 def gather_at(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: tuple[int, ...]) -> tf.Tensor:
     """Compute ``x[.., indices[0], .., indices[1], ..]`` with index arrays at ``axes``, in ascending order.
 
-    As in NumPy, the axes of the indices come first in the result unless ``axes`` are adjacent.
+    As in NumPy, the axes of the indices replace ``axes`` in the result if these are adjacent, and otherwise
+    come first.
     """
     places = meeting_indices(x, indices, axes)
     found = tf.gather_nd(axes_first(x, axes)[0], places)
@@ -212,9 +221,9 @@ def scatter_at(
 ) -> tf.Tensor:
     """Return ``x`` with ``values`` written to ``x[.., indices[0], .., indices[1], ..]``.
 
-    The index arrays are at ``axes``. ``reduce`` is None to overwrite elements, or "sum", "mean", "prod",
-    "max" or "min" to combine several values for one element. With ``include_self``, the old element takes
-    part.
+    The index arrays are at ``axes``, which are in ascending order. ``values`` broadcasts to the indexed part.
+    ``reduce`` is None to overwrite elements, or "sum", "mean", "prod", "max" or "min" to combine several
+    values for one element. A reduction includes the old element if ``include_self`` is True.
     """
     places = meeting_indices(x, indices, axes)
     turned, order = axes_first(x, axes)
@@ -244,10 +253,11 @@ def scatter_along(
     reduce: str | None = None,
     include_self: bool = True,
 ) -> tf.Tensor:
-    """Return ``x`` with ``values`` written along ``axis`` at ``indices``.
+    """Return ``x`` with ``values`` written at ``indices`` along ``axis``.
 
+    ``values`` broadcasts to the shape of ``indices``. A value keeps its position on the other axes.
     ``reduce`` is None to overwrite elements, or "sum", "mean", "prod", "max" or "min" to combine several
-    values for one element. With ``include_self``, the old element takes part.
+    values for one element. A reduction includes the old element if ``include_self`` is True.
     """
     if len(x.shape) == 0:
         return scatter_along(
@@ -269,10 +279,11 @@ def scatter_along(
 def scatter_reduced(
     x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: str | None, include_self: bool
 ) -> tf.Tensor:
-    """Return ``x`` with ``values`` written at the index tuples ``places`` into its first axes.
+    """Return ``x`` with ``values`` written at the indices ``places``.
 
-    ``reduce`` is None to overwrite elements, or "sum", "mean", "prod", "max" or "min" to combine several
-    values for one element. With ``include_self``, the old element takes part.
+    The last axis of ``places`` has one index for each of the first axes of ``x``. ``reduce`` is None to
+    overwrite elements, or "sum", "mean", "prod", "max" or "min" to combine several values for one element.
+    A reduction includes the old element if ``include_self`` is True. Means of integers are rounded down.
     """
     # TensorFlow raises an error for a scatter into an empty tensor.
     if 0 in x.shape:
@@ -318,11 +329,12 @@ def scatter_reduced(
 def scatter_extreme(
     segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool
 ) -> tf.Tensor:
-    """Return ``x`` with the rows that are ``seen`` replaced by the maximum or minimum of their ``values``.
+    """Return ``x`` with rows replaced by the maximum or minimum of their ``values``.
 
     ``segments`` is ``tf.math.unsorted_segment_max`` or ``tf.math.unsorted_segment_min``. ``rows`` has an
-    index into the flattened first axes of ``x`` for each of ``values``. With ``include_self``, the old
-    element takes part. Equal elements share the gradient.
+    index into the flattened first axes of ``x`` for each of ``values``. ``seen`` is True for rows that have
+    values. If ``include_self`` is True, the old elements are compared, too. Equal elements share the
+    gradient.
     """
     function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
     count = tf.size(seen)
@@ -379,7 +391,10 @@ def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
 
 
 def masked_scatter(x: tf.Tensor, mask: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
-    """Replace the elements of ``x`` where ``mask`` is True by successive elements of ``source``."""
+    """Replace the elements of ``x`` where ``mask`` is True by the first elements of ``source``.
+
+    The order of both is row-major. ``mask`` has the shape of ``x``.
+    """
     flat = tf.reshape(source, [-1])
     # The zero allows gathering index 0 from an empty source; its value is not used.
     flat = tf.concat([flat, tf.zeros([1], flat.dtype)], 0)
@@ -389,9 +404,9 @@ def masked_scatter(x: tf.Tensor, mask: tf.Tensor, source: tf.Tensor) -> tf.Tenso
 
 
 def diag_embed(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) -> tf.Tensor:
-    """Return zeros with the last axis of ``x`` as diagonal ``offset`` of matrices over two new axes.
+    """Return matrices with the last axis of ``x`` as diagonal ``offset``, and zeros elsewhere.
 
-    ``axis1`` and ``axis2`` are the positions of the new axes in the result.
+    ``axis1`` and ``axis2`` are the axes of rows and columns in the result.
     """
     matrices = tf.linalg.diag(x, k=offset)
     rank = len(matrices.shape)
@@ -600,6 +615,7 @@ def searchsorted(
 ) -> tf.Tensor:
     """Return the indices at which to insert ``x2`` into the sorted last axis of ``x1``.
 
+    If ``x1`` has several axes, ``x2`` has the same leading axes, and each row is searched for its own values.
     ``side`` "left" inserts before equal elements, and "right" after them. ``sorter`` has indices that sort
     ``x1``, or is None.
     """

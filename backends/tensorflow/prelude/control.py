@@ -100,7 +100,10 @@ def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Te
 
 
 def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf.Tensor]) -> tf.Tensor:
-    """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``."""
+    """Compute the derivative of the element-wise ``function`` with respect to ``arrays[place]``.
+
+    Its graph is cached in the attribute ``slopes`` of ``function``.
+    """
     # Forward mode does not see through a tape and would take its result for a constant, so the computation is
     # a ``tf.function``.
     slopes = vars(function).setdefault("slopes", {})
@@ -140,7 +143,7 @@ def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
 
 
 def unwatched(*arrays: tf.Tensor) -> list[tf.Tensor]:
-    """Stop the gradients of ``arrays`` if TensorFlow executes eagerly."""
+    """Return ``arrays``, without gradients if TensorFlow executes eagerly."""
     # Otherwise forward mode would differentiate the computation, and tapes would store it. While a graph is
     # traced, forward mode does not see custom gradients and has to differentiate the computation.
     return [tf.stop_gradient(array) for array in arrays] if tf.executing_eagerly() else list(arrays)
@@ -149,7 +152,10 @@ def unwatched(*arrays: tf.Tensor) -> list[tf.Tensor]:
 def while_loop(
     goes_on: Callable[..., tf.Tensor], body: Callable[..., tuple[tf.Tensor, ...]], state: tuple[Any, ...]
 ) -> tuple[tf.Tensor, ...]:
-    """Repeat ``state = body(*state)`` while ``goes_on(*state)``; the state keeps its shapes."""
+    """Repeat ``state = body(*state)`` while ``goes_on(*state)``, and return the last state.
+
+    The arrays of the state keep their shapes.
+    """
     start = tuple(tf.convert_to_tensor(array) for array in state)
     return tuple(tf.while_loop(goes_on, lambda *old: keep_shapes(body(*old), old), start))
 
@@ -213,7 +219,10 @@ def scan(
 
 
 def shapes_of(body: Callable[..., Any], *arrays: tf.Tensor) -> list[list[int]]:
-    """Trace ``body`` and return the shapes of its outputs, with 0 for unknown sizes."""
+    """Trace ``state, outputs = body(*arrays)`` and return the shapes of ``outputs``.
+
+    Unknown sizes are 0.
+    """
     specs = (tf.TensorSpec(array.shape, array.dtype) for array in arrays)
     traced = tf.function(lambda *arrays: body(*arrays)[1], autograph=False).get_concrete_function(*specs)
     return [[size or 0 for size in output.shape] for output in traced.structured_outputs]
@@ -270,7 +279,10 @@ def element_shape(shape: tuple[Any, ...] | None) -> tf.TensorShape:
 
 
 def stacked(array: tf.TensorArray, length: Any, shape: tuple[Any, ...] | None) -> tf.Tensor:
-    """Stack the elements of ``array`` along a new first axis."""
+    """Stack the ``length`` elements of ``array`` along a new first axis.
+
+    ``shape`` is the shape of an element, or None if it is unknown.
+    """
     if shape is None:
         return array.stack()
     if tf.executing_eagerly():
@@ -288,9 +300,10 @@ def static(dim: Any) -> int | None:
 def associative_scan(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int, reverse: bool = False
 ) -> tuple[tf.Tensor, ...]:
-    """Combine each element along ``axis`` with all elements before it, or after it if ``reverse`` is True.
+    """Compute the inclusive scan of ``arrays`` along ``axis`` with an associative function.
 
-    ``combine(*left, *right)`` is an associative function of tuples of arrays. ``axis`` is not negative.
+    ``combine(*left, *right)`` returns a tuple. With ``reverse``, the scan starts at the end of ``axis``, so
+    that ``left`` are later elements. ``axis`` is not negative.
     """
     ordered = tuple(tf.reverse(array, [axis]) for array in arrays) if reverse else arrays
     # The trip count is known only at run time.
@@ -306,7 +319,7 @@ def associative_scan(
 def doubled(
     combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int
 ) -> tuple[tf.Tensor, ...]:
-    """Combine each element with all elements before it, along an axis of unknown length."""
+    """Compute the inclusive scan of ``arrays`` by ``combine``, along an axis of unknown length."""
     length = tf.shape(arrays[0])[axis]
 
     def step(reach: tf.Tensor, old: tuple[tf.Tensor, ...]) -> tuple[Any, ...]:

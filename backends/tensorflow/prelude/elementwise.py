@@ -609,7 +609,7 @@ def xlogy(x: Any, y: Any) -> tf.Tensor:
 def zeta(x: Any, q: Any) -> tf.Tensor:
     """Compute the Hurwitz zeta function, the sum of ``(k + q) ** -x`` over k = 0, 1, ...
 
-    It is inf at poles, and NaN for ``x < 1``.
+    It is inf at poles, and NaN where ``x < 1`` or ``q`` is inf.
     """
     x, q = in_one_type(x, q)
     below = q < 0

@@ -606,8 +606,10 @@ def stft(
     """Compute the short-time Fourier transform along the last axis.
 
     The result has the axes [.., frequencies, frames]. Frames of ``n_fft`` samples are ``hop_length`` apart.
-    ``center`` pads the signal by ``n_fft // 2`` on both sides. ``normalized`` divides by ``sqrt(n_fft)``.
-    ``onesided`` leaves out the negative frequencies; the signal then has to be real.
+    ``window`` is zero-padded to ``n_fft`` elements; None is a window of ones. ``center`` pads the signal by
+    ``n_fft // 2`` on both sides; ``pad_mode`` is "reflect", "constant", "replicate" or "circular".
+    ``normalized`` divides by ``sqrt(n_fft)``. ``onesided`` leaves out the negative frequencies; the signal
+    then has to be real.
     """
     if center:
         widths = [(0, 0)] * (len(x.shape) - 1) + [(n_fft // 2, n_fft // 2)]
@@ -643,7 +645,7 @@ def istft(
     """Compute the inverse of ``stft`` by overlap-add, divided by the sum of the squared windows.
 
     ``length`` cuts or zero-pads the signal. If ``as_complex`` is True, ``x`` has all frequencies, and the
-    signal is complex.
+    signal is complex. The other options are those that ``stft`` was called with.
     """
     norm = "ortho" if normalized else "backward"
     spectrum = tf.linalg.matrix_transpose(x)

@@ -44,7 +44,7 @@ def elu(x: tf.Tensor, alpha: float) -> tf.Tensor:
 
 
 def selu(x: tf.Tensor) -> tf.Tensor:
-    """Compute the scaled exponential linear unit."""
+    """Compute ``tf.nn.selu``, with derivative ``scale * alpha`` at 0, where TensorFlow's is ``scale``."""
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
     return with_slopes(tf.nn.selu, [lambda x: scale * slope_of_exponential(x, alpha)], x)
 
@@ -237,8 +237,9 @@ def nll_loss(
 ) -> tf.Tensor:
     """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1, or on the only axis.
 
-    Targets equal to ``ignore_index`` contribute 0. ``reduction`` is "none", "sum", or "mean", which is
-    weighted by ``weight``. A ``weight`` of None is 1 for each class.
+    The loss of a target equal to ``ignore_index`` is 0. ``reduction`` is "none", "sum", or "mean", which
+    divides the sum by the total weight of the targets that are not ignored. A ``weight`` of None is 1 for
+    each class.
     """
     rank = len(log_probabilities.shape)
     last = tf.transpose(log_probabilities, [0, *range(2, rank), 1]) if rank > 2 else log_probabilities
@@ -318,9 +319,9 @@ def ctc_loss(
 ) -> tf.Tensor:
     """Compute ``-log(p)`` of each sequence, where ``p`` is the probability of its ``targets``.
 
-    It is summed over all alignments by the forward recursion; without any, the loss is inf.
-    ``log_probabilities`` is [time, batch, classes] and ``targets`` is [batch, labels]. The lengths say how
-    many time steps and labels of each sequence count. ``blank`` is the class of no label.
+    ``p`` is summed over all alignments by the forward recursion. If there is no alignment, the loss is inf.
+    ``log_probabilities`` is [time, batch, classes] and ``targets`` is [batch, labels]. The lengths are the
+    numbers of valid time steps and labels of each sequence. ``blank`` is the class of the blank label.
     """
     time, batch = size(log_probabilities, 0), size(log_probabilities, 1)
     targets, input_lengths, target_lengths = (

@@ -173,7 +173,10 @@ def window_sums(
 def window_places(
     n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the element indices [windows, kernel] of the windows of an axis, and a mask of valid ones."""
+    """Return the element indices [windows, kernel] of the windows of an axis, and a mask.
+
+    The mask is False for padding, whose indices are clipped to the axis.
+    """
     windows = window_count(n, kernel, stride, padding, dilation, ceil_mode)
     places = tf.range(windows)[:, None] * stride + tf.range(kernel) * dilation - padding[0]
     return tf.clip_by_value(places, 0, n - 1), (places >= 0) & (places < n)
@@ -230,7 +233,11 @@ def max_pool_with_indices(
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the maximum of each window and its row-major index in the pooled axes."""
+    """Return the maximum of each window over the last ``len(kernel)`` axes, and its row-major index in them.
+
+    The index is that of ``x`` without padding. With ``ceil_mode``, the last window may extend beyond the
+    padded end.
+    """
     rank = len(kernel)
     of_axes = zip(sizes(x)[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
     return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
@@ -384,7 +391,11 @@ def fractional_max_pool(
 
 
 def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, real: tf.DType) -> tf.Tensor:
-    """Return the distance in the source between two neighbouring output elements."""
+    """Return the distance between two neighbouring output elements, in elements of the source.
+
+    It is ``(n - 1) / max(out - 1, 1)`` if ``align_corners``, otherwise ``1 / scale``, or ``n / out`` if
+    ``scale`` is None.
+    """
     if align_corners:
         return tf.cast(n - 1, real) / tf.cast(tf.maximum(out - 1, 1), real)
     return tf.constant(1 / scale, real) if scale else tf.cast(n, real) / tf.cast(out, real)

@@ -80,7 +80,7 @@ def power_of(x: tf.Tensor, exponent: float) -> tf.Tensor:
 
 
 def nan_mean(x: tf.Tensor, *, axis: Any = None, keepdims: bool = False) -> tf.Tensor:
-    """Compute the mean over ``axis`` of the elements that are not NaN. Without any, it is NaN."""
+    """Compute the mean over ``axis`` of the elements that are not NaN. If all are NaN, it is NaN."""
     missing = x != x
     total = tf.reduce_sum(tf.where(missing, tf.zeros_like(x), x), axis, keepdims=keepdims)
     return total / tf.reduce_sum(tf.cast(~missing, x.dtype), axis, keepdims=keepdims)
@@ -568,7 +568,10 @@ def random_complex_normal(key: tf.Tensor, shape: Any, dtype: tf.DType) -> tf.Ten
 
 
 def random_binomial(key: tf.Tensor, count: tf.Tensor, probability: tf.Tensor) -> tf.Tensor:
-    """Sample the number of successes in ``count`` trials that succeed with ``probability``."""
+    """Sample the number of successes in ``count`` trials that succeed with ``probability``.
+
+    The result has the dtype of ``probability``.
+    """
     shape = tf.broadcast_dynamic_shape(tf.shape(count), tf.shape(probability))
     drawn = tf.random.stateless_binomial(
         shape, key, tf.cast(count, tf.float64), tf.cast(probability, tf.float64), tf.float64

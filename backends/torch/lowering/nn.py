@@ -408,7 +408,8 @@ def _lowest(dtype: str) -> Any:
 def _pad_before(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str, tuple[Any, ...]]:
     """Return the text of the array to pool, and the padding of each axis for the pooling itself.
 
-    Asymmetric padding is applied to the array before. Raise ``UnsupportedOperation`` for it if ``ceil_mode``.
+    For asymmetric padding, the text is a call of ``F.pad`` with ``value``, and the pooling has padding 0.
+    Raise ``UnsupportedOperation`` if ``ceil_mode`` is True then.
     """
     amounts = symmetric(padding)
     if amounts is not None:

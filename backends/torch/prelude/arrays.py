@@ -25,7 +25,8 @@ def as_strided(
 def pad_with_elements(x: torch.Tensor, padding: tuple[tuple[int, int], ...], mode: str) -> torch.Tensor:
     """Pad ``x`` with its own elements; negative amounts remove elements.
 
-    ``padding`` is a pair of amounts for each axis. ``mode`` is "reflect", "edge" or "wrap".
+    ``padding`` has a pair of amounts, before and after, for each axis. ``mode`` is "reflect", "edge" or
+    "wrap".
     """
     for axis, (before, after) in enumerate(padding):
         size = x.shape[axis]
@@ -71,8 +72,8 @@ def scatter_reduce_at(
 ) -> torch.Tensor:
     """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
 
-    ``reduce`` is a name that ``torch.scatter_reduce`` accepts. With ``include_self``, the old element takes
-    part.
+    ``values`` broadcasts to ``x[key]``. ``reduce`` is a name that ``torch.scatter_reduce`` accepts. The
+    reduction includes the old element if ``include_self`` is True.
     """
     places = torch.arange(x.numel(), device=x.device).reshape(x.shape)[key]
     values = values.broadcast_to(places.shape).reshape(-1)
@@ -92,7 +93,10 @@ def scatter_reduce_at(
 def scatter_product(
     x: torch.Tensor, axis: int, indices: torch.Tensor, values: torch.Tensor, include_self: bool
 ) -> torch.Tensor:
-    """Call ``torch.scatter_reduce`` with ``"prod"``. Raise ``NotImplementedError`` in forward mode."""
+    """Call ``torch.scatter_reduce`` with "prod".
+
+    In forward mode, raise ``NotImplementedError`` for floats and complex numbers.
+    """
     # In forward mode, torch would return the tangent 0.
     if torch.autograd.forward_ad._current_level >= 0 and (x.is_floating_point() or x.is_complex()):
         raise NotImplementedError(

@@ -85,9 +85,9 @@ def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 
 
 def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Compute the incomplete beta function inside its domain by a continued fraction.
+    """Compute the regularized incomplete beta function for positive ``a`` and ``b`` and ``0 < x < 1``.
 
-    See https://dlmf.nist.gov/8.17.E22.
+    It is computed by a continued fraction. See https://dlmf.nist.gov/8.17.E22.
     """
     is_short = x < (a + 1) / (a + b + 2)
     p, q, y = torch.where(is_short, a, b), torch.where(is_short, b, a), torch.where(is_short, x, 1 - x)

@@ -47,7 +47,11 @@ def avg_pool_inside(
 def with_unpadded_indices(
     pooled: tuple[torch.Tensor, torch.Tensor], x: torch.Tensor, padding: list[tuple[int, int]]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the values and indices ``pooled`` from padded ``x``, with indices into ``x`` itself."""
+    """Convert the flat indices of a max pooling of padded ``x`` to indices into the pooled axes of ``x``.
+
+    ``pooled`` has the values, which are returned unchanged, and the indices. An index that points into the
+    padding, because all elements of its window equal the padding, is not corrected.
+    """
     values, places = pooled
     sizes = x.shape[-len(padding) :]
     found = torch.zeros_like(places)
