@@ -19,7 +19,7 @@ from .read_numbers import element_before_cast, fix_numbers, is_read, number_of
 
 
 def bits_of(b: Any, x: Any) -> Any:
-    """Return the bits of the integers ``x`` along a new last axis, lowest first, as 0 or 1 of its dtype."""
+    """Return the bits of the integers ``x`` along a new last axis, lowest first, as 0 or 1 in its dtype."""
     places = b.arange(start=0, stop=8 * ITEMSIZE[x.dtype], step=1, dtype=x.dtype)
     return b.bitwise_and(
         b.bitwise_right_shift(b.reshape(x, shape=(*x.shape, 1)), places), b.array(1, x.dtype)

@@ -38,9 +38,10 @@ def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
 
 
 def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
-    """Return ``index`` of one element as an item of a ``getitem`` key. Guards may be added.
+    """Return the int or size ``index`` as an item of a ``getitem`` key, with a guard that it is in bounds.
 
-    Call ``b.index_out_of_bounds`` if it was out of bounds while recording.
+    A size that was negative while recording becomes ``index + size``. If the index was out of bounds, call
+    ``b.index_out_of_bounds`` instead of adding the guard.
     """
     if isinstance(index, Size) and _is_negative_with_guard(b, index):
         index = index + size

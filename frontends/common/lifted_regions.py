@@ -35,8 +35,8 @@ def ends_of(steps: Node) -> tuple[Any, Any]:
 def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
     """Return a condition on the ends of loops under which ``condition`` holds in all iterations.
 
-    ``numbers`` maps each loop index to its smallest and largest value. Return None if no such condition is
-    found.
+    ``numbers`` maps each loop index to its smallest and largest value. Return True if the condition always
+    holds. Return None if none is found, or if it was false while recording.
     """
     atom = _comparison(condition)
     if atom is None:

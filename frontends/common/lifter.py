@@ -49,9 +49,9 @@ def lift_collective(b: Any, name: str, *operands: Any, axis_name: str) -> Any:
 
 # ----------------------------------------------------------------------------------------------------- lifter
 class RecordedCalls:
-    """Base of the dialects of recorded graphs.
+    """Base of the dialects that write recorded calls as source text, one for each framework.
 
-    Subclasses add ``imports``, and ``expression``, which returns the source text of a call.
+    Subclasses define ``imports``, and ``expression``, which returns the text of a call.
     """
 
     imports: Mapping[str, str]

@@ -51,7 +51,8 @@ def with_intermediates(
     """Return ``graph`` without guards but with its nodes' results as outputs, and the list of these results.
 
     ``is_array`` selects the nodes. If ``copy``, the name of a call, is given, each result is copied by that
-    call right after its node, and the outputs are the copies. ``changed`` replaces other fields of the graph.
+    call right after its node, and the outputs (but not the list) are the copies. ``changed`` replaces other
+    fields of the graph.
     """
     nodes: list[Node] = []
     made: list[Value] = []

@@ -62,7 +62,7 @@ class CalledGraph:
 
 
 class VariableModel:
-    """Base of models that consist of named variables, which are assigned to.
+    """Base of models whose arrays are in named variables that can be assigned to.
 
     item: the object itself.
     """
@@ -273,7 +273,10 @@ class TreeModel(ImmutableModel):
 
 
 class ArgumentModel(ImmutableModel):
-    """Model of the arguments that a :class:`GivenArguments` was given in advance."""
+    """Model of the arguments that a :class:`GivenArguments` binds, with arrays named by their paths.
+
+    The paths begin with the name of the argument if several are bound.
+    """
 
     def arrays(self) -> dict[str, Any]:
         return named_leaves(self._given())
@@ -340,8 +343,8 @@ def _dotted_path(path: tuple[Any, ...]) -> str:
 def _short_names(item: Any) -> dict[str, str]:
     """Map the names of a pytree's JAX arrays to their paths.
 
-    An array has its path as its name. If the pytree wraps another one (``__wrapped__``, ``__self__``), arrays
-    of that have their names in it.
+    The name of an array is its path. If the pytree wraps another one (``__wrapped__``, ``__self__``), the
+    arrays of the latter have the names that they have there.
 
     >>> _short_names((jax.numpy.ones(2), 3))
     {'0': '0'}

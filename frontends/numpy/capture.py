@@ -185,7 +185,7 @@ class NumpyCapture:
     """One recording in progress.
 
     recorder: the graph under construction.
-    reading: whether numbers that Python reads from arrays become symbols.
+    reading: treatment of the numbers that Python reads from arrays.
     call: the current call.
     elements: guards on elements that Python code reads.
     written: arrays of inputs and parameters, which are restored at the end.

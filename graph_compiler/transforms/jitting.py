@@ -86,7 +86,10 @@ class Jitted(FunctionWrapper):
 
     @property
     def graph(self) -> Graph | None:
-        """Graph that was created last, or None. There is one graph for each framework of arguments."""
+        """Graph that was created last; None before the first call.
+
+        There is one graph for each framework of arguments.
+        """
         return next(reversed(self._graphs.values()), None)
 
     @property
@@ -122,7 +125,7 @@ def jit(
             before each call. Weights stay where they are.
 
     Raises:
-        NotCompilable: The argument cannot be called; or, at the call, the function is NumPy's, which has no
+        NotCompilable: ``function`` is not callable; or, at the call, the function is NumPy's, which has no
             compiler.
         InvalidOption: At the call, if an array cannot be placed on ``device``.
 

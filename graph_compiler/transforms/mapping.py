@@ -54,8 +54,8 @@ def vmap(
 
     Raises:
         CallMismatch: Mapped axes are known to differ in size, an array or result lacks its axis, nothing is
-            mapped and ``axis_size`` is missing, or the framework draws random numbers itself under
-            ``"error"``.
+            mapped and ``axis_size`` is missing, or the framework's own generators are used under ``"error"``
+            (in TensorFlow also under ``"same"``).
         InvalidOption: ``in_axes`` or ``out_axes`` do not have the structure of the arguments or results;
             ``out_axes`` has a None; ``batch_axis`` is passed and ``in_axes`` is not 0; or ``randomness`` is
             none of these.

@@ -53,8 +53,8 @@ class DerivativeOptions:
 
     chosen: positions and names of the differentiated arguments.
     has_aux: True if the function returns ``(result, aux)``.
-    is_jacobian: True if the result is one array for each pair of a result and an argument, False if it is
-        one for each argument.
+    is_jacobian: True if the transform returns one array for each pair of a result and a differentiated
+        argument, False if it returns one for each differentiated argument.
     has_value: True if the transform returns ``(value, gradient)``.
     """
 
@@ -304,7 +304,10 @@ class Transformed(FunctionWrapper):
 
     @property
     def source(self) -> str:
-        """Name of the transform as a comment, and the source of the function if it has any."""
+        """Name of the transform as a comment, and the source of the function.
+
+        The latter is empty unless the function is a graph or another transformed function.
+        """
         graph = graph_of(self.function)
         inner = (
             self.function.source

@@ -35,12 +35,15 @@ def make_list(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 
 
 def make_deque(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a deque. The first child is its maximum length or None; the others are its items."""
+    """Return a deque of the class ``cls``. The first child is its ``maxlen``; the others are its items."""
     return cls(children[1:], children[0])
 
 
 def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return a defaultdict. The first child is its factory or None; the others are its items."""
+    """Return a defaultdict of the class ``cls``, without calling an ``__init__`` written in Python.
+
+    The first child is its ``default_factory``; the others are its items.
+    """
     made: Any = defaultdict.__new__(cls)
     defaultdict.__init__(made, children[0])
     return filled(made, dict(zip(keys[1:], children[1:])))
@@ -73,8 +76,8 @@ def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any
 def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
     """Return a mapping of the class ``cls`` with these items.
 
-    Its constructor is called without arguments. If it requires some, it gets the items, or is not called at
-    all for a subclass of dict.
+    The constructor is called without arguments, and the items are added. If it requires arguments, it is
+    called with the items instead, or not called at all for a subclass of dict.
     """
     items = dict(zip(keys, children))
     if cls is dict:
@@ -106,7 +109,10 @@ def filled(made: Any, items: dict[Any, Any]) -> Any:
 
 
 def make_object(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Return an object with these attributes, without calling its ``__init__`` or ``__setattr__``."""
+    """Return an object of the class ``cls`` with the attributes ``keys``, which have the values ``children``.
+
+    Its ``__init__`` and ``__setattr__`` are not called.
+    """
     made: Any = object.__new__(cls)
     for key, child in zip(keys, children):
         object.__setattr__(made, key, child)

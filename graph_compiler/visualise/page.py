@@ -110,7 +110,7 @@ MOST_CHILDREN = 64
 
 @dataclass
 class Group:
-    """Group of operations.
+    """Group of operations that the page can show as one box, usually those of a module.
 
     name: the name that is shown.
     path: path of the module; empty for the whole graph and for a part of a module.

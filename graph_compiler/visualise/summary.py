@@ -212,13 +212,13 @@ class ModuleRow:
     """Statistics of one module.
 
     path: path of the module; empty for the whole graph.
-    kind: name of its class; empty if it is not found.
+    kind: name of its class; empty for a function, and if the module is not found.
     depth: number of modules that contain it.
     operations: number of operations. Those in loops and branches count once.
     outputs: distinct specs of the arrays that are used outside of the module, as ``"float32[2, 4]"``;
         ``"…"`` after the third if there are more.
     parameters: number of elements of its parameters and buffers.
-    trained: number of elements of trainable parameters.
+    trained: number of elements of its trainable parameters; that of all if it is unknown which are trainable.
     multiply_adds: number of multiply-adds; None if the graph cannot be lifted, or if the module contains
         products in a ``while_loop``.
     """

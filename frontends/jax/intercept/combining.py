@@ -52,7 +52,7 @@ def operation(program: Any) -> str | None:
 
 
 def _vectorize(program: Any, consts: Any = ()) -> Combine:
-    """Return a function that applies ``program`` to arrays element by element."""
+    """Return a function of two lists of arrays that applies ``program`` to their elements."""
     function = jaxpr_as_fun(program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, consts))
 
     def combine(first: Sequence[Any], second: Sequence[Any]) -> Sequence[Any]:
@@ -67,10 +67,9 @@ def _vectorize(program: Any, consts: Any = ()) -> Combine:
 
 
 def _independent_operations(program: Any) -> list[str]:
-    """Return the names of the operations by which ``program`` combines each of several arrays by itself.
+    """Return the names of the operations by which ``program`` combines several arrays, one for each array.
 
-    Return an empty list if a result depends on another array, or on an operation that is not in
-    ``OPERATIONS``.
+    Return an empty list if a result depends on another array, or on anything but one of ``OPERATIONS``.
     """
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}

@@ -186,7 +186,10 @@ class TracedLoops(LoopMarker):
         return number
 
     def settle(self, behind: int) -> None:
-        """Replace placeholders in marks by values of the graph, and indices by positions plus ``behind``."""
+        """Replace placeholders in marks by values of the graph, and indices by positions among its nodes.
+
+        ``behind`` is the number of nodes that were inserted in front of those of the traced program.
+        """
         self._positions = [place + behind for place in self._positions]
         for loop in self.found:
             loop.marks[:] = map(self._settled, loop.marks)

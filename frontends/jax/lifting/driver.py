@@ -170,7 +170,7 @@ __all__ = [
 def abstract_eval(
     name: str, args: Any, kwargs: dict[str, Any], seen: tuple[ArraySpec, ...], knows: Callable[[Size], bool]
 ) -> tuple[list[ArraySpec], list[Size]] | None:
-    """Return the specs of a call's results, as its row infers them, and the conditions on sizes for these.
+    """Return the specs of a call's results, as its row infers them, and the conditions that these assume.
 
     ``seen`` are the specs at the current sizes. Return None if the row does not accept the arguments, if the
     inferred specs do not fit ``seen``, or if ``knows`` is False for one of their sizes. Keywords that are

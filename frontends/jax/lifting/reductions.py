@@ -202,7 +202,10 @@ def _complex_extreme(b: JaxBuilder, x: Value, name: str, axis: Any) -> Any:
 
 
 def _collective(reduced: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a row for a collective over an axis of ``vmap``, which JAX has replaced by an array axis."""
+    """Return a row for a collective over an axis of ``vmap``, which JAX has replaced by an array axis.
+
+    The row raises ``NotImplementedError`` for a collective over groups, or over the devices of a mesh.
+    """
 
     def row(b: JaxBuilder, x: Any, *, axes: Any, axis_index_groups: Any = None, **_: Any) -> Any:
         if axis_index_groups is not None or any(isinstance(axis, str) for axis in axes):
