@@ -347,7 +347,7 @@ class NumpyWeights(contracts.Weights):
 
     # ------------------------------------------------------------------------------ while recording
     def enter(self, capture: Any, kept: ChangedState, inputs: Inputs, list_shims: ListShims) -> None:
-        """Replace reachable arrays, generators and functions of NumPy by proxies and recording functions.
+        """Replace reachable numeric arrays, generators and functions of NumPy by what records their use.
 
         Raise :class:`TracingError` if changes of state in ``kept`` would be ambiguous.
         """

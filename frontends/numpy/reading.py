@@ -116,7 +116,7 @@ class CallCapture(Protocol):
 
 
 class UnrecordedIterations:
-    """Runner of loop iterations that are not recorded, with a graph made of the recorded ones.
+    """Runner of loop iterations that are not recorded. It runs a graph that is made of the recorded ones.
 
     loaded: loads a recorded graph as a function.
     any: True once iterations were run.

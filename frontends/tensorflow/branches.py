@@ -126,7 +126,7 @@ def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue])
 
     Lift only the operations of one branch, without a node, if the index is known, if that branch only asserts
     and the other computes nothing, or if the results of the branches differ in shape or dtype. In the last
-    case, add a guard on the index.
+    case, add a guard on the index, or raise ``UnsupportedOperation`` inside of a loop or another branch.
     """
     index, *given = operands
     graphs = branches_of(operation)

@@ -29,7 +29,8 @@ def constant(operation: Any, shape: Shape) -> LazyArray:
 def lazy_result(operation: Any, operands: Sequence[TensorValue]) -> LazyArray | None:
     """Return the result of an operation as an array that is computed on demand.
 
-    Return None if no rule derives its shape from the operands.
+    Return None if the operation has no rule, or if its shape follows neither from the traced graph nor from
+    the rule.
     """
     rule = _RULES.get(operation.type)
     shape = None if rule is None else _shape_of(rule, operation, operands)

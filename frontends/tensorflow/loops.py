@@ -323,7 +323,10 @@ class _WhileLoop:
         )
 
     def read(self) -> list[int]:
-        """Read the loop once; return the handle numbers of assigned variables not yet in the carry."""
+        """Read the body once, and the condition if the trip count is unknown.
+
+        Return the handle numbers of variables that the body assigns and that are not in the carry yet.
+        """
         reader = self.reader
         held = [
             *(self.operands[place] for place in self.roles.carried),

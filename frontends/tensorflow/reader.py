@@ -290,7 +290,7 @@ class GraphReader:
 
     @contextmanager
     def hypothetically(self, is_so: bool = True) -> Iterator[None]:
-        """If ``is_so``, treat operations read in this context as ones that the call does not run."""
+        """If ``is_so``, treat operations read in this context as ones that the recorded call does not run."""
         before, self.is_hypothetical = self.is_hypothetical, self.is_hypothetical or is_so
         try:
             yield
@@ -648,6 +648,8 @@ def _watched_variables(graph: Any) -> Iterator[Any]:
 
 class TracedBlock:
     """Block of the nodes that ``run`` adds to the recorder.
+
+    The reader's variables are restored after ``run``, so nothing outside of the block sees its assignments.
 
     nodes: the nodes of the block.
     results: what ``run`` returned.

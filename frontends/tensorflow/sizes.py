@@ -30,7 +30,7 @@ class Sizes(Protocol):
     """Protocol of the parts of a trace that symbolic sizes use."""
 
     def decide(self, size: Size) -> Any:
-        """Return the current value of a size, and guard on it."""
+        """Return the number that a size is while recording, and guard on it."""
 
     def tensor(self, size: Size, dtype: Any) -> Any:
         """Return a size as a scalar tensor."""

@@ -113,8 +113,8 @@ def wants_numbers(depth: int) -> bool:
 def inner_shape(traced: Any, depth: int) -> Any:
     """Return the shape of a tensor in an inner ``tf.function``, for the code ``depth`` frames up.
 
-    The user's code gets a ``RequiredShape``, and most code of TensorFlow and Keras gets ``traced``. Frames
-    are counted from the caller.
+    The user's code gets a ``RequiredShape``, except in a ``tf.function`` with an input signature. That code,
+    and most code of TensorFlow and Keras, gets ``traced``. Frames are counted from the caller.
     """
     module = _asking_code(depth + 1)[0]
     is_needed = (

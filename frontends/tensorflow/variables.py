@@ -68,8 +68,9 @@ def sizes_of(held: TensorValue, tensor: Any) -> tuple[Any, ...]:
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     """Yield ``(name, variable)`` for the variables of layers, modules, optimizers and metrics in ``objects``.
 
-    Variables among ``objects`` are yielded, too. The name is the Keras path, or the attribute path in a
-    ``tf.Module`` or SavedModel. Names and variables may repeat.
+    Variables among ``objects`` are yielded, too; other objects are ignored. The name is the Keras path, the
+    attribute path in a ``tf.Module`` or SavedModel, or that of a ``tf.Variable`` itself. Names and variables
+    may repeat.
     """
     for item in objects:
         if isinstance(item, keras.Variable):

@@ -18,7 +18,8 @@ from .table import NumpyBuilder, axes_of, axis_of, dtype_name, rows, shape_of
 def complete_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
     """Return ``shape`` with -1 replaced by the size that ``total`` elements imply.
 
-    It is 0 if another size is 0, because then no size follows from ``total``.
+    The size is 0 if another one is 0, because then none follows from ``total``. Without -1, return ``shape``
+    itself.
     """
     places = [i for i, dim in enumerate(shape) if isinstance(dim, int) and dim == -1]
     if not places:

@@ -103,7 +103,7 @@ def lognormal(b: NumpyBuilder, mean: Any = 0.0, sigma: Any = 1.0, size: Any = No
 
 @random_row("multivariate_normal")
 def multivariate_normal(b: NumpyBuilder, mean: Any, cov: Any, size: Any = None, **_: Any) -> Any:
-    """Sample ``mean + z @ (U * sqrt(s)).T``: standard normal ``z``, and ``U, s`` of the SVD of ``cov``."""
+    """Sample ``mean + z @ (U * sqrt(s)).T``, with standard normal ``z`` and ``U, s, _ = svd(cov)``."""
     mean, cov = b.array(mean, "float64"), b.array(cov, "float64")
     left, values, _ = b.svd(cov, full_matrices=False)
     drawn = b.random_normal(b.next_key(), shape=(*_shape(b, size), mean.shape[0]), dtype="float64")

@@ -237,7 +237,10 @@ def _is_one(b: TensorFlowBuilder, count: Any) -> bool:
 
 
 def _shares(b: TensorFlowBuilder, size: Any, count: Any) -> tuple[Value, Value]:
-    """Return the derivatives of each sampled position with respect to the start and the end of its box."""
+    """Return the derivatives of the sampled positions with respect to the start and the end of their box.
+
+    Both are ``[count]``. ``size`` is the length of the image along the axis.
+    """
     last = b.array(size - 1, "float32")
     if _is_one(b, count):
         half = b.reshape(b.multiply(last, 0.5), shape=(1,))

@@ -225,7 +225,8 @@ def _updates_statistic(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dic
 def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
     """Return parameters (position, keyword) that calls of the bare name ``key`` may write to.
 
-    The tensor of an in-place call is not among them.
+    The tensor of an in-place call is not among them, but a list of tensors is. Keyword-only parameters, such
+    as ``out``, are left out.
 
     >>> written_arguments("_amp_update_scale_"), written_arguments("add_")
     (((1, 'growth_tracker'),), ())
@@ -267,7 +268,10 @@ def _renormalizes(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bo
 def versions_before(
     key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[int | None]:
-    """Return the version of each operand before a call, or None for one that is to count as written."""
+    """Return the version counter of each operand before a call.
+
+    It is None for an operand that the call may write to without counting, and so counts as written.
+    """
     if key in _STATISTICS:
         return [None if _updates_statistic(one, key, args, kwargs) else version(one) for one in operands]
     uncounted = list(map(id, other_written_tensors(key, args, kwargs)))
