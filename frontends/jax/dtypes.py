@@ -16,6 +16,8 @@ from ...sizes import expression_of, hint_of
 def dtype_name(dtype: Any) -> str:
     """Return the name of ``dtype``, narrowed if JAX runs without 64-bit types.
 
+    The dtype of random keys has the name that JAX gives it (``key<fry>``).
+
     >>> dtype_name(np.dtype("int32")), dtype_name(float), dtype_name("complex64")
     ('int32', 'float32', 'complex64')
     """

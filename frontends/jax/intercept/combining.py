@@ -282,7 +282,7 @@ def _common_axis(leaves: list[Any], axis: Any) -> int | None:
 def _combine(
     fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
 ) -> tuple[CombineFunction, list[Any]] | None:
-    """Trace ``fn`` for any number of pairs. Return it as an operation, and the arrays that it closes over.
+    """Trace ``fn`` for any number of pairs, and return it with the arrays it closes over.
 
     Return None if it raises, needs the number of pairs, or returns another structure, shape or dtype.
     """

@@ -53,7 +53,7 @@ def is_inside(b: JaxBuilder, index: Value, least: Any, greatest: Any) -> bool:
 
 
 def range_of(b: JaxBuilder, item: Any) -> Range | None:
-    """Return inclusive bounds ``(lower, upper)`` of an int or of the elements of an integer array.
+    """Return inclusive bounds ``(lower, upper)`` of an int, a size or the elements of an integer array.
 
     Return None if no bounds are known.
     """
