@@ -168,7 +168,7 @@ mlir.register_lowering(call_p, mlir.lower_fun(_run, multiple_results=True))
 
 # ----------------------------------------------------------------------------------- replacement of functions
 class _FunctionNames:
-    """Cache of the modules of JAX and its libraries, and of the names under which they contain functions."""
+    """Cache of the modules of JAX, flax and optax, and of the names that replaced functions have in them."""
 
     def __init__(self) -> None:
         self._loaded: Any = None

@@ -290,7 +290,10 @@ class Reader:
         return call_with_rule(self, equation, inner, operands)
 
     def inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
-        """Read a program that ``equation`` calls and return its results."""
+        """Read the program ``inner`` that ``equation`` calls, and return its results.
+
+        Equations in it without a line of user code get the origin of ``equation``.
+        """
         around, self.around = self.around, self.origin(equation, "")
         results = self.read(inner, operands)
         self.around = around
