@@ -30,7 +30,10 @@ def mesh_axes(mesh: Any) -> Mapping[str, int] | None:
 
 
 def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
-    """Return the placement of an array with ``layout`` for each axis of the mesh."""
+    """Return the placement for each axis of the mesh.
+
+    It is ``Shard`` of the array axis that ``layout`` splits over the mesh axis, or ``Replicate``.
+    """
     found: list[Any] = [Replicate()] * mesh.ndim
     for axis, names in enumerate(layout):
         for name in (names,) if isinstance(names, str) else names or ():

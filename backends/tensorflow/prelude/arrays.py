@@ -447,9 +447,9 @@ def sliding_window(x: tf.Tensor, axis: int, size: Any, step: Any = 1) -> tf.Tens
 
 
 def as_strided(x: tf.Tensor, shape: Sequence[Any], strides: Sequence[Any], offset: Any = 0) -> tf.Tensor:
-    """Return an array whose element ``i, j, ..`` is a fixed element of the flattened ``x``.
+    """Return an array of ``shape`` whose elements are elements of flattened ``x``.
 
-    The index of that element is ``offset + i * strides[0] + j * strides[1] + ..``.
+    Element ``i, j, ..`` is element ``offset + i * strides[0] + j * strides[1] + ..`` of ``x``.
     """
     positions = tf.fill([1] * len(shape), offset)
     for axis, (count, stride) in enumerate(zip(shape, strides)):

@@ -334,7 +334,7 @@ def doubled(
 def interleaved(even: tf.Tensor, odd: tf.Tensor, axis: int) -> tf.Tensor:
     """Alternate the elements of ``even`` and ``odd`` along the non-negative ``axis``.
 
-    ``even`` may have one element more.
+    ``even`` may have one element more than ``odd``.
     """
     count, now = odd.shape[axis], tf.shape(odd)
     sizes = [now[place] if dim is None else dim for place, dim in enumerate(odd.shape)]

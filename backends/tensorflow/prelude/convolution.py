@@ -30,7 +30,8 @@ def conv(
 
     ``x`` and the result are ``[batch, channels, *space]``, or ``[batch, *space, channels]`` for the
     layout "channels_last". ``strides``, ``padding`` and ``dilation`` have one entry for each spatial
-    axis; a padding is a pair of amounts. None is 1 on each axis, or no padding.
+    axis; a padding is a pair of amounts, before and after. By default, strides and dilations are 1, and
+    there is no padding.
     """
     rank = len(x.shape) - 2
     if layout == "channels_first":
@@ -55,7 +56,8 @@ def conv_channels_last(
     """Convolve ``x[batch, *space, in]`` with ``kernel[*kernel, in // groups, out]``.
 
     ``bias[out]`` is added unless it is None. ``strides``, ``padding`` and ``dilation`` have one entry for
-    each spatial axis; a padding is a pair of amounts. None is 1 on each axis, or no padding.
+    each spatial axis; a padding is a pair of amounts, before and after. By default, strides and dilations
+    are 1, and there is no padding.
     """
     rank = len(x.shape) - 2
     if padding:
@@ -233,7 +235,8 @@ def conv_transpose(
     """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``.
 
     ``padding`` is removed from the result, ``output_padding`` is appended to it, and ``bias[out]`` is added
-    unless it is None. ``layout`` is that of ``x`` and of the result.
+    unless it is None. By default, strides and dilations are 1, and both paddings 0. ``layout`` is that of
+    ``x`` and of the result.
     """
     rank = len(x.shape) - 2
     strides, padding, more = (

@@ -233,7 +233,7 @@ def trunc(x: tf.Tensor) -> tf.Tensor:
 
 
 def airy_ai(x: tf.Tensor) -> tf.Tensor:
-    """Compute the Airy function Ai."""
+    """Compute the Airy function Ai by Chebyshev series for ``x`` below -3, in [-3, 3] and above 3."""
     series = airy_between(tf.clip_by_value(x, -3, 3) / 3)
     return tf.where(
         x < -3, airy_waves(tf.maximum(-x, 3)), tf.where(x > 3, airy_decay(tf.maximum(x, 3)), series)
@@ -295,7 +295,7 @@ def entr(x: tf.Tensor) -> tf.Tensor:
 
 
 def erfcx(x: tf.Tensor) -> tf.Tensor:
-    """Compute ``exp(x ** 2) * erfc(x)``."""
+    """Compute ``exp(x ** 2) * erfc(x)``, without overflow for large positive ``x``."""
     near = tf.minimum(x, like(2, x))
     far = tf.maximum(x, like(2, x))
     rest = far

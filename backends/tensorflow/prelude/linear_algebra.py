@@ -26,7 +26,10 @@ def cross(x1: tf.Tensor, x2: tf.Tensor, *, axis: int = -1) -> tf.Tensor:
 
 
 def kron(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """Compute the Kronecker product of ``x1`` and ``x2``."""
+    """Compute the Kronecker product of ``x1`` and ``x2``.
+
+    As in NumPy, the operand with fewer axes gets leading axes of size 1.
+    """
     rank = max(len(x1.shape), len(x2.shape))
     left, right = ([1] * (rank - len(x.shape)) + sizes(x) for x in (x1, x2))
     # TensorFlow cannot broadcast over six alternating axes, so the products are computed as an outer product.
@@ -521,7 +524,7 @@ def irfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -
 def hfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
     """Compute the real Fourier transform of a Hermitian-symmetric signal whose first half is ``x``.
 
-    The result has ``n`` elements, by default ``2 * (size - 1)``.
+    The result has ``n`` elements, by default ``2 * (size - 1)``. ``norm`` is that of ``fft``.
     """
     return irfft(tf.math.conj(x), n, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm))
 
@@ -529,7 +532,8 @@ def hfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") ->
 def ihfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -> tf.Tensor:
     """Compute the inverse of ``hfft``: the first ``n // 2 + 1`` elements of the inverse DFT of real ``x``.
 
-    ``x`` is cut or zero-padded to ``n`` elements, by default its size along ``axis``.
+    ``x`` is cut or zero-padded to ``n`` elements, by default its size along ``axis``. ``norm`` is that of
+    ``fft``.
     """
     return tf.math.conj(rfft(x, n, axis, {"backward": "forward", "forward": "backward"}.get(norm, norm)))
 
@@ -537,7 +541,7 @@ def ihfft(x: tf.Tensor, n: Any = None, axis: int = -1, norm: str = "backward") -
 def fftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
     """Compute the discrete Fourier transform over ``axes``.
 
-    The axes are cut or zero-padded to the sizes ``s`` unless it is None.
+    The axes are cut or zero-padded to the sizes ``s`` unless it is None. ``norm`` is that of ``fft``.
     """
     for place, axis in enumerate(axes):
         x = fft(x, None if s is None else s[place], axis, norm)
@@ -547,7 +551,7 @@ def fftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "b
 def ifftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
     """Compute the inverse discrete Fourier transform over ``axes``.
 
-    The axes are cut or zero-padded to the sizes ``s`` unless it is None.
+    The axes are cut or zero-padded to the sizes ``s`` unless it is None. ``norm`` is that of ``fft``.
     """
     for place, axis in enumerate(axes):
         x = ifft(x, None if s is None else s[place], axis, norm)
@@ -557,7 +561,7 @@ def ifftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "
 def rfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
     """Compute ``rfft`` along the last of ``axes`` and ``fft`` along the others.
 
-    The axes are cut or zero-padded to the sizes ``s`` unless it is None.
+    The axes are cut or zero-padded to the sizes ``s`` unless it is None. ``norm`` is that of ``fft``.
     """
     x = rfft(x, None if s is None else s[-1], axes[-1], norm)
     return fftn(x, None if s is None else s[:-1], axes[:-1], norm)
@@ -566,7 +570,8 @@ def rfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "
 def irfftn(x: tf.Tensor, s: Any = None, axes: tuple[int, ...] = (), norm: str = "backward") -> tf.Tensor:
     """Compute the inverse of ``rfftn``.
 
-    The axes of the result have the sizes ``s``. If it is None, the last of ``axes`` gets ``2 * (size - 1)``.
+    The axes of the result have the sizes ``s``. If it is None, the last of ``axes`` gets ``2 * (size - 1)``
+    elements, and the others keep their sizes. ``norm`` is that of ``fft``.
     """
     x = ifftn(x, None if s is None else s[:-1], axes[:-1], norm)
     return irfft(x, None if s is None else s[-1], axes[-1], norm)

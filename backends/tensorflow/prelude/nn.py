@@ -34,7 +34,7 @@ def slope_of_exponential(x: tf.Tensor, at_zero: float, rate: float = 1.0) -> tf.
 
 
 def elu(x: tf.Tensor, alpha: float) -> tf.Tensor:
-    """Compute ``x`` for positive ``x``, otherwise ``alpha * expm1(x)``."""
+    """Compute ``x`` for positive ``x``, otherwise ``alpha * expm1(x)``, with derivative ``alpha`` at 0."""
 
     def value(x: tf.Tensor) -> tf.Tensor:
         # For large numbers expm1 is infinite, and the gradient of the unselected branch would be NaN.
@@ -55,7 +55,7 @@ def soft_sign(x: tf.Tensor) -> tf.Tensor:
 
 
 def celu(x: tf.Tensor, alpha: float) -> tf.Tensor:
-    """Compute ``x`` for positive ``x``, otherwise ``alpha * expm1(x / alpha)``."""
+    """Compute ``x`` for positive ``x``, otherwise ``alpha * expm1(x / alpha)``, with derivative 1 at 0."""
 
     def value(x: tf.Tensor) -> tf.Tensor:
         return tf.where(x > 0, x, alpha * tf.math.expm1(tf.where(x > 0, tf.zeros_like(x), x) / alpha))
@@ -89,7 +89,7 @@ def glu(x: tf.Tensor, axis: int) -> tf.Tensor:
 def grouped_matmul(x: tf.Tensor, weight: tf.Tensor, offsets: tf.Tensor) -> tf.Tensor:
     """Multiply rows ``offsets[g - 1]:offsets[g]`` of ``x`` by ``weight[g]``, for all groups ``g``.
 
-    The first group starts at row 0. Rows after all groups give 0.
+    The first group starts at row 0. Rows after the last group are 0 in the result.
     """
     ends = tf.cast(offsets, tf.int32)
 
@@ -423,7 +423,7 @@ def layer_norm(
 ) -> tf.Tensor:
     """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with the moments over ``axis``.
 
-    A weight or bias of None is skipped.
+    ``weight`` and ``bias`` broadcast to ``x``. One that is None is skipped.
     """
     return tf.cast(affine_over(standardised(widened(x), axis, epsilon), weight, bias), x.dtype)
 
@@ -431,7 +431,7 @@ def layer_norm(
 def rms_norm(x: tf.Tensor, weight: tf.Tensor | None = None, *, axis: Any = -1, epsilon: float) -> tf.Tensor:
     """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``.
 
-    A weight of None is skipped.
+    ``weight`` broadcasts to ``x``. If it is None, it is skipped.
     """
     wide = widened(x)
     result = wide * tf.math.rsqrt(tf.reduce_mean(tf.square(wide), axis, keepdims=True) + epsilon)

@@ -56,7 +56,7 @@ def padding_for_windows(
 
 
 def windows_along(x: tf.Tensor, axis: int, kernel: Any, stride: Any, dilation: int) -> tf.Tensor:
-    """Return all windows along ``axis``, with their elements in a new axis after it."""
+    """Return the windows of ``kernel`` elements along ``axis``. Their elements are in a new axis after it."""
     windows = (size(x, axis) - dilation * (kernel - 1) - 1) // stride + 1
     return tf.gather(x, tf.range(windows)[:, None] * stride + tf.range(kernel) * dilation, axis=axis)
 
@@ -291,7 +291,10 @@ def lp_pool(
 
 
 def max_unpool(x: tf.Tensor, indices: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
-    """Return zeros of spatial size ``space`` with the elements of ``x`` at the row-major ``indices``."""
+    """Return zeros of spatial size ``space`` with the elements of ``x`` at ``indices``.
+
+    ``indices`` has the shape of ``x``, and indexes the flattened spatial axes of the result.
+    """
     lead = sizes(x)[: len(x.shape) - len(space)]
     rows, count = math.prod(lead), math.prod(space)
     places = tf.reshape(indices, [rows, -1]) + tf.range(tf.cast(rows, tf.int64))[:, None] * tf.cast(
@@ -364,10 +367,11 @@ def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> 
 def fractional_max_pool(
     x: tf.Tensor, samples: tf.Tensor, kernel: Sequence[Any], space: Sequence[Any]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the maxima, and their row-major indices, over windows that start at ``fractional_starts``.
+    """Return the maxima over windows that start at ``fractional_starts``, and their indices.
 
-    ``samples`` has a number in [0, 1) for each channel and axis. With two axes, that of the last axis comes
-    first.
+    Along spatial axis ``i``, there are ``space[i]`` windows of ``kernel[i]`` elements. The indices are
+    row-major in the spatial axes. ``samples`` has a number in [0, 1) for each channel and axis. With two
+    axes, that of the last axis comes first.
     """
     # In torch, the samples of two axes are in reverse order, and those of three axes in the order of the
     # axes.
@@ -422,7 +426,8 @@ def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: 
 def cubic_taps(t: tf.Tensor, a: float = -0.75) -> list[tf.Tensor]:
     """Return the cubic convolution weights of four neighbours of a point.
 
-    The point is at the fraction ``t`` of the way from the second to the third neighbour.
+    The point is at the fraction ``t`` of the way from the second to the third neighbour. ``a`` is the
+    parameter of the cubic kernel.
     """
 
     def near(d: tf.Tensor) -> tf.Tensor:

@@ -595,9 +595,10 @@ def random_categorical(key: tf.Tensor, weights: tf.Tensor, samples: Any, replace
 
 
 def philox(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
-    """Compute Philox-4x32 with 10 rounds: four random words for each key of two words and counter of four.
+    """Compute Philox-4x32 with 10 rounds.
 
-    Words are along the last axis.
+    ``keys`` has two words of 32 bits along the last axis, and ``counts`` four. Their other axes broadcast.
+    Return four random words (uint32) along the last axis.
     """
     # Products of two words of 32 bits have 64 bits.
     mask, half = tf.constant(0xFFFFFFFF, tf.uint64), tf.constant(32, tf.uint64)
@@ -622,9 +623,10 @@ def philox(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
 
 
 def threefry(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
-    """Compute Threefry-2x32 with 20 rounds: two random words for each key of two words and counter of two.
+    """Compute Threefry-2x32 with 20 rounds.
 
-    Words are along the last axis.
+    ``keys`` and ``counts`` have two words of 32 bits along the last axis. Their other axes broadcast.
+    Return two random words (uint32) along the last axis.
     """
     left, right = tf.bitwise.left_shift, tf.bitwise.right_shift
     first, second = keys[..., 0], keys[..., 1]

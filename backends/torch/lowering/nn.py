@@ -31,7 +31,7 @@ def _move_to_axis_1(x: Operand, axis: int) -> Operand:
 def channels_first(row: Row) -> Row:
     """Add a parameter ``layout`` to a row that expects channels first.
 
-    For channels last, they are moved to axis 1 of ``x``, and back in the result.
+    If ``layout`` is channels last, the channels of ``x`` are moved to axis 1, and back in the result.
     """
 
     @wraps(row)
