@@ -183,7 +183,10 @@ class Traced:
 
 
 class TracedArray(Traced):
-    """Proxy for an ``np.ndarray``."""
+    """Proxy for an ``np.ndarray``. Writes to its elements are recorded.
+
+    Assigning to an attribute such as ``shape`` raises :class:`TracingError`.
+    """
 
     __slots__ = ()
 

@@ -293,7 +293,10 @@ class _TracingAttempt:
     created: VariableCounter = field(default_factory=VariableCounter)
 
     def run(self) -> Recording | Refutation[TracingHypotheses]:
-        """Return the recording, or a ``Refutation`` with further places of state."""
+        """Return the recording, or a ``Refutation`` with further places of state.
+
+        The function runs again if it created variables or built layers and then failed or changed state.
+        """
         with reserved() as locks:
             return self._run(locks)
 

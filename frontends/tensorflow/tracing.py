@@ -162,7 +162,10 @@ _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 class MissingAttribute(TypeError, AttributeError, Signal):
-    """Error for an attribute that a traced tensor lacks."""
+    """Error for an attribute that a traced tensor lacks, such as ``numpy`` inside of a ``tf.function``.
+
+    It is a ``TypeError`` too, because Python expects one if ``__index__`` fails.
+    """
 
 
 class TensorFlowTrace:

@@ -76,7 +76,8 @@ def row_key(name: str) -> str:
     """Return the bare name of a dotted name, under which lifting rows are found.
 
     ``torch.Tensor.add`` and ``torch.ops.aten.add.Tensor`` have the bare name ``add``. The namespaces linalg,
-    fft and special remain as a prefix: ``torch.linalg.norm`` -> ``linalg_norm``.
+    fft and special remain as a prefix: ``torch.linalg.norm`` -> ``linalg_norm``. So do libraries of kernels
+    other than torch's: ``torch.ops.toy.relu.default`` -> ``toy.relu``.
 
     >>> row_key("torch.nn.functional.linear"), row_key("torch.Tensor.T.__get__"), row_key("torch.fft.rfft")
     ('linear', 'T', 'fft_rfft')

@@ -75,8 +75,8 @@ def introduces_int64(
 ) -> bool:
     """Return True if a call has made int64 elements outside of the range of int32 from operands without such.
 
-    ``filled`` are its results. Return False if the target is torch, for calls that may leave elements
-    unwritten, and if operands contain inf or NaN.
+    ``filled`` are the tensors that it made or wrote to; views among them are not searched. Return False if
+    the target is torch, for calls that may leave elements unwritten, and if operands contain inf or NaN.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False

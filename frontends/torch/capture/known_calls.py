@@ -271,6 +271,8 @@ class _StoredCall:
 class FirstRunResults:
     """Results of the calls of a run, for reuse in a second run.
 
+    Only single tensors are stored, up to a total number of bytes.
+
     wanted: returns True once results are to be stored.
     """
 
