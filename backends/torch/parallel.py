@@ -128,9 +128,10 @@ def _apply_hint(x: Any, layout: str) -> Any:
 
 
 def define(engine: Parallelism) -> torch.library.Library:
-    """Define collectives and ``sharding_hint`` as operators ``torch.ops.graph_compiler.<name>``.
+    """Define collectives, axis indices and ``sharding_hint`` as operators ``graph_compiler::<name>``.
 
-    Return the library of the operators, which exist as long as it does.
+    Return the library of the operators, which exist as long as it does. A collective or an axis index raises
+    ``InvalidOption`` if its axis is not running, except in a recording.
     """
     library = torch.library.Library("graph_compiler", "FRAGMENT")
 
@@ -398,7 +399,10 @@ def unshard_state(held: StepState, make: Make) -> StepState:
 
 
 def _copy_state(held: StepState, make: Make, copy_array: Callable[[str, Any], Any]) -> StepState:
-    """Return a copy of a training state with a new optimizer. ``copy_array(name, array)`` copies an array."""
+    """Return a copy of the training state ``held``, with a new optimizer in the same state.
+
+    ``copy_array(name, array)`` copies an array.
+    """
     trained = {name: copy_array(name, array) for name, array in held.trained.items()}
     parts = ("fixed", "buffers", "places", "ema", "accumulated")
     rest = {

@@ -31,7 +31,7 @@ _SEED_BYTES = 8
 
 
 class TorchTraining(Training):
-    """Training engine of torch, which updates the tensors of the state in place."""
+    """Training engine of torch, which updates the trained tensors of the state in place."""
 
     compiles_models = True
 
