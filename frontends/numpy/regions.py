@@ -81,7 +81,7 @@ class _NumpyBlock(RecordedBlock):
 
 
 class NumpyRegions(RecordedRegions[_NumpyBlock]):
-    """Recording of Python statements as regions, for NumPy."""
+    """Recorder of Python's branches and loops as regions of a NumPy recording."""
 
     takes_lists = True
     module, arrays, copy = np, (TracedArray, TracedScalar, *_ARRAYS), "np.copy"

@@ -153,7 +153,10 @@ class LineNotingGraph(FuncGraph):
         return operation
 
     def stack_patch(self) -> tuple[Any, str, Any]:
-        """Return a patch of ``extract_stack``: the holder, the name and the replacement."""
+        """Return a patch of ``extract_stack``: the holder, the name and the replacement.
+
+        The replacement returns the shared stack for operations whose line is noted.
+        """
         before = tf_stack.extract_stack
 
         def extract_stack(stacklevel: int = 1) -> Any:

@@ -33,7 +33,7 @@ class Sizes(Protocol):
         """Return the number that a size is while recording, and guard on it."""
 
     def tensor(self, size: Size, dtype: Any) -> Any:
-        """Return a size as a scalar tensor."""
+        """Return a size as a scalar tensor of ``dtype``."""
 
 
 class SizeTensor(SymbolicNumber, core.Tensor):

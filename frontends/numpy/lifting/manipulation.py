@@ -282,8 +282,8 @@ def as_strided(
 ) -> Any:
     """Lift ``as_strided`` of an array in row-major order.
 
-    Raise :class:`UnsupportedOperation` without strides and for strides that are no multiple of the item size,
-    and unless the result is empty, for negative strides and elements outside of ``x``.
+    Raise :class:`UnsupportedOperation` without strides, and for strides that are no multiple of the item
+    size. Unless the result is empty, raise it also for negative strides and elements outside of ``x``.
     """
     from ....ops.dtypes import ITEMSIZE
 

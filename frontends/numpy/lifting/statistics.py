@@ -533,7 +533,7 @@ def polymul(b: NumpyBuilder, a1: Any, a2: Any) -> Value:
 
 
 def _leading(b: NumpyBuilder, x: Value) -> Value:
-    """Return ``x``, the coefficients of a polynomial, guarded to be a single one or to begin with no 0."""
+    """Return the coefficients ``x``; guard that there is only one, or that the first of several is not 0."""
     count = x.shape[0]
     if hint_of(count) == 1:
         b.fix(count)

@@ -254,7 +254,10 @@ def _beyond(b: TensorFlowBuilder, at: Value, size: Any) -> Any:
 
 
 def _in_box(b: TensorFlowBuilder, size: Any, count: Any, start: Value, end: Value) -> Any:
-    """Return the positions along an axis at which each box is sampled, ``[box, count]``."""
+    """Return the positions along an axis at which each box is sampled, ``[box, count]``.
+
+    ``size`` is the length of the axis. ``start`` and ``end`` of the boxes are fractions of ``size - 1``.
+    """
     last = b.array(size - 1, "float32")
     if _is_one(b, count):
         middle = b.multiply(b.multiply(b.add(start, end), 0.5), last)
@@ -289,7 +292,11 @@ def _wrap_position(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any
 
 
 def _project(b: TensorFlowBuilder, transforms: Value, new: tuple[Any, ...]) -> list[Value]:
-    """Return the source line and column of each output element, and a mask of undefined projections."""
+    """Return the source line and column of each output element, and a mask of undefined projections.
+
+    ``transforms`` is ``[count, 8]``, and ``new`` the height and width of the output. All results are
+    ``[count, line, column]``.
+    """
     part = [
         b.reshape(b.getitem(transforms, key=((None, None, 1), place)), shape=(transforms.shape[0], 1, 1))
         for place in range(8)

@@ -53,7 +53,7 @@ KNOWN = _PLAIN | _SHAPED | _MEANS
 
 
 class UnknownSize(Signal):
-    """Signal that it is unknown which size a number in a kernel is."""
+    """Signal of a rule that it cannot tell which size a number in a kernel is."""
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ _OTHERS = frozenset({"torch.autograd", "torch.autograd.graph", "torch._functorch
 
 
 class AmbiguousSize(Signal):
-    """Signal that it is unknown which size a number is."""
+    """Signal of a rule that a number in a kernel may be several sizes, or none that is known."""
 
 
 def levels(call: str | None) -> list[Any] | None:

@@ -117,7 +117,7 @@ class _UnknownDependency(Signal):
 
 
 class CallOutcomes:
-    """Outcomes of the calls of one recording, by the key of what determines them (``key_of``)."""
+    """Outcomes of the calls of one recording, keyed by all that determines them (:meth:`key_of`)."""
 
     def __init__(self) -> None:
         self._outcomes: dict[Any, Outcome] = {}

@@ -310,7 +310,7 @@ class _TorchBlock(RecordedBlock):
 
 
 class TorchRegions(RecordedRegions[_TorchBlock]):
-    """Recorder of branches and loops, written as Python statements, as regions of a torch recording."""
+    """Recorder of Python's branches and loops as regions of a torch recording."""
 
     module, arrays, copy = torch, (torch.Tensor,), "clone"
 

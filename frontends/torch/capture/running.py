@@ -20,10 +20,13 @@ from .outer_writes import OuterWrites
 
 
 class KernelSizes(Protocol):
-    """Source of the sizes behind the numbers in kernels below public calls."""
+    """Protocol of what finds the sizes in the arguments of kernels.
+
+    Public calls run kernels, which get sizes as plain numbers.
+    """
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run ``function`` and return its result. Until it returns, sizes of its kernels can be found."""
+        """Run ``function`` and return its result. While it runs, the sizes in its kernels can be found."""
 
     def with_sizes(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return the arguments of a kernel with expressions for the numbers that are sizes.
@@ -36,14 +39,14 @@ class KernelSizes(Protocol):
 
 
 class BackwardKernelSizes(KernelSizes, Protocol):
-    """Source of the sizes in kernels of backward passes."""
+    """Protocol of what finds the sizes in kernels of backward passes."""
 
     def note(self, tensors: Sequence[torch.Tensor]) -> None:
         """Register tensors, so that their autograd nodes are found."""
 
 
 class MadeTensors(OwnMemory, Protocol):
-    """Storages that belong to the recording, and tensors that unrecorded kernels made."""
+    """Protocol of the storages that belong to a recording, and the tensors that unrecorded kernels made."""
 
     def maker_of(self, tensor: torch.Tensor) -> str | None:
         """Return the name of the call that was running when an unrecorded kernel made ``tensor``, or None."""
@@ -53,7 +56,7 @@ class MadeTensors(OwnMemory, Protocol):
 
 
 class RunningTrace(MemoryTrace, GradientTrace, Protocol):
-    """A recording in progress with all its parts, which ``Capture`` implements."""
+    """Protocol of a recording in progress with all its parts, which ``Capture`` implements."""
 
     exported: ExportedMemory
     rules: GradientRules
