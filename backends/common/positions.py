@@ -117,9 +117,11 @@ def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
 def sample_taps(
     size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the source indices and the weights, both ``[out, taps]``, of linear or cubic resampling.
+    """Return the source indices and the weights, both ``[out, taps]``, of resampling.
 
-    ``scale`` is the scale factor, or None for the ratio of the sizes. ``real`` is the dtype of the weights.
+    ``method`` is linear or cubic. ``scale`` is the scale factor, or None for the ratio of the sizes. With
+    ``align_corners``, the centres of the first and last elements are mapped onto each other. ``real`` is the
+    dtype of the weights.
     """
     step = source_step(size, out, scale, align_corners, real)
     positions: np.ndarray = np.arange(out, dtype=real)

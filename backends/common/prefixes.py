@@ -16,8 +16,8 @@ def prefixes(
     """Compute the inclusive scan of ``arrays`` along ``axis`` with the associative function ``combine``.
 
     ``combine(*first, *second)`` combines the elements of both along ``axis`` in pairs, and returns a tuple.
-    The nonnegative ``axis`` has the same length in all arrays; if it is below 2, return ``arrays`` itself.
-    ``joined`` concatenates two arrays, and ``interleaved`` alternates their elements along an axis.
+    The nonnegative ``axis`` has the same length in all arrays; for a length below 2, return ``arrays``
+    itself. ``joined`` concatenates two arrays, and ``interleaved`` alternates their elements along an axis.
     """
     length = arrays[0].shape[axis]
     if length < 2:

@@ -22,6 +22,8 @@ WHOLE = (None, None, 1)
 def key_text(key: tuple[Any, ...], rank: int) -> str:
     """Return the source of ``key``, with brackets, for an array of ``rank`` axes.
 
+    Items of ``key`` are ints, None, and slices as ``(start, stop, step)``.
+
     >>> key_text(((None, None, 1), (1, None, 1), None), 2)
     '[:, 1:, None]'
     >>> key_text(((None, None, 1), (None, None, 1), 0), 3), key_text((None, -1), 2)
@@ -209,7 +211,10 @@ _AS_THEY_ARE = frozenset({"multiply", "divide"})
 
 
 def rounded_literal(item: Any, op: str, dtype: str) -> Any:
-    """Return ``item``, rounded to the half-precision ``dtype`` if it is a literal for which that matters."""
+    """Round the literal ``item`` to the half-precision ``dtype`` for the operation ``op``.
+
+    Return arrays, symbolic sizes, and factors and divisors of products and quotients unchanged.
+    """
     if not isinstance(item, Operand) or item.spec is not None or op in _AS_THEY_ARE:
         return item
     try:

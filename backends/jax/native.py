@@ -422,8 +422,9 @@ def _register(cls: type) -> None:
 
 
 def _as_expected(check: Any, guard: Guard) -> Any:
-    """Return a boolean array, True if ``check`` has the recorded values of ``guard``, up to rounding.
+    """Return a boolean scalar that is True if ``check`` has the elements that ``guard`` recorded.
 
+    Floats may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0 does not equal -0.0.
     Raise ``GuardFailed`` if the shapes differ.
     """
     expected = np.asarray(guard.expected)

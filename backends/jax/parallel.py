@@ -223,9 +223,10 @@ class JaxParallelism(Parallelism):
             return {type(jnp.zeros(())): operator.attrgetter("aval", "_sharding")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return an axis over all devices (None), the first ones (a number), a list, or those of a mesh.
+        """Return the axis ``name`` over ``devices``.
 
-        Raise ``InvalidOption`` if ``devices`` are not valid.
+        These are all devices for None, the first ones for a number, those of a list, or those of a mesh whose
+        other axes have size 1. Raise ``InvalidOption`` for anything else.
         """
         if is_count(devices):
             devices = jax.devices()[

@@ -28,7 +28,8 @@ READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
     """Copy outputs that alias arguments, weights or each other, that are read-only, or that are scalars.
 
-    Return the graph, and True if copies were added.
+    Also copy results and new state that effects of the graph could overwrite. Return the graph, and True if
+    copies were added.
     """
     graph, separated = copy_overwritten(graph, VIEWS | READ_ONLY)
     graph, copied = _copy_aliased_outputs(graph, VIEWS, READ_ONLY, scalars=True)

@@ -156,7 +156,10 @@ class RecordedRule:
             raise TracingError("a rule that gives no gradient")
 
     def add(self, capture: GradientTrace, name: str, forward: Sequence[Node]) -> tuple[Value, ...]:
-        """Add a ``custom_derivative`` node with this rule, and return its outputs."""
+        """Add a ``custom_derivative`` node with this rule, and return its outputs.
+
+        ``forward`` are the recorded calls of the function that the rule is for.
+        """
         recorder, origin = capture.recorder, capture.here()
         made = {value for node in forward for value in node.outputs}
         written = {recorder.base_of(value) for node in forward for value in node.writes}
@@ -435,7 +438,8 @@ class GradientRules:
     ) -> str:
         """Record ``rule``, which computes gradients of ``args`` from those of ``results``.
 
-        Return an empty string, or the reason if the rule could not be recorded.
+        ``forward`` are the recorded calls that made ``results``, and ``is_torchs`` is True for a rule of
+        torch's own. Return an empty string, or the reason if the rule could not be recorded.
         """
         if self._depth >= _DEEPEST:
             return f"rules that apply rules are recorded to {_DEEPEST} levels, one for each derivative"

@@ -96,7 +96,10 @@ class KeySizes:
         self.asked = set(self.fixed)
 
     def of(self, graph: Graph, value: Value) -> list[tuple[Size, Origin]]:
-        """Return the sizes of the new input ``value`` that must be plain numbers, with origins."""
+        """Return the sizes of the new input ``value`` that must be plain numbers.
+
+        Each comes with the location of the code that first hashed it, or of unknown code in C.
+        """
         if not (self.plain or self.fixed):
             return []
         position = graph.inputs.index(value)
@@ -281,9 +284,9 @@ def decide_sizes(capture: Trace, value: Value, where: Origin | None = None) -> N
 
 
 def decide(capture: Trace, size: Size, where: Origin | None = None) -> Any:
-    """Return the number that ``size`` has while recording, with the guards that it needs.
+    """Return the number that ``size`` has while recording, and guard it if needed.
 
-    Raise ``TracingError`` for random elements that Python must not use.
+    Raise ``TracingError`` for elements that :func:`refuse_random` refuses.
     """
     for symbol in size.symbols():
         if symbol.kind == "number":
@@ -304,7 +307,10 @@ def decide_read(capture: Trace, structure: Any) -> None:
 
 
 def refuse_random(capture: Trace, value: Value) -> None:
-    """Raise ``TracingError`` if ``value`` is random and Python must not use its elements."""
+    """Raise ``TracingError`` if ``value`` is random, and the graph is for another framework than torch.
+
+    A statement that only decides whether to raise may use the elements, though (:func:`in_check`).
+    """
     if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
         raise TracingError(
             f"{capture.here()}: random elements are handed to Python, which would tie the graph to the "

@@ -251,7 +251,10 @@ class Hypotheses:
 
 
 def flatten_arguments(request: Request) -> tuple[list[Any], Tree]:
-    """Flatten the arguments of a call into leaves and the structure of containers."""
+    """Flatten the arguments of a call into leaves and the structure of containers.
+
+    Leaves are arrays and, if the graph is for torch, generators.
+    """
     opened = set(map(id, request.stateful.arguments(request.args, request.kwargs)))
     return flatten(
         (request.args, request.kwargs),
@@ -264,7 +267,10 @@ def flatten_arguments(request: Request) -> tuple[list[Any], Tree]:
 def _prepare_inputs(
     request: Request, open_numbers: frozenset[Path]
 ) -> tuple[Tree, dict[int, Any], list[Any]]:
-    """Return the structure of the arguments, converted leaves by id, and the inputs."""
+    """Return the structure of the arguments, converted leaves by id, and the inputs.
+
+    Numbers at the paths ``open_numbers`` are inputs, too.
+    """
     leaves, tree = flatten_arguments(request)
     tree = plain_classes(tree)
     if not TENSORS.issuperset(map(type, leaves)):
@@ -316,7 +322,11 @@ def _recording_calls(
 
 
 def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
-    """Run and record the function under ``hypotheses``, with ``request.places`` as state."""
+    """Run and record the function under ``hypotheses``, with ``request.places`` as state.
+
+    Restore the state afterwards. ``hypotheses.weights`` are used up, and hypotheses about lists and numbers
+    are dropped if the code may use ``type`` where no shim works.
+    """
     function = request.function
     tree, arrays, tensors = _prepare_inputs(request, hypotheses.numbers)
     weights, hypotheses.weights = (

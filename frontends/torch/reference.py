@@ -86,7 +86,10 @@ Inputs = dict[str, torch.Tensor]
 
 
 def example_inputs(model: Any) -> Inputs | None:
-    """Return keyword arguments that ``model`` runs on, or None if none are found."""
+    """Return keyword arguments that ``model`` runs on, or None if none are found.
+
+    Only models that describe their inputs as those of transformers do have some.
+    """
     if not all(hasattr(model, name) for name in ("config", "dummy_inputs", "main_input_name", "forward")):
         return None
     accepted = inspect.signature(model.forward).parameters

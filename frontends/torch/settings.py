@@ -57,7 +57,7 @@ _STACKS: tuple[_Stack, ...] = (
 
 @contextmanager
 def pop_new_modes() -> Iterator[None]:
-    """Pop modes at the end of the block that were pushed inside of it.
+    """At the end of the block, pop the modes that were pushed inside of it.
 
     A generator function that is never finished may have left some active.
     """
@@ -128,7 +128,7 @@ def record_cast(
     """Record a call under autocast, and return its result.
 
     Record it as casts and a call without autocast if that gives the same result, and otherwise by its
-    kernels.
+    kernels. Autocast does not change calls that write or detach, so these are recorded without casts.
     """
 
     def recorded(cast: Cast) -> Any:
@@ -306,7 +306,7 @@ _SILENT: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
 def restore_settings(name: str) -> Iterator[None]:
     """Restore settings of torch after the block.
 
-    Raise ``TracingError`` if a block that did not raise has changed one of ``_SETTINGS``.
+    Raise ``TracingError`` if a block that did not raise has changed a setting that may affect results.
     """
     before = {what: read() for what, (read, _) in _SETTINGS.items()}
     silent = [read() for read, _ in _SILENT]

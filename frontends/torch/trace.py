@@ -133,7 +133,8 @@ class Trace(Protocol):
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
         """Guard all sizes of the recording so far, because code that is not recorded may have used them.
 
-        ``origin`` is the source location of the guards, by default the current one.
+        ``origin`` is the source location of the guards, by default the current one. Raise ``TracingError``
+        while a gradient rule of torch's own is recorded.
         """
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
@@ -161,7 +162,9 @@ class Trace(Protocol):
     def add_number(self, name: str, number: Any) -> Value: ...
 
     def rewritten_state(self) -> frozenset[int]:
-        """Return the ids of state tensors that the graph must return as new arrays."""
+        """Return the ids of state tensors that the graph must return as new arrays; none in a graph for
+        torch.
+        """
 
     def __enter__(self) -> Any: ...
 

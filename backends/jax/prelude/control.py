@@ -179,9 +179,9 @@ def refuse_gradient(*arrays: jax.Array, message: str) -> jax.Array:
 
 
 def strong_zero(function: Callable[..., jax.Array], *arrays: jax.Array) -> jax.Array:
-    """Compute the element-wise ``function(*arrays)`` such that a tangent or cotangent that is 0 stays 0.
+    """Compute the element-wise ``function(*arrays)`` with a derivative that keeps zeros.
 
-    This holds even where the derivative is infinite or NaN.
+    A tangent or cotangent that is 0 stays 0, even where the derivative is infinite or NaN.
     """
     ruled = jax.custom_jvp(function)
 

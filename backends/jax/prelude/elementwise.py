@@ -38,7 +38,7 @@ def atan2(x1: jax.Array, x2: jax.Array) -> jax.Array:
 def clip(
     x: jax.Array, low: jax.Array | float | None = None, high: jax.Array | float | None = None
 ) -> jax.Array:
-    """Limit ``x`` to [low, high], where None is no bound."""
+    """Limit ``x`` to [low, high], where None is no bound. The result is NaN where a bound is NaN."""
     # At a bound, the whole gradient goes to ``x``.
     x = x if low is None else jnp.where((x < low) | (low != low), low, x)
     return x if high is None else jnp.where((x > high) | (high != high), high, x)

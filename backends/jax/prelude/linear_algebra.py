@@ -19,7 +19,10 @@ def conjugate_transpose(x: jax.Array) -> jax.Array:
 
 # -------------------------------------------------------------------------------------------- norms and ranks
 def matrix_norm(x: jax.Array, *, ord: float | str = "fro", keepdims: bool = False) -> jax.Array:
-    """Compute the ``ord``-norm of the matrices in the last two axes."""
+    """Compute the norm of the matrices in the last two axes.
+
+    ``ord`` is "fro", "nuc", 1, -1, 2, -2, inf or -inf, as in ``jnp.linalg.matrix_norm``.
+    """
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     # The sums of ``vector_norm`` have derivative 0 at 0, unlike those of ``jnp.linalg.matrix_norm``.

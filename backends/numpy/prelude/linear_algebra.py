@@ -40,7 +40,10 @@ def complex_eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 # -------------------------------------------------------------------------------------------- norms and ranks
 def matrix_norm(x: np.ndarray, *, ord: Any = "fro", keepdims: bool = False) -> np.ndarray:
-    """Compute the ``ord``-norm of the matrices in the last two axes."""
+    """Compute the norm of the matrices in the last two axes.
+
+    ``ord`` is "fro", "nuc", 1, -1, 2, -2, inf or -inf, as in ``np.linalg.matrix_norm``.
+    """
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     return np.linalg.matrix_norm(x, ord=ord, keepdims=keepdims)

@@ -348,7 +348,7 @@ def _fresh(node: Node, result: Any) -> list[Any]:
 def own_keywords(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return ``kwargs`` with alternative keywords, such as ``axis``, renamed to parameters of ``row``.
 
-    Unless ``row`` has the parameter ``inplace``, it is removed, also from ``kwargs`` itself.
+    The keyword ``inplace`` is removed unless ``row`` has such a parameter, also from ``kwargs`` itself.
     """
     # Most calls have none, and a signature takes 30 microseconds.
     if not kwargs:

@@ -606,7 +606,7 @@ def as_strided_scatter(
 def _cosines(b: TorchBuilder, length: Any, periodic: bool, dtype: Any, *weights: float) -> Any:
     """Return a window that is a sum of cosines with ``weights``, or ones for a ``length`` below 2.
 
-    Add a guard on which of them it is.
+    Guard on whether ``length`` is below 2.
     """
     name = dtype_name(dtype)
     if _is_short(b, length):

@@ -217,10 +217,10 @@ def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 
 
 class WrittenTensors:
-    """Captured tensors and inputs that recorded calls may write to, with copies of their contents before.
+    """Captured tensors and inputs that recorded calls may write to, with copies of their original contents.
 
-    caches: the ``functools.lru_cache`` functions that the function can reach. A write to a tensor in one of
-        them raises ``TracingError``.
+    caches: the ``functools.lru_cache`` functions that the function can reach. A write to a tensor that a
+        recorded call made and one of them keeps raises ``TracingError``.
     """
 
     def __init__(self, capture: Trace) -> None:

@@ -197,7 +197,7 @@ class TensorWatch:
         return [(version(tensor), *layout_of(tensor)) for tensor in self._others]
 
     def changed(self) -> bool:
-        """Return True if a change of a tensor since the start is noticed."""
+        """Return True if a change of a tensor since this object was made is noticed."""
         return (
             self._words.now != self._noted
             or bool(self._others)
@@ -249,7 +249,7 @@ _OF_CONSTRUCTORS = "lift_fresh"
 
 @dataclass
 class _SharedTensor:
-    """A tensor whose memory other code shares, with its contents at the last access by torch.
+    """Tensor whose memory other code shares, with its contents at the last access by torch.
 
     start, end: addresses of its first byte and after its last.
     origin: the line that shared it.

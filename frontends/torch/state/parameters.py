@@ -370,7 +370,7 @@ class WeightPlaces(contracts.Fillable):
 
     modules: the modules.
     holders: the first place of each weight.
-    owners: the module that has this place.
+    owners: the module that has the first place of each weight.
     ties: name, first place and further place of tied weights.
     """
 
@@ -445,7 +445,7 @@ class WeightPlaces(contracts.Fillable):
             holder[key] = tensor
 
     def fill(self, name: str, array: Any) -> None:
-        """Copy an array of any framework to the weight ``name``, or replace a weight on ``meta``."""
+        """Copy an array of any framework into the weight ``name``. A weight on ``meta`` is replaced by it."""
         old = self.array_of(name)
         given = _stored(array, old.dtype) if hasattr(array, "memory") else to_tensor(array).detach()
         if old.is_meta:

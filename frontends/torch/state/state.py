@@ -448,7 +448,7 @@ def _same(now: Any, before: Any) -> bool:
 def foreign_places(request: Request) -> list[StatePlace]:
     """Return places in stateful objects that hold arrays of other frameworks, except those of ``request``.
 
-    Return none if the graph is for torch.
+    Return an empty list if the graph is for torch.
     """
     if not request.stateful.objects:
         return []

@@ -335,7 +335,8 @@ def _merged(b: TorchBuilder, attended: Any, q: Any) -> Any:
 
 
 def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> Any:
-    """Combine both masks to one that broadcasts to the scores, or return None without masks.
+    """Combine ``mask`` and ``padding`` to one mask that broadcasts to the scores, or return None without
+    both.
 
     Boolean masks are True where attention is not allowed, and others are added to the scores. Append
     ``columns`` columns that mask nothing.

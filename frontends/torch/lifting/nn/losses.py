@@ -55,7 +55,11 @@ def _with_signature(row: Any, signature: inspect.Signature) -> Any:
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str | int) -> str:
-    """Return none, mean, sum or batchmean, from torch's older and newer arguments."""
+    """Return the name of the reduction that torch's arguments ask for.
+
+    Without the older arguments ``size_average`` and ``reduce``, it is ``reduction``, a name or ATen's number
+    of one.
+    """
     if size_average is None and reduce is None:
         return reduction if isinstance(reduction, str) else _OF_KERNELS[reduction]
     if reduce is False:
