@@ -20,7 +20,10 @@ from .parameters import NumpyWeights
 
 
 def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Return the canonical operation ``op`` as a recorded NumPy call."""
+    """Return the canonical operation ``op`` as a recorded NumPy call.
+
+    The result of ``array`` is a bool without axes.
+    """
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
     if op == "getitem":
         return Node(

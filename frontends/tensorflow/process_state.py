@@ -86,12 +86,13 @@ _modes: weakref.WeakKeyDictionary[Any, Mode] = weakref.WeakKeyDictionary()
 def mode_of(function: Any) -> Mode:
     """Return the mode of a function, or of the object that it is a method of.
 
-    The same object always has the same mode, unless it does not support weak references.
+    Each call returns the same mode for an object, and for objects that are equal. An object that cannot be
+    hashed or weakly referenced gets a new mode in each call.
     """
     owner = getattr(function, "__self__", function)
     try:
         return _modes.setdefault(owner, Mode())
-    # The owner does not support weak references.
+    # The owner cannot be hashed or weakly referenced.
     except TypeError:
         return Mode()
 
