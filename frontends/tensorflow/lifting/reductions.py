@@ -201,7 +201,10 @@ def _sorted(reduce: str) -> Callable[..., Any]:
         count = _count_of(b, segment_ids)
         if reduce in ("sum", "prod"):
             return _segments(b, data, segment_ids, count, reduce, _NEUTRAL[reduce])
-        found = _segments(b, data, segment_ids, count, reduce, _neutral(reduce, data.dtype))
+        # Unlike the operations of unsorted ids, this one gives an infinity for infinities alone.
+        beyond = -math.inf if reduce == "max" else math.inf
+        first = beyond if is_floating(data.dtype) else _neutral(reduce, data.dtype)
+        found = _segments(b, data, segment_ids, count, reduce, first)
         there = b.equal(_ones_by_segment(b, data, segment_ids, count), 0)
         return b.where(there, b.array(0, data.dtype), found)
 

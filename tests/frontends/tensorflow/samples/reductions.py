@@ -14,6 +14,8 @@ _NANS = np.array(
 _BIG, _OTHER = array(2, 3, 4), array(5, 2, 6)
 _IDS = np.array([0, 0, 2, 2, 3], np.int32)
 _OTHER_IDS = np.array([0, 1, 1, 4, 4, 6], np.int32)
+# Segments of infinities alone, with an empty one between them.
+_INFINITE = np.array([[-np.inf, np.inf], [-np.inf, np.inf], [-np.inf, 2], [1, np.inf], [3, -2]], np.float32)
 _PLACES = np.array([[0, 2, -1], [1, 2, 2]], np.int32)
 _SUMS = ("Sum", "Prod", "Mean", "Max", "Min", "EuclideanNorm")
 
@@ -79,6 +81,14 @@ SAMPLES: list[Sample] = [
     *(
         sample(name, [ints(5, 3, dtype="int32"), _IDS], [ints(6, 4, dtype="int32"), _OTHER_IDS], "-int32")
         for name in ("SegmentSum", "SegmentProd", "SegmentMax", "SegmentMin", "SegmentMean")
+    ),
+    *(
+        sample(name, [_INFINITE, _IDS], [array(6, 4), _OTHER_IDS], "-infinite")
+        for name in ("SegmentMax", "SegmentMin")
+    ),
+    *(
+        sample(name, [_INFINITE, _IDS], [array(6, 4), _OTHER_IDS], "-infinite", num_segments=7)
+        for name in ("UnsortedSegmentMax", "UnsortedSegmentMin")
     ),
     *(
         sample(name, [array(2, 3, 2), _PLACES], [array(2, 3, 4), _PLACES[::-1].copy()], num_segments=4)
