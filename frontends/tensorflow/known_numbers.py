@@ -526,7 +526,8 @@ def fits(key: str, operands: list[KnownArray]) -> bool:
 # --------------------------------------------------------------------------------------------------- counting
 # Trip counts of loops, derived from the traced graphs of the condition and the body.
 
-_SAME = ("Identity", "Cast")
+# Bits of the narrowest dtype that holds the numbers of any loop that ends in time.
+_BITS_OF_A_COUNTER = 32
 _COMPARISONS = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual": "ge"}
 
 
@@ -643,13 +644,27 @@ def _combine(kind: str, left: Any, right: Any) -> Any:
 
 
 def is_invariant(body: Any, place: int) -> bool:
-    return input_index(body, body.outputs[place]) == place
+    tensor = body.outputs[place]
+    # A cast and its inverse may round.
+    while tensor.op.type == "Identity":
+        tensor = tensor.op.inputs[0]
+    return tensor is body.inputs[place]
 
 
 def source_of(tensor: Any) -> Any:
-    while tensor.op.type in _SAME:
+    """Return the tensor that ``tensor`` is equal to, before identities and casts that keep a counter."""
+    while tensor.op.type == "Identity" or _keeps_counter(tensor.op):
         tensor = tensor.op.inputs[0]
     return tensor
+
+
+def _keeps_counter(operation: Any) -> bool:
+    if operation.type != "Cast":
+        return False
+    before, after = operation.inputs[0].dtype, operation.outputs[0].dtype
+    keeps_sign = before.is_unsigned or not after.is_unsigned
+    is_wide = before.size < after.size or 8 * after.size >= _BITS_OF_A_COUNTER
+    return bool(before.is_integer and keeps_sign and is_wide)
 
 
 def input_index(graph: Any, tensor: Any) -> int | None:

@@ -535,3 +535,54 @@ def counter_is_used_after_it_is_added_to(x: Any) -> Any:
         place += 1
         total = total * 0.5 + x[place] * tf.cast(place, tf.float32)
     return total, place
+
+
+@TRAPS.function()
+@tf.function
+def bound_is_narrowed(x: Any) -> Any:
+    # 300 is 44 in 8 bits.
+    bound = tf.constant(300)
+    return tf.while_loop(
+        lambda count, y: count < tf.cast(tf.cast(bound, tf.int8), tf.int32),
+        lambda count, y: (count + 1, y + x[0]),
+        (0, x),
+    )
+
+
+@TRAPS.function()
+@tf.function
+def counter_is_narrowed_in_the_condition(x: Any) -> Any:
+    # Numbers from 250 to 255 are negative in 8 bits.
+    return tf.while_loop(
+        lambda count, y: tf.cast(count, tf.int8) < 0, lambda count, y: (count + 1, y + x[0]), (250, x)
+    )
+
+
+@TRAPS.function()
+@tf.function
+def rows_at_a_narrowed_counter(x: Any) -> Any:
+    rows = tf.TensorArray(tf.float32, size=300, clear_after_read=False, element_shape=()).unstack(
+        tf.range(300.0)
+    )
+    total = x[0, 0]
+    for place in tf.range(300):
+        total += rows.read(tf.cast(tf.cast(place, tf.uint8), tf.int32))
+    return total
+
+
+@TRAPS.function()
+@tf.function
+def state_is_rounded_by_casts(x: Any) -> Any:
+    rounded, total = x * 4.0, x
+    for _ in tf.range(3):
+        total, rounded = total + rounded, tf.cast(tf.cast(rounded, tf.int32), tf.float32)
+    return rounded, total
+
+
+@TRAPS.function()
+@tf.function
+def counter_of_64_bits_writes_rows(x: Any) -> Any:
+    made = tf.TensorArray(tf.float32, size=tf.shape(x)[0])
+    for place in tf.range(tf.shape(x, out_type=tf.int64)[0]):
+        made = made.write(tf.cast(place, tf.int32), x[place] * 2.0)
+    return made.stack()
