@@ -99,7 +99,7 @@ def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) ->
     stacked = {
         place: filling
         for place, write in writes.items()
-        if (filling := _filling(body, write, count, operands)) is not None
+        if (filling := _filling(body, write, count, operands, operands[place].item)) is not None
     }
     last = {
         place: int(constant_of(found.op))
@@ -147,9 +147,11 @@ def _write(body: Any, place: int, operands: Sequence[TensorValue]) -> Any:
     return end if end.type in ("TensorListSetItem", "TensorListPushBack") and is_alone else None
 
 
-def _filling(body: Any, write: Any, count: Count, operands: Sequence[TensorValue]) -> RowOrder | None:
+def _filling(
+    body: Any, write: Any, count: Count, operands: Sequence[TensorValue], before: PartialList
+) -> RowOrder | None:
     if write.type == "TensorListPushBack":
-        return RowOrder(0, 1)
+        return RowOrder(before.length, 1)
     found = _AffineNumbers(body, count, operands).of(write.inputs[1])
     # Rows with gaps between them are not the stacked outputs of a loop.
     return RowOrder(*found) if found is not None and found[1] in (1, -1) else None

@@ -503,3 +503,27 @@ def list_of_a_size_pops_a_row(x: Any) -> Any:
 def list_is_cut_and_made_longer(x: Any) -> Any:
     rows = tf.raw_ops.TensorListResize(input_handle=_rows_of(x, 2), size=1)
     return _stacked(tf.raw_ops.TensorListResize(input_handle=rows, size=tf.shape(x)[0]))
+
+
+def _pushed(rows: Any, x: Any) -> Any:
+    """Return the list ``rows`` with a row more for each row of ``x``."""
+    return tf.while_loop(
+        lambda place, rows: place < tf.shape(x)[0],
+        lambda place, rows: (
+            place + 1,
+            tf.raw_ops.TensorListPushBack(input_handle=rows, tensor=x[place] * 2.0),
+        ),
+        (0, rows),
+    )[1]
+
+
+@TRAPS.function(*_ENOUGH)
+def loop_pushes_to_a_list_with_rows(x: Any) -> Any:
+    empty = tf.raw_ops.EmptyTensorList(element_shape=[3], max_num_elements=-1, element_dtype=FLOAT)
+    one = tf.raw_ops.TensorListPushBack(input_handle=empty, tensor=x[1])
+    return _stacked(_pushed(empty, x)), _stacked(_pushed(one, x)), _stacked(_pushed(_rows_of(x, 2), x))
+
+
+@TRAPS.function(*_ENOUGH)
+def loop_pushes_to_a_list_with_unwritten_rows(x: Any) -> Any:
+    return _stacked(_pushed(_rows_of(x, 3), x)), _stacked(_pushed(_rows_of(x, tf.shape(x)[0]), x))
