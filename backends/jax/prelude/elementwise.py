@@ -320,18 +320,18 @@ def fmin(x1: jax.Array, x2: jax.Array) -> jax.Array:
 
 def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
     """Compute the regularised lower incomplete gamma function ``P(a, x)``."""
-    limit = jnp.where(a == 0, jnp.where(x > 0, 1, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 0))
+    limit = jnp.where(a == 0, jnp.where(x > 0, 1, jnp.nan), jnp.where((x >= 0) & (x < jnp.inf), 0, jnp.nan))
     far, near_a, near_x = gamma_far(a, x, -1)
     value = jnp.where(jnp.isnan(far), special.gammainc(near_a, near_x), far)
-    return jnp.where((a == 0) | jnp.isinf(a), limit, value)
+    return jnp.where((a == 0) | (a == jnp.inf), limit, value)
 
 
 def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
     """Compute the regularised upper incomplete gamma function ``Q(a, x)``."""
-    limit = jnp.where(a == 0, jnp.where(x > 0, 0, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 1))
+    limit = jnp.where(a == 0, jnp.where(x > 0, 0, jnp.nan), jnp.where((x >= 0) & (x < jnp.inf), 1, jnp.nan))
     far, near_a, near_x = gamma_far(a, x, 1)
     value = jnp.where(jnp.isnan(far), special.gammaincc(near_a, near_x), far)
-    return jnp.where((a == 0) | jnp.isinf(a), limit, value)
+    return jnp.where((a == 0) | (a == jnp.inf), limit, value)
 
 
 def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Array, jax.Array]:

@@ -332,20 +332,22 @@ def gammainc(a: Any, x: Any) -> tf.Tensor:
     """Compute the regularized lower incomplete gamma function ``P(a, x)``."""
     a, x = in_one_type(a, x)
     of_zero = tf.where(x > 0, like(1, x), like(math.nan, x))
-    limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(0, x)))
+    of_infinity = tf.where((x >= 0) & tf.math.is_finite(x), like(0, x), like(math.nan, x))
+    limit = tf.where(a == 0, of_zero, of_infinity)
     far, near_a, near_x = gamma_far(a, x, -1)
     value = tf.where(tf.math.is_nan(far), tf.math.igamma(near_a, near_x), far)
-    return tf.where((a == 0) | tf.math.is_inf(a), limit, value)
+    return tf.where((a == 0) | (a == math.inf), limit, value)
 
 
 def gammaincc(a: Any, x: Any) -> tf.Tensor:
     """Compute the regularized upper incomplete gamma function ``Q(a, x)``."""
     a, x = in_one_type(a, x)
     of_zero = tf.where(x > 0, like(0, x), like(math.nan, x))
-    limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(1, x)))
+    of_infinity = tf.where((x >= 0) & tf.math.is_finite(x), like(1, x), like(math.nan, x))
+    limit = tf.where(a == 0, of_zero, of_infinity)
     far, near_a, near_x = gamma_far(a, x, 1)
     value = tf.where(tf.math.is_nan(far), tf.math.igammac(near_a, near_x), far)
-    return tf.where((a == 0) | tf.math.is_inf(a), limit, value)
+    return tf.where((a == 0) | (a == math.inf), limit, value)
 
 
 def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:

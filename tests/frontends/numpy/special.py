@@ -26,6 +26,10 @@ def _of(name: str) -> Any:
     return getattr(special, name)
 
 
+def _at_infinity(name: str, change: Any) -> Any:
+    return lambda x: _of(name)(np.full_like(x, np.inf), change(x))
+
+
 def _outer(name: str) -> Any:
     return getattr(np, name).outer
 
@@ -37,6 +41,11 @@ SAMPLES: list[Sample] = [
     sample("special.ndtri", lambda x: special.ndtri(0.5 + x / 2), U),
     sample("special.gammainc", special.gammainc, P, f(4, kind="positive")),
     sample("special.gammaincc", special.gammaincc, P, f(4, kind="positive")),
+    *(
+        sample(f"special.{name}.infinite{kind}", _at_infinity(name, change), X)
+        for name in ("gammainc", "gammaincc")
+        for kind, change in (("", np.positive), (".nan", np.sqrt))
+    ),
     sample("special.xlogy", special.xlogy, X, f(4, kind="positive")),
     sample("special.xlog1py", special.xlog1py, X, f(4, kind="positive")),
     *(
