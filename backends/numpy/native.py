@@ -100,7 +100,10 @@ class NumpyTarget(Target):
         generators = [
             leaf for leaf in leaves if isinstance(leaf, (np.random.Generator, np.random.RandomState))
         ]
-        own, states = np.random.get_state(), [copy.deepcopy(generator) for generator in generators]
+        own, states = (
+            np.random.get_state(legacy=False),
+            [copy.deepcopy(generator) for generator in generators],
+        )
 
         def rewind() -> None:
             np.random.set_state(own)

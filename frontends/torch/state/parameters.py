@@ -7,7 +7,6 @@ import inspect
 import itertools
 import logging
 import operator
-import random
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -24,6 +23,7 @@ from ....recording.code.names import names_read
 from ....recording.code.ownership import is_internal
 from ....recording.environment_guards import conjunction
 from ....recording.faults import is_fault
+from ....recording.patches.host_random import host_state_seeded
 from ....recording.reachability.libraries import is_self_contained
 from ....recording.reachability.namespaces import ModuleNamespace
 from ....recording.reachability.references import PLAIN, defaults_of, original_of
@@ -99,17 +99,15 @@ def _seeded_on_cpu(seed: int) -> Iterator[None]:
 
     Their states are restored after it.
     """
-    python, numpy = random.getstate(), np.random.get_state()
-    try:
-        with torch.random.fork_rng(devices=[]), torch.no_grad(), torch.device("cpu"):
-            # torch.manual_seed would seed all devices.
-            torch.default_generator.manual_seed(seed)
-            random.seed(seed)
-            np.random.seed(seed)
-            yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(numpy)
+    with (
+        host_state_seeded(seed),
+        torch.random.fork_rng(devices=[]),
+        torch.no_grad(),
+        torch.device("cpu"),
+    ):
+        # torch.manual_seed would seed all devices.
+        torch.default_generator.manual_seed(seed)
+        yield
 
 
 def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:

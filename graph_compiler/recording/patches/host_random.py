@@ -45,7 +45,8 @@ DRAWS: dict[Any, tuple[str, ...]] = {
 
 
 def host_state() -> tuple[Any, Any]:
-    return _GET_PYTHON(), _GET_NUMPY()
+    # The older form is one of the Mersenne Twister alone, which `np.random.set_bit_generator` replaces.
+    return _GET_PYTHON(), _GET_NUMPY(legacy=False)
 
 
 def restore_host_state(states: tuple[Any, Any]) -> None:
@@ -68,12 +69,24 @@ def host_state_seeded(seed: int) -> Iterator[None]:
     """Seed Python's and NumPy's global generators inside the block, and restore their states after it."""
     with host_state_kept():
         # Setting a state is no draw to an enclosing recording.
-        restore_host_state((random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state()))
+        bits = type(np.random.mtrand._rand._bit_generator)(seed % 2**32)
+        restore_host_state(
+            (random.Random(seed).getstate(), np.random.RandomState(bits).get_state(legacy=False))
+        )
         yield
 
 
 def same_host_state(left: tuple[Any, Any], right: tuple[Any, Any]) -> bool:
-    return bool(left[0] == right[0] and left[1][2:] == right[1][2:] and (left[1][1] == right[1][1]).all())
+    return bool(left[0] == right[0] and state_key(left[1]) == state_key(right[1]))
+
+
+def state_key(state: Any) -> Any:
+    """Return the state of a generator of NumPy as something that ``==`` compares, without arrays."""
+    if isinstance(state, dict):
+        return tuple((name, state_key(part)) for name, part in state.items())
+    if isinstance(state, tuple):
+        return tuple(map(state_key, state))
+    return state.tobytes() if isinstance(state, np.ndarray) else state
 
 
 # -------------------------------------------------------------------------------------------- new identifiers

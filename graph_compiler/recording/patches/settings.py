@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ...forwarding import forwards
-from .host_random import NAMES
+from .host_random import NAMES, state_key
 from .patch import Patch, PatchSet, assume_result, paused, refuse_call
 
 # -------------------------------------------------------------------------------------------------- imports
@@ -136,7 +136,7 @@ def _of_logger(ask: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _of_state(ask: Any, *args: Any, **kwargs: Any) -> Any:
-    return [part.tobytes() if isinstance(part, np.ndarray) else str(part) for part in ask(*args, **kwargs)]
+    return state_key(ask(*args, **kwargs))
 
 
 def _is_seeded(*args: Any, **kwargs: Any) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...errors import TracingError
 from ...trees import iterate_structure
+from ..patches.host_random import state_key
 from ..reachability.references import wrapped_by
 
 
@@ -58,21 +59,9 @@ class NumpyGeneratorState:
     state: Any = field(compare=False)
 
 
-def _key(state: Any) -> Any:
-    if isinstance(state, dict):
-        return tuple((name, _key(part)) for name, part in state.items())
-    return (
-        state.tobytes()
-        if isinstance(state, np.ndarray)
-        else tuple(map(_key, state))
-        if isinstance(state, tuple)
-        else state
-    )
-
-
 def _take_from_generator(item: np.random.Generator) -> NumpyGeneratorState:
     state = item.bit_generator.state
-    return NumpyGeneratorState(_key(state), state)
+    return NumpyGeneratorState(state_key(state), state)
 
 
 def _put_in_generator(item: Any, taken: NumpyGeneratorState) -> None:
@@ -81,7 +70,7 @@ def _put_in_generator(item: Any, taken: NumpyGeneratorState) -> None:
 
 def _take_from_random_state(item: np.random.RandomState) -> NumpyGeneratorState:
     state = item.get_state()
-    return NumpyGeneratorState(_key(state), state)
+    return NumpyGeneratorState(state_key(state), state)
 
 
 _ROWS: tuple[tuple[type, Contents], ...] = (

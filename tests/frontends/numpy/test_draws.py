@@ -131,6 +131,33 @@ def _leaves(result: Any) -> tuple[Any, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
+@pytest.fixture(params=[np.random.PCG64, np.random.MT19937], ids=lambda kind: kind.__name__)
+def _other_bits(request: Any) -> Any:
+    before = np.random.get_bit_generator()
+    np.random.set_bit_generator(request.param(3))
+    yield
+    np.random.set_bit_generator(before)
+
+
+@pytest.mark.usefixtures("_other_bits")
+@pytest.mark.parametrize(("source", "to"), [("numpy", "numpy"), ("numpy", "jax"), ("torch", "torch")])
+def test_another_bit_generator_is_set(source: str, to: str) -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.ones(3, dtype=torch.float64) if source == "torch" else np.ones(3)
+
+    def draws(x: Any) -> Any:
+        return x * np.random.rand()
+
+    before = np.random.get_state(legacy=False)
+    graph = graph_compiler.compile(draws, source=source, to=to, args=(x,))
+    assert repr(np.random.get_state(legacy=False)) == repr(before), "recording has drawn"
+    found = graph(x)
+    np.random.set_state(before)
+    if to != "jax":
+        assert_same(found, draws(x))
+    graph.verify()
+
+
 @pytest.mark.parametrize("to", TARGETS)
 def test_a_seed_decides(to: str) -> None:
     graph = _graph(seeded, to, X)
