@@ -6,7 +6,7 @@ import functools
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -465,7 +465,9 @@ def argument_positions(
     if argnums is None:
         argnums = () if argnames is not None else 0
     numbers = tuple(argnums) if isinstance(argnums, (tuple, list, range)) else (argnums,)
-    names = () if argnames is None else (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    given: Any = argnames
+    is_several = isinstance(given, Iterable) and not isinstance(given, str)
+    names = () if given is None else tuple(given) if is_several else (given,)
     if any(type(number) is not int for number in numbers):
         raise InvalidOption(f"argnums= is {argnums!r}, and has to be a position of an argument, or several")
     if any(type(name) is not str for name in names):
@@ -474,11 +476,13 @@ def argument_positions(
 
 
 def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
-    """Return the index of the parameter ``name`` among ``args``, or None if it is not found."""
+    """Return the index of the argument in ``args`` for the parameter ``name``, or None if it is not found."""
     try:
-        names = list(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return None
+    # Parameters behind ``*args`` are given by keyword only, however many positional arguments there are.
+    names = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     return names.index(name) if name in names[: len(args)] else None
 
 

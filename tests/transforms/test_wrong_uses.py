@@ -15,6 +15,12 @@ from graph_compiler.errors import CallMismatch, GraphCompilerError, InvalidOptio
 
 x = torch.ones(3)
 ELSEWHERE = graph_compiler.transpile(torch.sin, to="jax", source="torch", args=(x,))
+
+
+def with_a_keyword(*xs: Any, y: Any = 0) -> Any:
+    return (xs[0] * 3 + xs[1] * 2).sum() + y
+
+
 ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
     "not a number": (lambda: transforms.grad(torch.sin)(x), CallMismatch, r"shape \[3\]; take jacrev, or sum or mean"),
     "a pair": (lambda: transforms.grad(lambda x: (x.sum(), 1))(x), CallMismatch, r"is a tuple; .* has_aux=True \(.*test_wrong_uses.py:\d+\)"),
@@ -24,6 +30,9 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
     "a Python integer": (lambda: transforms.grad(lambda n: n * x.sum())(3), CallMismatch, "argument 0 is 3, which has no derivative"),
     "no such argument": (lambda: transforms.grad(torch.sum, argnums=2)(x), CallMismatch, "there is no argument 2; given are 1 by position"),
     "no such name": (lambda: transforms.grad(lambda x: x.sum(), argnames="y")(x), CallMismatch, "there is no argument 'y'"),
+    "a name behind further arguments": (lambda: transforms.grad(with_a_keyword, argnames="y")(x, x), CallMismatch, "there is no argument 'y'"),
+    "the name of further arguments": (lambda: transforms.grad(with_a_keyword, argnames="xs")(x, x), CallMismatch, "there is no argument 'xs'"),
+    "a wrong argnames": (lambda: transforms.grad(torch.sum, argnames=5), InvalidOption, "argnames= is 5"),  # type: ignore[arg-type]
     "no argument": (lambda: transforms.grad(torch.sum, argnums=())(x), InvalidOption, "say of which argument"),
     "a wrong argnums": (lambda: transforms.grad(torch.sum, argnums=1.5), InvalidOption, "argnums= is 1.5"),
     "no aux": (lambda: transforms.grad(lambda x: x.sum(), has_aux=True)(x), CallMismatch, r"a pair \(result, aux\), and returned Tensor"),
