@@ -112,6 +112,9 @@ def layouts_of(
         for name, shape in shapes.items():
             rule = next((one[pattern] for pattern in one if fnmatch.fnmatchcase(name, pattern)), None)
             if rule is not None:
+                if callable(rule) and isinstance(one, PresetRules):
+                    # What is made of a layout that does not fit would hide that from the check below.
+                    require_fit(f"parameter {name!r}", shape, found[name], sizes)
                 layout = rule(shape, sizes, found[name]) if callable(rule) else tuple(rule)
                 # Predefined rules adapt to the mesh. The user's own rules raise an error if they do not fit.
                 found[name] = (

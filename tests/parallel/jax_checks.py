@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import tempfile
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -514,6 +515,13 @@ def check_wrong_uses() -> None:
         "axis 0, of 6",
         "4 devices",
     )
+    refuses(
+        lambda: parallel.shard(graph, mesh, [{"weight": ("model",)}, parallel.rules.fsdp()]),
+        InvalidOption,
+        "[6, 4]",
+        "axis 0, of 6",
+        "4 devices",
+    )
     refuses(lambda: parallel.shard(graph, mesh, {"bias": ("data", None)}), InvalidOption, "[6]", "more axes")
     refuses(lambda: parallel.shard(graph, mesh, {"weight": "model"}), InvalidOption, "a layout is a tuple")
     refuses(
@@ -527,6 +535,13 @@ def check_wrong_uses() -> None:
         NotCompilable,
         "takes a graph or a TrainState",
     )
+    state = training.TrainState.create(graph, "sgd", loss=lambda y, target: y.sum())
+    for sharded in (graph, state):
+        try:
+            parallel.shard(sharded, mesh, {"wieght": ("model",)})
+        except InvalidOption as problem:
+            files = [Path(frame.filename).name for frame in traceback.extract_tb(problem.__traceback__)]
+            assert not {"sharding.py", "rules.py"}.intersection(files), files
 
 
 if __name__ == "__main__":
