@@ -263,7 +263,6 @@ def shard(
     batch: str | Sequence[str] | None = None,
     local_batch: bool = False,
 ) -> Sharded: ...
-@public
 @overload
 def shard(
     graph: TrainState,
@@ -273,6 +272,7 @@ def shard(
     batch: str | Sequence[str] | None = None,
     local_batch: bool = False,
 ) -> TrainState: ...
+@public
 def shard(
     graph: Any, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False
 ) -> Any:
