@@ -70,8 +70,8 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
 
     Raises:
         InvalidOption: The name or an option is unknown, ``learning_rate`` is not a finite number, the value
-            of an option is not a number or is negative, ``steps`` is missing or not above ``warmup`` (except
-            for ``constant``), or ``exponential`` has ``end=0``.
+            of an option is not a finite number or is negative, ``steps`` is missing or not above ``warmup``
+            (except for ``constant``), or ``exponential`` has ``end=0``.
 
     >>> from graph_compiler import training
     >>> rate = training.schedule("linear", 0.1, steps=6, warmup=2)
@@ -93,9 +93,9 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
             raise InvalidOption(
                 f"a schedule has no option {option}={nearest(option, _OPTIONS)}; it has {', '.join(_OPTIONS)}"
             )
-        if not isinstance(value, (int, float)) or value < 0:
+        if not _is_number(value):
             raise InvalidOption(
-                f"{option}= of the schedule {name!r} is {value!r}, and has to be a number >= 0"
+                f"{option}= of the schedule {name!r} is {value!r}, and has to be a finite number >= 0"
             )
     found = {**_OPTIONS, **options}
     if name != "constant" and found["steps"] <= found["warmup"]:
@@ -319,12 +319,12 @@ def _check(name: str, option: str, value: Any) -> None:
     if is_flag is not isinstance(value, bool) or not is_flag and not _is_number(value):
         raise InvalidOption(
             f"{option}= of the optimizer {name!r} is {value!r}, and has to be "
-            f"{'a bool' if is_flag else 'a number >= 0'}"
+            f"{'a bool' if is_flag else 'a finite number >= 0'}"
         )
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and value >= 0
+    return isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
 
 
 def _listed(names: Any) -> str:

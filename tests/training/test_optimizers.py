@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 from typing import Any
 
 import pytest
@@ -197,7 +198,7 @@ def test_clipping_is_torch_s(to: str) -> None:
         (lambda: training.optimizer("sgd", b1=0.9), "the optimizer 'sgd' has no option b1="),
         (
             lambda: training.optimizer("adam", eps="small"),
-            "eps= of the optimizer 'adam' is 'small', and has to be a number >= 0",
+            "eps= of the optimizer 'adam' is 'small', and has to be a finite number >= 0",
         ),
         (
             lambda: training.optimizer("sgd", nesterov=1.0),
@@ -232,6 +233,22 @@ def test_a_schedule_inside_of_an_optimizer_is_its_own() -> None:
 
     with pytest.raises(InvalidOption, match="Give the schedule to this optimizer itself"):
         in_target("jax", optax.sgd(0.1), schedule=rate)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+@pytest.mark.parametrize("option", ["steps", "warmup", "end", "power"])
+@pytest.mark.parametrize("name", ["constant", "linear", "cosine", "polynomial", "exponential"])
+def test_numbers_of_schedules_are_finite(name: str, option: str, number: float) -> None:
+    options = {"steps": 4, "end": 0.5, option: number}
+    with pytest.raises(InvalidOption, match=f"{option}= of the schedule '{name}' is {number}"):
+        training.schedule(name, 0.1, **options)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+@pytest.mark.parametrize("option", ["learning_rate", "weight_decay", "b1", "eps"])
+def test_numbers_of_optimizers_are_finite(option: str, number: float) -> None:
+    with pytest.raises(InvalidOption, match=f"{option}= of the optimizer 'adamw' is {number}"):
+        training.optimizer("adamw", **{option: number})
 
 
 @pytest.mark.parametrize("to", TARGETS)
