@@ -241,9 +241,13 @@ def difference(
 
 
 def as_float32(number: float) -> Any:
+    """Return a number of NumPy's float32, or of float64 if it is too large for float32."""
     import numpy as np
 
-    return np.float32(number)
+    with np.errstate(over="ignore"):
+        narrow = np.float32(number)
+    # All numbers beyond float32 would be equal infinities.
+    return np.float64(number) if np.isinf(narrow) else narrow
 
 
 def _part(actual: Any, expected: Any, tolerance: Tolerance, numbers: bool, width: int) -> str:

@@ -70,6 +70,7 @@ RIGHT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "domain": (lambda x: torch.log(x).sum(0), (torch.rand(3, 4) + 1,)),
     "indices": (lambda table, i: table[i], (torch.randn(9, 2), torch.tensor([0, 8]))),
     "no arrays": (lambda: torch.arange(4) * 2, ()),
+    "floats beyond float32": (lambda x: (x, 1e300, float("inf")), (torch.randn(3),)),
     "one array that is given twice": (writing_to_one_of_two, (ONE, ONE)),
     "an array that wants a gradient": (gradient, (torch.ones(3, requires_grad=True),)),
     "a scalar of numpy": (filling, (np.ones((3, 4)),)),
@@ -319,9 +320,14 @@ def test_a_recorded_call_that_is_written_wrongly_is_found(monkeypatch: pytest.Mo
         graph.verify()
 
 
-def test_a_value_that_was_baked_is_found() -> None:
+@pytest.mark.parametrize(
+    "function",
+    [lambda x, number: x * number, lambda x, number: number, lambda x, number: number * 1e300],
+    ids=["in an array", "a float", "a float beyond float32"],
+)
+def test_a_value_that_was_baked_is_found(function: Callable[[Any, float], Any]) -> None:
     system = random.SystemRandom()
-    graph = graph_compiler.transpile(lambda x: x * system.random(), args=(torch.randn(3),))
+    graph = graph_compiler.transpile(lambda x: function(x, 1 + system.random()), args=(torch.randn(3),))
     with pytest.raises(VerificationFailed, match="differ"):
         graph.verify()
 
