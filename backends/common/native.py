@@ -120,8 +120,16 @@ def _torch_int16(tensor: Any) -> Any:
 
 
 def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
-    """Copy ``value`` into a NumPy array or torch tensor in place; raise ``GuardFailed`` for another array."""
+    """Copy ``value`` into a NumPy array or torch tensor in place.
+
+    Raise ``GuardFailed`` for another array, and for a NumPy array that is read-only.
+    """
     if isinstance(array, np.ndarray):
+        if not array.flags.writeable:
+            raise GuardFailed(
+                "the original function writes to its argument, but this numpy array is read-only; pass a "
+                "copy of it"
+            )
         array[...] = value
         return
     if not hasattr(array, "detach"):

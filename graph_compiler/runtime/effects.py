@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..assumptions import first_of_each
 from ..codegen import Program
 from ..contracts import Target
@@ -158,9 +160,10 @@ class Effects:
         try:
             write_argument(self._graph, self._target, index, array, value)
         except GuardFailed:
-            # The array is replaced only if no other argument is the same array.
-            is_alone = first_of_each(self._graph).count(index) < 2
-            if not (is_alone and put(arguments, list(paths(self._graph.input_tree))[index], value)):
+            # The array is replaced only if no other argument is the same array. Of NumPy's arrays only
+            # read-only ones cannot be written to, as in the original.
+            may_replace = first_of_each(self._graph).count(index) < 2 and not isinstance(array, np.ndarray)
+            if not (may_replace and put(arguments, list(paths(self._graph.input_tree))[index], value)):
                 raise
 
     def update(self, outcome: Any, arguments: tuple[Any, Any, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 import pickle
@@ -466,12 +467,25 @@ def test_arrays_of_other_frameworks_that_cannot_be_written_to(function: Any, lin
                     graph(given)
 
 
-def test_an_array_that_is_read_only_is_refused_by_numpy() -> None:
-    given = X.copy()
+def _writes_to_an_item(items: Any) -> Any:
+    items[0][0] = 7
+    return items[0].sum()
+
+
+@pytest.mark.parametrize("target", ["numpy", "torch", "jax", "tensorflow"])
+@pytest.mark.parametrize("is_item", [False, True], ids=["an argument", "an item"])
+def test_an_array_that_is_read_only_is_refused(is_item: bool, target: str) -> None:
+    function, given = _writes_to_an_item if is_item else _writes, X.astype("float32")
     given.flags.writeable = False
-    for args in ((X.copy(),), (given,)):
-        with pytest.raises(ValueError, match="read-only"):
-            graph_compiler.compile(_writes, to="numpy", args=args)(given)
+    items = [given] if is_item else given
+    graph = graph_compiler.compile(function, to=target, args=(copy.deepcopy(items),), source="numpy")
+    # NumPy raises its own error at the line itself.
+    place = "" if target == "numpy" else rf"test_source\.py:{function.__code__.co_firstlineno + 1}: .*"
+    with pytest.raises(ValueError, match=f"{place}read-only"):
+        graph(items)
+    assert not is_item or items[0] is given
+    with pytest.raises(ValueError, match="read-only"):
+        graph_compiler.compile(function, to=target, args=(items,), source="numpy")
 
 
 def test_containers_of_the_caller_change() -> None:
