@@ -75,8 +75,8 @@ def search_recording(
     >>> search_recording(attempt, 1, [], 5, str)
     'recorded with 3'
     """
-    # A nested recording must not change whether the outer one uses growing lists.
-    refuted, before, left = 0, lists.may_grow, list[AbandonedWay]()
+    # A nested recording must not change whether the outer one uses growing lists, and can give them up.
+    refuted, before, left = 0, (lists.may_grow, lists.did_grow), list[AbandonedWay]()
     lists.may_grow, lists.did_grow = True, False
     try:
         while refuted < most:
@@ -102,7 +102,7 @@ def search_recording(
             )
         raise TracingError(too_many())
     finally:
-        lists.may_grow = before
+        lists.may_grow, lists.did_grow = before
 
 
 def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> tuple[H, str] | None:

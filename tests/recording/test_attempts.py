@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from graph_compiler.errors import TracingError
+from graph_compiler.recording.control_flow.regions import lists
 from graph_compiler.recording.search import DisturbanceRetry, Refutation, gives_up, search_recording
 
 
@@ -99,3 +100,14 @@ def test_other_threads_may_have_drawn() -> None:
 
 def test_an_exception_of_another_kind_is_no_disturbance() -> None:
     assert DisturbanceRetry(Drawn)("same", ValueError()) is None
+
+
+def test_a_nested_search_leaves_growing_lists_to_the_outer_one() -> None:
+    def attempt(hypotheses: None) -> Any:
+        if lists.wanted():
+            search_recording(lambda _: Made("inner"), None, [], 1, str)  # type: ignore[arg-type, return-value]
+            raise ValueError("refused")
+        return Made("outer")
+
+    found: Any = search_recording(attempt, None, [], 1, str)
+    assert found.text == "outer" and len(found.gave_up) == 1

@@ -255,7 +255,7 @@ class ListGrowth(threading.local):
     """State of this thread's attempt to record: whether recorded loops may append to lists.
 
     may_grow: True if they may.
-    did_grow: True if a loop was allowed to, until an attempt gives up or a new search begins.
+    did_grow: True if a loop was allowed to, until an attempt gives up. A nested search has its own.
     """
 
     may_grow, did_grow = True, False
