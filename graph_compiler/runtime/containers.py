@@ -77,7 +77,7 @@ def compile_class(cls: type, compile_one: Compile) -> type:
 
     These are ``__call__`` and the public methods that the package of ``cls`` defines. For a class that a
     framework defines, they are its entry methods (``forward``), or else ``__call__``. Class methods, static
-    methods and properties are not compiled.
+    methods, properties, generator methods and ``async`` methods are not compiled.
     """
     # From the root of the MRO, because later classes override members of earlier ones.
     own = [base for base in reversed(cls.__mro__[:-1]) if not _of_framework(base, cls)]
@@ -90,7 +90,12 @@ def compile_class(cls: type, compile_one: Compile) -> type:
     wanted = {name for name in members if not name.startswith("_") or name == "__call__"}
     if is_of_framework(cls):
         wanted = set(trait("entry_methods")) & wanted or {"__call__"} & wanted
-    methods = {name: LazyMethod(name, members[name], compile_one) for name in members if name in wanted}
+    # A recording of the call would miss code that runs after it has returned.
+    methods = {
+        name: LazyMethod(name, item, compile_one)
+        for name, item in members.items()
+        if name in wanted and not runs_later(item.__code__)
+    }
     return type(
         cls.__name__,
         (cls,),

@@ -4,6 +4,7 @@ as the object.
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import gc
 import sys
@@ -95,6 +96,31 @@ def test_forward_of_a_module() -> None:
             x = torch.randn(rows, 2)
             assert_same(layer(x), torch.nn.functional.linear(x, layer.weight, layer.bias) * 2)
     assert list(layers[0].state_dict()) == ["weight", "bias"]
+
+
+class Streams:
+    """Class with methods whose code runs after their call."""
+
+    def double(self, x: Any) -> Any:
+        return x * 2
+
+    def multiples(self, x: Any) -> Any:
+        yield from (x * number for number in range(2))
+
+    async def awaited(self, x: Any) -> Any:
+        return x * 3
+
+    async def streamed(self, x: Any) -> Any:
+        yield x * 4
+
+
+def test_methods_whose_code_runs_later_stay_as_they_are() -> None:
+    streams = graph_compiler.compile(Streams)()
+    assert isinstance(streams.double, graph_compiler.Graph)
+    assert_same(list(streams.multiples(ONE)), [ONE * 0, ONE])
+    assert_same(asyncio.run(streams.awaited(ONE)), ONE * 3)
+    for name in ("multiples", "awaited", "streamed"):
+        assert getattr(streams, name).__func__ is vars(Streams)[name]
 
 
 def test_objects_without_a_dict_are_refused() -> None:
