@@ -227,7 +227,7 @@ def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, 
             )
     # Functions that were looked up by computed names are known only after the run.
     code.extend(asked.globals.functions())
-    environment = _environment(code, asked, graph, weights, containers)
+    environment = _environment(code, asked, graph, weights, containers.compared_with(tree))
     opened, gave_up = bool(numbers) or reading.any, tuple(capture.recorder.gave_up)
     return Recording(graph, weights, environment, kept.places, opened, gave_up), found
 
@@ -386,9 +386,13 @@ def _note_sharing(
 
 
 def _environment(
-    code: Reached, asked: _EnvironmentReads, graph: Graph, weights: NumpyWeights, containers: Containers
+    code: Reached,
+    asked: _EnvironmentReads,
+    graph: Graph,
+    weights: NumpyWeights,
+    is_compared: Callable[[Any], bool],
 ) -> EnvironmentGuards:
-    free = free_parts(weights.parts() | weights.kept.parts(), containers.holds)
+    free = free_parts(weights.parts() | weights.kept.parts(), is_compared)
     read_anew = set(map(id, weights.buffers()))
 
     def contents(item: Any) -> Any:

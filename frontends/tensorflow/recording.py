@@ -553,7 +553,7 @@ class _TracingAttempt:
     def _environment(self) -> EnvironmentGuards:
         self.reached.extend(self.globals.functions())
         outside = outside_guards(
-            self.reached, self._referred(), self.python_state.free(self.containers.holds)
+            self.reached, self._referred(), self.python_state.free(self.containers.compared_with(self.tree))
         )
         guards = [
             *self.globals.guards(),

@@ -472,7 +472,10 @@ def _environment(
     ]
     given = () if is_plain_nest(tree) else static_objects(tree)
     guards += reference_guards(
-        (function, *given, *reads.globals.functions()), state.free(containers), weights, containers.holds
+        (function, *given, *reads.globals.functions()),
+        state.free(containers.compared_with(tree)),
+        weights,
+        containers.holds,
     )
     return EnvironmentGuards(guards, versions_of)
 

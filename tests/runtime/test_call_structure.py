@@ -99,6 +99,44 @@ def test_objects_that_hold_the_same_are_one_variant(name: str, to: str) -> None:
     assert len(graph.variants) == 1
 
 
+# An object whose attributes a call does not compare one by one, and a change of it.
+CHANGED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "beside a function": (lambda: Layer(2, act=lambda x: x), lambda layer: setattr(layer, "window", 5)),
+    "beside slots": (lambda: Layer(2, inner=Slotted()), lambda layer: setattr(layer, "window", 5)),
+    "beside many parts": (
+        lambda: Layer(2, table=[[number] for number in range(2000)]),
+        lambda layer: setattr(layer, "window", 5),
+    ),
+    "an item": (lambda: Layer(act=abs, window=[2]), lambda layer: layer.window.__setitem__(0, 5)),
+    "an object inside": (
+        lambda: Layer(act=abs, window=[2], inner=Layer()),
+        lambda layer: setattr(layer.inner, "window", 5),
+    ),
+}
+
+
+def windowed(x: Any, layer: Any) -> Any:
+    window = layer.window[0] if isinstance(layer.window, list) else layer.window
+    return x * window * (layer.inner.window if isinstance(getattr(layer, "inner", None), Layer) else 1)
+
+
+def ones(framework: str) -> Any:
+    module = pytest.importorskip({"jax": "jax.numpy"}.get(framework, framework))
+    return module.ones(3)
+
+
+@pytest.mark.parametrize("source", ["torch", "numpy", "jax", "tensorflow"])
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_change_of_an_object_that_is_compared_by_identity_is_seen(name: str, source: str) -> None:
+    make, change = CHANGED[name]
+    x, layer = ones(source), make()
+    graph = graph_compiler.compile(windowed, source=source, args=(x, layer))
+    for _ in range(2):
+        assert float(graph(x, layer)[0]) == float(windowed(x, layer)[0])
+        change(layer)
+    assert float(graph(x, layer)[0]) == float(windowed(x, layer)[0]) and len(graph.variants) == 2
+
+
 # The recorded object, that of the next call, and how the reason names what differs.
 UNLIKE: dict[str, tuple[Any, Any, str]] = {
     "a number": (Cache(Layer(3)), Cache(Layer(4)), r"argument cache\['layers'\]\[0\]\['window'\] is 4 and was recorded as 3"),

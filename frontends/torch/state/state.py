@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -340,12 +340,15 @@ class ReachableState:
             (*self.places, *draws.draws), tree, tuple(self.replaced), tuple(containers.written.items())
         )
 
-    def free(self, containers: Containers) -> FreeParts:
-        """Return the parts of containers that need no guard because a graph reads them at each call."""
+    def free(self, is_compared: Callable[[Any], bool]) -> FreeParts:
+        """Return the parts of containers that need no guard because a graph reads them at each call.
+
+        These include all parts of containers for which ``is_compared`` is True.
+        """
         parts = {(id(place.held.owner), None if place.whole else place.key) for place in self.places}
 
         return free_parts(
-            parts, containers.holds, lambda item: vars(item) if isinstance(item, torch.Tensor) else item
+            parts, is_compared, lambda item: vars(item) if isinstance(item, torch.Tensor) else item
         )
 
     def restore(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...errors import InvalidFile
-from ...trees import Branch, Path, Tree
+from ...trees import Branch, Path, Tree, statics, unfixed
 from ..reachability.containers import ContainerKind, Field, given_kind
 from .append_only_list import AppendOnlyList
 
@@ -94,6 +94,14 @@ class Containers:
 
     def holds(self, item: Any) -> bool:
         return id(item) in self._paths
+
+    def compared_with(self, tree: Tree) -> Callable[[Any], bool]:
+        """Return a predicate of the containers whose parts a call compares with ``tree``, its structure.
+
+        Containers in static objects are not among these, because such objects are compared by identity.
+        """
+        static = Containers([unfixed(item) for item in statics(tree)], self._is_array)
+        return lambda item: self.holds(item) and not static.holds(item)
 
     def is_outer(self, item: Any) -> bool:
         return len(self._paths[id(item)]) == 2
