@@ -52,7 +52,8 @@ _VALUE_CLASSES = frozenset({
     ("datetime", "timedelta"),
     ("datetime", "timezone"),
 })  # fmt: skip
-# Limit for an object that is compared by its contents, because each part costs every call a comparison.
+# Limit for an object that is compared by its contents, because each part costs every call a comparison. Only
+# containers are tested for it, because no guard would compare the items of a long list of values.
 _MOST_PARTS = 1024
 _NEVER_OPENED = (
     str,
@@ -207,9 +208,9 @@ def _has_slots(cls: type) -> bool:
 def _is_plain(value: Any) -> bool:
     """Return True if an object is to be compared by its contents.
 
-    It then has at most ``_MOST_PARTS`` parts, counted at all depths. Each part is a list, tuple or dict, a
-    class, a value that :func:`same_static` compares by value, or an object with a ``__dict__`` that has no
-    slots and is not callable.
+    Each of its parts, at all depths, is then a list, tuple or dict, a class, a value that
+    :func:`same_static` compares by value, or an object with a ``__dict__`` that has no slots and is not
+    callable. No container or object may follow ``_MOST_PARTS`` other parts; values may.
     """
     waiting, seen = [value], 0
     while waiting:
