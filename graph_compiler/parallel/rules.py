@@ -76,11 +76,13 @@ def fsdp(axis: str = "data") -> PresetRules:
     """Return rules for fully sharded data parallelism, as in ZeRO (https://arxiv.org/abs/1910.02054).
 
     A parameter is split along the longest of its nonempty axes that earlier rules do not split and whose size
-    is a multiple of that of the mesh axis. Without such an axis it keeps the layout of earlier rules. The
-    batch is to be split over the same mesh axis.
+    is a multiple of that of the mesh axis. Without such an axis, or if earlier rules split it over the mesh
+    axis already, it keeps their layout. The batch is to be split over the same mesh axis.
     """
 
     def longest(shape: Sequence[int], sizes: Mapping[str, int], layout: Layout) -> Layout:
+        if axis in names_in(layout, "an earlier rule has"):
+            return layout
         taken = (*layout, *(None for _ in shape[len(layout) :]))
         free = [
             place

@@ -301,6 +301,22 @@ def check_layouts_over_meshes() -> None:
             close(gradients[name], parameter.grad, atol=1e-6)
 
 
+def check_fsdp_after_rules_of_the_user() -> None:
+    graph = graph_compiler.transpile(torch.nn.Linear(4, 6), to="jax", args=(torch.ones(2, 4),))
+    mesh = jax.make_mesh((2, 2), ("data", "model"), devices=jax.devices()[:4])
+    for given, weight in (
+        (("model",), ("model", "data")),
+        ((None, "data"), (None, "data")),
+        ((("model", "data"),), None),
+        (("data",), ("data",)),
+    ):
+        rules = [{"weight": given}, parallel.rules.fsdp()]
+        if weight is None:
+            refuses(lambda rules=rules: parallel.shard(graph, mesh, rules), InvalidOption, "axis 0, of 6")
+        else:
+            assert parallel.shard(graph, mesh, rules).layouts == {"weight": weight, "bias": ("data",)}
+
+
 def hinted(x: Any) -> Any:
     return parallel.hint(x * 2 + 1, (None, "model")) ** 2
 
