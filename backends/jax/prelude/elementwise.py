@@ -122,7 +122,10 @@ def power(x1: jax.Array, x2: jax.Array) -> jax.Array:
 
 
 def bessel_far_0(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Compute ``(J0(x), Y0(x))`` for finite ``x`` of at least 8, by amplitude and phase."""
+    """Compute ``(J0(x), Y0(x))`` for finite ``x >= 8``.
+
+    This is Hankel's asymptotic form, with Chebyshev series for its factors P and Q.
+    """
     # The function is evaluated for smaller ``x``, too, but its result is not used there.
     x = jnp.maximum(x, 8)
     t = 128 / (x * x) - 1
@@ -143,7 +146,10 @@ def bessel_far_0(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def bessel_far_1(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Compute ``(J1(x), Y1(x))`` for finite ``x`` of at least 8, by amplitude and phase."""
+    """Compute ``(J1(x), Y1(x))`` for finite ``x >= 8``.
+
+    This is Hankel's asymptotic form, with Chebyshev series for its factors P and Q.
+    """
     # The function is evaluated for smaller ``x``, too, but its result is not used there.
     x = jnp.maximum(x, 8)
     t = 128 / (x * x) - 1
@@ -403,7 +409,10 @@ def entr(x: jax.Array) -> jax.Array:
 
 
 def ndtri(x: jax.Array) -> jax.Array:
-    """Compute the inverse standard normal distribution function, with infinite derivatives at 0 and 1."""
+    """Compute the inverse of the cumulative distribution function of the standard normal distribution.
+
+    Its derivatives at 0 and 1 are infinite.
+    """
     return with_slopes(
         special.ndtri, [lambda x: math.sqrt(2 * math.pi) * jnp.exp(jnp.square(ndtri(x)) / 2)], x
     )

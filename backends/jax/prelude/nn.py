@@ -63,10 +63,10 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> jax.Array:
-    """Compute ``softmax(query @ key.T * scale + mask) @ value``.
+    """Compute ``softmax(query @ key.mT * scale + mask) @ value``, with the softmax over the keys.
 
-    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
-    keys after the position of each query. The result is 0 for a query that attends to no key. The default of
+    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. With ``is_causal``, query i
+    attends only to the keys 0 to i. The result is 0 for a query that attends to no key. The default of
     ``scale`` is ``query.shape[-1] ** -0.5``.
     """
     weights = attention_weights(query, key, mask, is_causal=is_causal, scale=scale)
@@ -81,11 +81,11 @@ def attention_weights(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> jax.Array:
-    """Compute ``softmax(query @ key.T * scale + mask)`` in at least float32.
+    """Compute ``softmax(query @ key.mT * scale + mask)`` over the keys, in at least float32.
 
-    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
-    keys after the position of each query. The weights are 0 for a query that attends to no key. The default
-    of ``scale`` is ``query.shape[-1] ** -0.5``.
+    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. With ``is_causal``, query i
+    attends only to the keys 0 to i. The weights are 0 for a query that attends to no key. The default of
+    ``scale`` is ``query.shape[-1] ** -0.5``.
     """
     wide = jnp.promote_types(query.dtype, jnp.float32)
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)

@@ -32,7 +32,10 @@ def celu(x: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def gelu(x: np.ndarray) -> np.ndarray:
-    """Compute ``x`` times the standard normal distribution function of ``x``."""
+    """Compute the exact GELU, ``x * Phi(x)``.
+
+    ``Phi`` is the cumulative distribution function of the standard normal distribution.
+    """
     if x.dtype != np.float32:
         return x * 0.5 * (1 + special.erf(x * math.sqrt(0.5)))
     result = single_erf(x * math.sqrt(0.5))
@@ -96,10 +99,10 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> np.ndarray:
-    """Compute ``softmax(query @ key.T * scale + mask) @ value``.
+    """Compute ``softmax(query @ key.mT * scale + mask) @ value``, with the softmax over the keys.
 
-    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
-    keys after the position of each query. The result is 0 for a query that attends to no key. The default of
+    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. With ``is_causal``, query i
+    attends only to the keys 0 to i. The result is 0 for a query that attends to no key. The default of
     ``scale`` is ``query.shape[-1] ** -0.5``.
     """
     return attention_weights(query, key, mask, is_causal=is_causal, scale=scale) @ value
@@ -113,11 +116,11 @@ def attention_weights(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> np.ndarray:
-    """Compute ``softmax(query @ key.T * scale + mask)``.
+    """Compute ``softmax(query @ key.mT * scale + mask)`` over the keys.
 
-    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. ``is_causal`` removes the
-    keys after the position of each query. The weights are 0 for a query that attends to no key. The default
-    of ``scale`` is ``query.shape[-1] ** -0.5``.
+    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. With ``is_causal``, query i
+    attends only to the keys 0 to i. The weights are 0 for a query that attends to no key. The default of
+    ``scale`` is ``query.shape[-1] ** -0.5``.
     """
     scores = query * (query.shape[-1] ** -0.5 if scale is None else scale) @ key.mT
     if is_causal:
@@ -153,8 +156,8 @@ def embedding_bag(
     """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by "sum", "mean" or "max".
 
     The last bag ends at the last offset if ``include_last_offset``, else at the end of ``indices``.
-    Embeddings are multiplied by ``per_sample_weights`` unless that is None. Embeddings of ``padding_idx`` are
-    left out. Empty bags are 0. Raise ``IndexError`` for indices that are no row of ``weight``.
+    Embeddings are multiplied by ``per_sample_weights`` unless that is None. Indices equal to ``padding_idx``
+    are skipped. Empty bags are 0. Raise ``IndexError`` if any other index of a bag is negative or too large.
     """
     starts = offsets[:-1] if include_last_offset else offsets
     bag = np.searchsorted(starts, np.arange(len(indices)), side="right") - 1

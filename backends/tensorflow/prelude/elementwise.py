@@ -463,7 +463,7 @@ def logit(x: tf.Tensor, eps: float | None = None) -> tf.Tensor:
 
 
 def log_ndtr(x: tf.Tensor) -> tf.Tensor:
-    """Compute the logarithm of the standard normal distribution function."""
+    """Compute the logarithm of the cumulative distribution function of the standard normal distribution."""
     below, near = tf.minimum(x, like(-1, x)), tf.maximum(x, like(-1, x))
     tail = tf.math.log(erfcx(-below * math.sqrt(0.5)) / 2) - tf.square(below) / 2
     return tf.where(x < -1, tail, tf.math.log1p(-tf.math.erfc(near * math.sqrt(0.5)) / 2))

@@ -39,7 +39,10 @@ def kron(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
-    """Compute ``tf.einsum``, where axes of size 1 broadcast. ``equation`` contains ``->``."""
+    """Compute ``tf.einsum``, where axes of static size 1 broadcast.
+
+    ``equation`` contains ``->``, and no operand repeats a label that broadcasts.
+    """
     inputs, _, result = equation.partition("->")
     labels, found = inputs.split(","), []
     places = [

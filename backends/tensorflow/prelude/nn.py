@@ -64,7 +64,10 @@ def celu(x: tf.Tensor, alpha: float) -> tf.Tensor:
 
 
 def gelu(x: tf.Tensor, *, approximate: bool) -> tf.Tensor:
-    """Compute ``x`` times the standard normal distribution function, by a tanh formula if ``approximate``."""
+    """Compute the GELU, ``x * Phi(x)``, or its tanh approximation if ``approximate``.
+
+    ``Phi`` is the cumulative distribution function of the standard normal distribution.
+    """
     if approximate:
         return x / 2 * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
     return x / 2 * tf.math.erfc(-math.sqrt(0.5) * x)

@@ -36,7 +36,7 @@ def attention_weights(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """Compute ``softmax(query @ key.T * scale + mask)``. A row whose scores are all masked is 0.
+    """Compute ``softmax(query @ key.mT * scale + mask)``. A row whose scores are all masked is 0.
 
     A boolean mask is True for the scores to keep. With ``is_causal``, scores above the diagonal are masked,
     too. By default, ``scale`` is one over the square root of the size of a head. With ``enable_gqa``, groups
