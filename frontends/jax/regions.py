@@ -109,10 +109,9 @@ ad.deflinear2(_gather, _own_part)
 
 # ---------------------------------------------------------------------------------------------------- regions
 class JaxRegions(Regions):
-    """Implementation of :class:`Regions` by the control flow of ``jax.lax``, for one tracing.
+    """Implementation of :class:`Regions` with ``jax.lax`` control flow, for one trace.
 
-    expected: function that is called with the graph value of each condition that an assertion expects to
-        be true, when the traced program is read.
+    expected: called with the graph value of each asserted condition when the jaxpr is read.
     numbers: graph values of the inputs that are Python numbers.
     """
 

@@ -116,10 +116,10 @@ class CallCapture(Protocol):
 
 
 class UnrecordedIterations:
-    """Runner of loop iterations that are not recorded. It runs a graph that is made of the recorded ones.
+    """Runner of the remaining iterations of a loop, by a graph made of the recorded ones.
 
-    loaded: loads a recorded graph as a function.
-    any: True once iterations were run.
+    loaded: turns a recorded graph into a function.
+    any: True once :meth:`run` has returned True.
     """
 
     def __init__(self, loaded: Callable[[Graph], Callable[..., Any]]) -> None:

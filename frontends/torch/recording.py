@@ -125,7 +125,11 @@ _NAMES = {
 
 
 def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Return the node of the torch call for ``op``, a canonical operation in the check of a region."""
+    """Return a recorded torch call for the canonical operation ``op``.
+
+    It is the ``make`` of :func:`move_checks_out`, which combines checks of branches, calls and loops by such
+    operations.
+    """
     name = _NAMES.get(op, op)
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
     given, named = _arguments(op, inputs, params)
@@ -641,9 +645,10 @@ class _Search:
 
     @gives_up("keeping sizes in keys, sizes of kernels or views beside their owner symbolic")
     def without_guesses(self, problem: Exception) -> _Search | None:
-        """Try the next alternative for sizes in keys, calls recorded kernel by kernel, or captured views.
+        """Give up guesses of one kind about sizes or views.
 
-        Return None if there is none.
+        The kinds are symbolic sizes in keys, symbolic sizes of kernels, and views recorded beside their
+        owner. Return the search to try again, or None if no guess is left.
         """
         guesses = self.hypotheses
         goes_on = (

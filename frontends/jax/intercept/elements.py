@@ -37,9 +37,10 @@ from ..sizes import ReadNumber, current, decided, hints, is_jax, symbolic
 
 
 def dimension_shims() -> list[Replacement]:
-    """Return replacements of functions of ``jax.export`` that also accept symbolic sizes.
+    """Return a replacement of ``jax.export.is_symbolic_dim``, in a list.
 
-    The list is empty if ``jax.export`` is not imported.
+    It also returns True for this package's symbolic sizes. The list is empty if ``jax.export`` is not
+    imported or lacks that function.
     """
     # Keras calls this function.
     export = sys.modules.get("jax.export")

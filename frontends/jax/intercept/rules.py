@@ -30,7 +30,10 @@ _KEEP_NOTHING = (None, jax.checkpoint_policies.nothing_saveable)
 
 
 def is_checkpoint(equation: Any) -> bool:
-    """Return True if an equation is a ``jax.checkpoint`` that is known to save only its operands."""
+    """Return True if ``equation`` is a ``jax.checkpoint`` that saves only its operands.
+
+    Its policy is then None or ``nothing_saveable``. Return False if it is already differentiated.
+    """
     params = equation.params
     return (
         equation.primitive.name in CHECKPOINTS

@@ -170,11 +170,12 @@ __all__ = [
 def abstract_eval(
     name: str, args: Any, kwargs: dict[str, Any], seen: tuple[ArraySpec, ...], knows: Callable[[Size], bool]
 ) -> tuple[list[ArraySpec], list[Size]] | None:
-    """Return the specs of a call's results, as its row infers them, and the conditions that these assume.
+    """Infer the specs of a call's results by a trial run of the function ``name`` in ``rows``.
 
-    ``seen`` are the specs at the current sizes. Return None if the row does not accept the arguments, if the
-    inferred specs do not fit ``seen``, or if ``knows`` is False for one of their sizes. Keywords that are
-    None may be removed from ``kwargs``.
+    Return the specs and the conditions on sizes under which they hold. Return None if there is no such
+    function, or if it does not accept or support the arguments. Return None also if the dtypes or current
+    sizes differ from those of the recorded results, ``seen``, or if ``knows`` is False for one of the
+    conditions and sizes. Keywords that are None may be removed from ``kwargs``.
     """
     row = rows.get(name)
     b = JaxBuilder(Graph("abstract_eval", "canonical"))

@@ -26,7 +26,11 @@ class KernelSizes(Protocol):
     """
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run ``function`` and return its result. While it runs, the sizes in its kernels can be found."""
+        """Run ``function`` with numbers in place of symbolic sizes, and return its result.
+
+        During the call, :meth:`with_sizes` can map numbers in the arguments of its kernels back to sizes.
+        Guards may be added.
+        """
 
     def with_sizes(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return the arguments of a kernel with expressions for the numbers that are sizes.

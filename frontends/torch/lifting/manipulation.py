@@ -411,7 +411,9 @@ def parted(b: TorchBuilder, x: Any, sizes: list[Any], place: int) -> tuple[Any, 
 def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
     """Return the sizes of ``count`` parts of an axis of ``size``: ``part`` for each, the rest for the last.
 
-    For a symbolic rest, add guards that it equals ``part``, or is positive and at most ``part``, as recorded.
+    Guards are added only if the rest and ``size % part`` are symbolic. If the rest equals ``part`` while
+    recording, guard that it does. Otherwise guard that it is at most ``part`` and, with several parts,
+    positive.
     """
     last = size - part * (count - 1)
     if isinstance(last, Size) and isinstance(size % part, Size):

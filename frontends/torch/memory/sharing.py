@@ -112,10 +112,11 @@ _UNIFORM = frozenset({"fill_", "zero_"})
 
 
 def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
-    """Raise ``TracingError`` if a tensor passed as ``out=`` was resized, or shares memory with an operand.
+    """After a call, check the tensors that were passed to it as ``out=``.
 
-    An operand with the same elements and shape is allowed. A view whose elements share memory raises, or
-    restricts the graph to torch if that is the target.
+    Raise ``TracingError`` if torch resized one, or if one may share memory with an operand, unless both are
+    the same view. An ``out`` whose own elements overlap raises as well if there is another operand. If there
+    is none, it restricts the graph to torch, or raises for another target.
     """
     if out is None:
         return

@@ -151,8 +151,9 @@ class TensorStamp:
     """Layout, version and memory contents (:class:`Pieces`) of a tensor at one moment.
 
     layout: what :func:`layout_of` returned.
-    version: number of the version counter.
-    pieces: contents of the memory, or None if they cannot be compared.
+    version: value of the version counter.
+    pieces: the memory, or samples of it above 16 KiB, so that a write between them is missed; None if it
+        cannot be compared.
 
     >>> weight = torch.zeros(2)
     >>> stamp = TensorStamp(weight)
@@ -217,7 +218,6 @@ class TensorWatch:
 
 
 def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """Return the address, dtype, shape, strides, and the conjugation and negation bits of a tensor."""
     with no_torch_function():
         looks = (tensor.dtype, tensor.shape, tensor.stride(), tensor.is_conj(), tensor.is_neg())
         return tensor.data_ptr(), *looks

@@ -669,10 +669,11 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the names and objects of the callable and of what it refers to.
+    """Yield ``(name, object)`` for the callable itself and for each object that it refers to.
 
-    A function or ``functools.partial`` is left out, and the object of a bound method replaces it. Python
-    modules and classes are left out, too.
+    The callable is not yielded itself if it is a plain function or a ``functools.partial``. For a bound
+    method, its object is yielded instead. Modules of Python (``types.ModuleType``) and classes are left out
+    everywhere; functions that it refers to are not.
     """
     bound = getattr(function, "__self__", None)
     own = (
