@@ -535,10 +535,11 @@ def _is_contiguous(array: Any) -> bool:
 
 
 def _layout(array: Any) -> Fact:
-    """Return True for a contiguous array in row-major order; otherwise its axes in the order of memory.
+    """Return True for a C-contiguous array; otherwise its axes by decreasing stride.
 
-    Axes of size 1 are left out. If the elements are not densely packed in that order, the strides of all
-    axes, in elements, follow. Return True also for an array whose memory layout is unknown.
+    Strides are compared with their sign. Axes of size 1 are left out. If the elements are not densely packed
+    in that order, the strides of all axes, in elements, follow. Return True also for an array whose memory
+    layout is unknown.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))
@@ -553,11 +554,11 @@ def _layout(array: Any) -> Fact:
 
 
 def _packing(array: Any) -> Literal[True] | tuple[int, ...]:
-    """Return True for a contiguous array in row-major order; otherwise its axes in the order of memory.
+    """Return True for a C-contiguous array; otherwise its axes by decreasing stride.
 
-    Axes of size 1 are left out. For each axis, 1 follows if there is no gap between its elements, else 0. So
-    the result is the same for slices of other sizes. Return True also for an array whose memory layout is
-    unknown.
+    Strides are compared with their sign. Axes of size 1 are left out. For each axis, 1 follows if there is no
+    gap between its elements, else 0. So the result is the same for slices of other sizes. Return True also
+    for an array whose memory layout is unknown.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))

@@ -215,8 +215,9 @@ class Registry(Generic[E]):
     def register(self, entry: E) -> None:
         """Add an entry for this process only.
 
-        Raise ``InvalidRegistration`` if another entry is known under its name, or if ``entry`` is not of the
-        class of this registry. Entry points that were not read yet are not compared.
+        Raise ``InvalidRegistration`` if another entry is known under its name, or if it is an entry of
+        another kind, such as that of a frontend among backends. Entry points that were not read yet are not
+        compared.
         """
         self._add(entry.name, entry, "the entry")
 

@@ -67,9 +67,10 @@ def variables_to_save(program: Any) -> set[Any]:
 
 
 def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
-    """Add the equations of the jaxpr ``program`` to ``flow``.
+    """Add the equations of the jaxpr ``program`` to ``flow``, with inner calls inlined.
 
-    ``outside`` maps variables to equal ones of enclosing jaxprs, and is extended.
+    ``outside`` maps variables of ``program`` to the variables that stand for them in ``flow``. Results of
+    inlined calls are added to it.
     """
     for equation in program.eqns:
         operands = [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]

@@ -171,7 +171,10 @@ _FAKE, _PROXY = torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchMode
 
 
 def is_tracing() -> bool:
-    """Return True if torch traces the current code, except while this package records."""
+    """Return True if torch traces the current code or runs it on fake tensors.
+
+    Return False while this package itself records.
+    """
     # This runs for each guard of each call, so a loop would be too slow.
     mode = torch._C._get_dispatch_mode
     is_traced: bool = (
@@ -227,8 +230,9 @@ def _make_dependent(result: Any, holds: torch.Tensor, message: str) -> Any:
 def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
     """Return a 0-d bool tensor that is True if ``check`` has the elements that ``guard`` recorded.
 
-    Floats may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0 does not equal -0.0.
-    Raise ``GuardFailed`` if the shape differs.
+    Floats and complex numbers may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0
+    does not equal -0.0. In a complex number that is not 0, the sign of a part that is 0 does not count. Raise
+    ``GuardFailed`` if the shape differs.
     """
     expected = torch.tensor(guard.expected, dtype=check.dtype, device=check.device)
     if check.ndim != expected.ndim or any(size != other for size, other in zip(check.shape, expected.shape)):

@@ -187,7 +187,7 @@ class _Results:
 
 
 def _is_literal(value: Any) -> bool:
-    """Return True if ``repr(value)`` evaluates to ``value`` without names."""
+    """Return True if ``repr(value)`` evaluates to ``value`` without names other than ``slice``."""
     if type(value) in (tuple, list):
         return all(map(_is_literal, value))
     if type(value) is slice:

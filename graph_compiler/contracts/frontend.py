@@ -313,7 +313,10 @@ class Reference(Protocol):
 
     @default
     def restoring_random_state(self) -> AbstractContextManager[None]:
-        """Return a context after which the framework's own random generator is restored, if it can be."""
+        """Return a context that restores the framework's global random generator on exit.
+
+        The default restores nothing.
+        """
         return nullcontext()
 
     @default

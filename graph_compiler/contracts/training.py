@@ -272,9 +272,10 @@ class Training(Protocol):
     # ------------------------------------------------------------------------------ compilation and devices
     @default
     def once(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function``, or an equal function for a single call outside of compiled steps.
+        """Return a function equivalent to ``function``, to be called once, outside of a compiled step.
 
-        An engine may compile it, or gather sharded arrays before the call.
+        An engine may return a compiled version, or one that gathers sharded arrays first. The default returns
+        ``function`` itself.
         """
         return function
 

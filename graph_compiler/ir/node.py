@@ -113,7 +113,6 @@ class Origin:
         return place + (f" (in {self.module})" if self.module else "")
 
     def portable(self) -> Origin:
-        """Return this origin with the path of :func:`portable_path`."""
         return replace(self, file=portable_path(self.file))
 
 

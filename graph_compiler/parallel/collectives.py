@@ -28,7 +28,8 @@ def psum(x: T, axis_name: str) -> T:
 
     Works inside :class:`Parallel`, inside ``transforms.vmap(axis_name=)``, whose slices are the devices, and
     in JAX inside ``jax.shard_map``. Like ``jax.lax.psum``, ``torch.distributed.all_reduce`` and
-    ``ReplicaContext.all_reduce``. Its gradient is the sum of the devices' gradients. A gradient through a
+    ``ReplicaContext.all_reduce``. Its gradient is the sum of the devices' cotangents; inside of
+    ``jax.shard_map`` it is that of ``jax.lax.psum``, which depends on ``check_vma``. A gradient through a
     :class:`Parallel` of TensorFlow has to be taken inside of its function.
 
     Args:

@@ -284,7 +284,8 @@ class Recorder:
     def decide_size(self, size: Size, origin: Origin) -> Any:
         """Return the value that ``size`` has in this recording, and add a guard on it if needed.
 
-        Raise ``LengthAsked`` if the guard would fix the number of pairs of an open block.
+        If ``size`` depends on the number of pairs of an open block, no guard is added: the value of a
+        condition is returned, and ``LengthAsked`` is raised for a number.
         """
         if self.loops is not None and self.loops.needs_no_guard(size, origin):
             return size.hint

@@ -54,11 +54,11 @@ _Arrays = tuple[Any, ...]
 class WrittenArrays:
     """Arrays that a flat function writes to.
 
-    keys: the arrays, as pairs of a kind and a key (:func:`arrays_written`).
-    are_restored: True if they have to be restored, because a guard may fail after they were written to.
-    are_watched: True if it can be detected that they were not written to.
-    may_remain: True if a call that fails may leave them changed.
-    in_places: indices of those in the state outside the arguments, among all arrays of that state.
+    keys: ``(kind, key)`` of each array (:func:`arrays_written`).
+    are_restored: True if a guard may fail after the writes, which must then be undone.
+    are_watched: True if there are such arrays and the target can tell whether they were written to.
+    may_remain: True if a failed call may leave the arrays changed.
+    in_places: positions of written arrays among the state inputs, which follow the inputs of the call.
     """
 
     def __init__(self, graph: IRGraph, program: Program, target: Target, objects: UserObjects) -> None:

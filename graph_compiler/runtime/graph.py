@@ -394,14 +394,14 @@ class Graph(RecordingMethods, DisplayMethods):
     def train(self, mode: bool = True) -> Graph:
         """Set the training mode of the original's modules, and return the graph.
 
-        A call in a mode that has no variant fits none, so that ``on_miss`` decides what it does. A graph that
-        was loaded from a file raises ``GuardFailed`` then.
+        A call in a mode that no variant was recorded in is a miss, so ``on_miss`` decides what it does. A
+        graph that was loaded from a file raises ``GuardFailed`` for such a call.
 
         Args:
             mode: True for training, False for evaluation.
 
         Raises:
-            NotTraced: Nothing was recorded yet, or the original has no modules with modes.
+            NotTraced: Nothing was recorded yet, or no training mode of the original is known, as for NumPy.
         """
         for variant in self._variants:
             if variant.recording is None or not variant.recording.weights.has_modes:

@@ -457,10 +457,10 @@ class RecordingMethods(RecordedGraph):
         folds: bool = True,
         is_called: bool = False,
     ) -> Variant:
-        """Record a variant without adding it to the graph.
+        """Record a variant, and verify it if the options say so. It is not added to the graph.
 
-        folds: make loops of recorded iterations.
-        is_called: True for a call that missed.
+        folds: True to fold repeated iterations into loops.
+        is_called: True if a call fits no variant. Control flow may then be traced, to cover more calls.
         """
         self._pipeline = self._pipeline.settled(args, kwargs)
         args, kwargs = with_recorded_types(self._variants, args, kwargs)

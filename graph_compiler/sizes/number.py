@@ -40,9 +40,11 @@ def refuse_as_python(problem: Exception) -> NoReturn:
 
 
 def rule(function: str) -> Rule:
-    """Return a function of operands and a ``Decide`` that computes ``function`` of sizes and numbers.
+    """Return the rule that applies ``function`` to sizes and numbers.
 
-    ``function`` is ``"invert"`` or a name in :data:`~graph_compiler.sizes.FUNCTIONS`.
+    The rule is called with the operands and a ``Decide``, which it calls where the type of the result, or an
+    exception, depends on the number that a size has. ``function`` is ``"invert"`` or a name in
+    :data:`~graph_compiler.sizes.FUNCTIONS`.
 
     >>> from graph_compiler.sizes import Symbol
     >>> n = Size.of(Symbol("x", 0, hint=6))

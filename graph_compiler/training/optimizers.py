@@ -212,10 +212,10 @@ _UNSUPPORTED = {
 
 @dataclass(frozen=True)
 class Optimizer:
-    """Optimizer by name that does not belong to a framework yet. :func:`optimizer` returns it.
+    """Framework-independent specification of an optimizer, created by :func:`optimizer`.
 
-    name: one of ``ROWS``.
-    options: all its options, with defaults.
+    name: key in ``ROWS``.
+    options: values of all options, including defaults.
     """
 
     name: str

@@ -53,9 +53,10 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _solve(guard: Guard) -> Iterator[Row]:
-    """Yield the guard, solved if it can be, with its comparison; nothing if it always holds.
+    """Yield the guard with its comparison, solved for one size as far as the rules allow.
 
-    A guard that is not solved is yielded unchanged, with None instead of a comparison.
+    The condition of the guard becomes that comparison. Yield nothing if the guard always holds. If its
+    condition does not compare integers, or never holds, yield the guard unchanged, with None.
     """
     found = comparison(guard.condition)
     solved = isolate(found) if found is not None else False

@@ -119,7 +119,11 @@ def _written(block: Block) -> frozenset[Value]:
 
 
 def _mask_of(block: Block, node: Node) -> Value:
-    """Return the mask of a ``masked_scatter`` before it was reshaped and broadcast to the array's shape."""
+    """Return the mask of a ``masked_scatter`` before it was broadcast to the array's shape.
+
+    Undo a ``broadcast_to`` of a mask with as many axes as the array, then a ``reshape`` that only appended
+    axes of size 1. Any other mask is returned as it is.
+    """
     x, mask, _ = node.inputs
     for op in ("broadcast_to", "reshape"):
         made = block.maker(mask)

@@ -283,7 +283,7 @@ def calls_of(steps: RepeatedSteps, names: ArrayNames, memory: GraphMemory) -> La
 
 
 class _CallBuilder:
-    """Builder of the shared region and the calls of one run."""
+    """Builder that replaces one sequence of repeated layers by calls of a shared region."""
 
     def __init__(self, steps: RepeatedSteps, names: ArrayNames, memory: GraphMemory) -> None:
         self.steps, self.names, self.memory = steps, names, memory

@@ -25,10 +25,10 @@ class ArrayKind:
     """Dtype and shape of an array or number.
 
     dtype: dtype of the array, or of the array that a Python number becomes.
-    shape: the current sizes; -1 for an unknown size.
-    number: True for a Python number, or an array that is promoted like one.
+    shape: the sizes while recording; -1 for an unknown size.
+    number: True for a Python number or a weakly typed array.
     name: the variable that holds it.
-    is_shared: True for a carry whose array something else may refer to before the loop.
+    is_shared: True for a loop carry whose initial array may have other references.
     """
 
     dtype: str

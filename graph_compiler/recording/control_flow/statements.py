@@ -180,7 +180,8 @@ class Statements:
     def truth(self, item: Any) -> Any:
         """Return the truth value of an operand of ``and`` or ``or``.
 
-        It is an array, a bool, a symbolic number or a ``SizeCondition``.
+        For an array of the recording this is a boolean array. Symbolic numbers and a ``SizeCondition`` are
+        returned unchanged. For any other object it is a bool.
         """
         found = regions_of(item)
         if found is not None:

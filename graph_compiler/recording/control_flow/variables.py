@@ -380,8 +380,10 @@ def _kind(regions: Regions, item: Any) -> ArrayKind | None:
 def common_kind(one: ArrayKind, other: ArrayKind) -> ArrayKind | None:
     """Return the kind to which leaves of both kinds can be converted, or None.
 
-    Two numbers take the wider dtype. A number takes the kind of an array without axes whose dtype can
-    represent it. Two arrays must agree in dtype and shape.
+    Two numbers take the dtype that comes later in the order bool, unsigned integer, integer, float, complex.
+    A number takes the kind of an array without axes whose dtype does not come earlier in this order; widths
+    are not compared. Two arrays must agree in dtype and shape. The dtype "object" has no common kind with
+    any.
     """
     # No array dtype can hold the number.
     if "object" in (one.dtype, other.dtype):

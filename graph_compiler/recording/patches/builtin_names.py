@@ -35,10 +35,11 @@ class _Use(NamedTuple):
     """One use of a builtin's name in a file.
 
     name: the name.
-    inside: first lines of the enclosing functions whose bodies contain the use, outermost first.
-    is_called: True if it is the function of a call.
-    is_harmless: True if a shim works there, too.
-    is_argument: True for a parameter with the name.
+    inside: first lines of the functions whose scope contains the use, outermost first. For a parameter, this
+        includes the function that has it.
+    is_called: True if the name is called.
+    is_harmless: True if a shim may stand in for the builtin there.
+    is_argument: True if the use is a parameter of that name.
     """
 
     name: str

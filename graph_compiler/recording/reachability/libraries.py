@@ -370,7 +370,11 @@ def is_of_framework(cls: type) -> bool:
 
 
 def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
-    """Yield the packages that a callable belongs or refers to, some of them several times."""
+    """Yield the packages that a callable belongs to or refers to, some of them several times.
+
+    Packages of the classes of objects that it holds count as well. Unless ``arrays``, arrays that its code
+    names are ignored.
+    """
     if is_self_contained(obj):
         yield from packages_named(obj)
         return

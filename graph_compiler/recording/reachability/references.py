@@ -126,7 +126,10 @@ OF_IMPORTS = frozenset({"__loader__", "__spec__", "__builtins__"})
 
 
 def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]:
-    """Yield the loaded modules that the code of ``function`` may import or look up by name.
+    """Yield loaded modules that the code of ``function`` may import or look up by name.
+
+    Names of relative imports are resolved in the function's own package, not in its parents. If the code
+    reads ``sys.modules`` or the like, every module that a string constant names counts.
 
     >>> def scaled(x):
     ...     return x * sys.modules["graph_compiler.errors"].SCALE

@@ -441,10 +441,12 @@ def with_key_order(tree: Tree, value: Any) -> Any:
 class StaticArguments:
     """Positions and names of the static arguments of a function.
 
-    The constructor raises ``CallMismatch`` for positions and names that the function does not have.
+    The constructor raises ``CallMismatch`` for names and positions that the function does not have. Positions
+    are not checked if it takes ``*args`` or if its signature is unknown.
 
     names: names of the static arguments, where known.
-    numbers: positions of those that may be passed by position, counted from 0.
+    numbers: positions of those that may be passed by position. Negative ones were counted from the last named
+        parameter, and stay negative if they are before the first.
 
     >>> StaticArguments(lambda x, axis: None, 1, None).names
     frozenset({'axis'})
