@@ -41,12 +41,15 @@ class TensorFlowDerivatives(Derivatives):
         return nullcontext()
 
     def placed(self, array: Any, device: Any) -> Any:
+        # A device, its name, or the whole name that an array has, which also says the machine.
+        name = getattr(device, "name", device)
+        place = name.lower().rpartition("/")[2] if isinstance(name, str) else None
         # tf.device silently chooses another device if there is none of this name.
-        if not any(
-            device.lower().lstrip("/") in found.name.lower() for found in tf.config.list_logical_devices()
+        if place is None or not any(
+            place in found.name.lower() for found in tf.config.list_logical_devices()
         ):
             raise ValueError(f"there is no device {device}")
-        with tf.device(device):
+        with tf.device(name):
             return tf.identity(array)
 
     def cast(self, array: Any, like: Any) -> Any:

@@ -45,6 +45,15 @@ def test_devices() -> None:
         graph_compiler.jit(lambda x: x + 1, device="nowhere")(torch.ones(2))
 
 
+def test_devices_of_tensorflow() -> None:
+    x, device = tf.ones(2), tf.config.list_logical_devices("CPU")[0]
+    for one in (device, device.name, "cpu:0", x.device):
+        assert graph_compiler.jit(lambda x: x + 1, device=one)(x).numpy().tolist() == [2, 2]
+    for one in ("cpu:99", 3):
+        with pytest.raises(InvalidOption, match=f"device= is {one!r}, which there is not"):
+            graph_compiler.jit(lambda x: x + 1, device=one)(x)
+
+
 def test_numpy_has_no_compiler() -> None:
     with pytest.raises(NotCompilable, match=r"jit of sin: numpy has no compiler; .*to='jax'"):
         graph_compiler.jit(np.sin)(np.ones(2))
