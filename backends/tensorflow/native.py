@@ -81,7 +81,8 @@ class TensorFlowTarget(Target):
             return self.convert(plain)
 
     def dtype(self, name: str) -> Any:
-        return getattr(tf, name, None)
+        found = getattr(tf, name, None)
+        return found if isinstance(found, tf.DType) else None
 
     def elements(self, array: Any) -> Any:
         # Numbers that were read from an array are elements already.

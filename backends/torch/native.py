@@ -377,7 +377,8 @@ class TorchTarget(Target):
             return _from_numpy(np.asarray(array))
 
     def dtype(self, name: str) -> Any:
-        return getattr(torch, name, None)
+        found = getattr(torch, name, None)
+        return found if isinstance(found, torch.dtype) else None
 
     def elements(self, array: torch.Tensor | float) -> Any:
         return array.tolist() if isinstance(array, torch.Tensor) else array

@@ -60,6 +60,14 @@ def test_own_frontends_and_backends_keep_their_contracts(framework: str) -> None
         require(contract, importlib.import_module(registry.own[framework].module), framework)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("framework", backends.own)
+def test_a_target_has_dtypes_alone(framework: str) -> None:
+    pytest.importorskip(framework)
+    target = importlib.import_module(backends.own[framework].module).target  # type: ignore[attr-defined]
+    assert str(target.dtype("float32")).count("float32") == 1
+    assert [target.dtype(name) for name in ("relu", "nn", "linalg")] == [None] * 3
+
+
 def test_every_missing_member_is_listed_with_its_purpose() -> None:
     lacks = lacking(Backend, _module(name="mine", target=object(), copy_aliased_outputs=None))
     assert lacks["dialect"] == "How canonical nodes are written." and lacks["rows"].startswith(
