@@ -306,7 +306,7 @@ class _ModuleShim(types.ModuleType):
         if pair is not None:
             return pair[1]
         item = _shim_of(getattr(module, name))
-        return item if type(item) is not type(np.sum) or name in _OF_SEQUENCES else _of_lists(item)
+        return _of_lists(item) if _takes_lists(name, item) else item
 
 
 # Functions that dispatch on the items of a list. For others the list itself has no array protocol.
@@ -315,6 +315,10 @@ _OF_SEQUENCES = frozenset({
     "select", "choose", "lexsort", "ix_", "multi_dot", "broadcast_shapes", "broadcast_arrays", "where",
     "ravel_multi_index", "reshape", "full", "pad", "histogramdd",
 })  # fmt: skip
+
+
+def _takes_lists(name: str, item: Any) -> bool:
+    return type(item) is type(np.sum) and name not in _OF_SEQUENCES
 
 
 @functools.cache
@@ -369,7 +373,19 @@ def replacement_of(item: Any) -> Any:
 
 @functools.cache
 def _by_identity() -> dict[int, Any]:
-    return {id(original): new for original, new in replacements().values()}
+    return {id(original): new for original, new in _replaced_functions()}
+
+
+@functools.cache
+def _replaced_functions() -> list[tuple[Any, Any]]:
+    """Return pairs of functions that code has imported by name, and what it calls while recording."""
+    of_lists = [
+        (item, _of_lists(item))
+        for module in _module_shims()
+        for name, item in vars(module).items()
+        if _takes_lists(name, item)
+    ]
+    return [*of_lists, *replacements().values()]
 
 
 def is_replaced(function: Any) -> bool:
@@ -417,7 +433,7 @@ def replaced(
             *type_replacements(spaces, lambda item: is_traced(item) or is_symbolic(item)),
             *conversion_replacements(builtin_lookups(functions), SYMBOLS),
         ]
-        imported = probes.under_any_name(others, replacements().values())
+        imported = probes.under_any_name(others, _replaced_functions())
         with probes.replaced((*imported, *modules, *names, *loop_shims(functions, _loops))):
             yield
     finally:

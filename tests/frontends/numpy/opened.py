@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import max as max_by_name
+from numpy import mean as mean_by_name
 from numpy.polynomial import chebyshev, polynomial
 
 from .arrays import Array, Sample, b, c, d, i, sample
@@ -171,6 +173,11 @@ SAMPLES: list[Sample] = [
     sample(
         "list of elements",
         lambda x: (np.max([x[0], x[1]]), np.mean([x, x * 2], axis=0), np.sort([x[1], x[0], 0.5])),
+        d(6),
+    ),
+    sample(
+        "list of elements and imported functions",
+        lambda x: (max_by_name([x[0], x[1]]), mean_by_name([x, x * 2], axis=0), max_by_name(x)),
         d(6),
     ),
     sample("range as an index", lambda x: (x[range(2)], x[range(2), [1, 0]]), d(3, 4)),
