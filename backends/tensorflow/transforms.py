@@ -191,9 +191,10 @@ class TensorFlowDerivatives(Derivatives):
 
             try:
                 return list(tf.vectorized_map(one, (tf.range(size), moved), warn=False))
-            except ValueError as problem:
+            except (ValueError, AttributeError) as problem:
                 # Operations that tf.vectorized_map cannot convert are run slice by slice.
-                if _CONVERSION_ERROR not in str(problem) or not isinstance(size, int):
+                is_conversion = any(words in str(problem) for words in _CONVERSION_ERRORS)
+                if not is_conversion or not isinstance(size, int):
                     raise
             each = [
                 one((tf.constant(place), {index: array[place] for index, array in moved.items()}), True)
@@ -290,7 +291,8 @@ def _traced_scan(
     return list(last), list(outputs)
 
 
-# All messages about a failed conversion of lists, which branches return, contain this.
-_CONVERSION_ERROR = "dtype=variant"
+# Each message about a failed conversion of lists and optionals, which branches return, contains one of these.
+# The last one is of an optional that was made outside of the mapped function.
+_CONVERSION_ERRORS = ("dtype=variant", "DT_VARIANT", "has no attribute 'is_set'")
 
 derivatives = TensorFlowDerivatives()

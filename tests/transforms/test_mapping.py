@@ -221,3 +221,27 @@ def test_forward_mode_jacobians_of_jax_map_over_directions_of_one_call() -> None
         found = np.asarray(jacobian(jnp.ones(40)))
         np.testing.assert_array_equal(found, np.diag(np.diag(found)))
         assert set(np.diag(found)) == {0.0, 2.0}
+
+
+def _branching(x: Any) -> Any:
+    return x * tf.cond(x > 0, lambda: x**3, lambda: x * x * 2)
+
+
+def _sum_of_branches(x: Any) -> Any:
+    return tf.reduce_sum(transforms.vmap(_branching)(x))
+
+
+@pytest.mark.parametrize(
+    ("of_slices", "expected"),
+    [
+        (transforms.vmap(transforms.grad(_branching)), [4, 24]),
+        (transforms.vmap(transforms.grad(transforms.grad(_branching))), [12, -24]),
+        (
+            transforms.grad(lambda x: tf.reduce_sum(transforms.grad(_sum_of_branches)(x))),
+            [12, -24],
+        ),
+    ],
+    ids=["first", "second", "of the mapped function"],
+)
+def test_derivatives_of_a_mapped_branch_in_tensorflow(of_slices: Any, expected: list[int]) -> None:
+    assert of_slices(tf.constant([1.0, -2.0])).numpy().tolist() == expected
