@@ -443,11 +443,18 @@ class LinenModel(ImmutableModel):
         return named_leaves(self.item.variables)
 
     def put(self, name: str, array: Any) -> None:
-        collection, *path = name.split(".")
+        collection, _, path = name.partition(".")
+        # Collections that flax does not let change are as immutable as the trees of other models.
+        if not self.item.scope.is_mutable_collection(collection):
+            return
         held: Any = self.item.scope._mutable_collection(collection)
-        for key in path[:-1]:
-            held = held[key]
-        held[path[-1]] = array
+        while True:
+            key = next(key for key in held if f"{path}.".startswith(f"{key}."))
+            if not isinstance(held[key], dict):
+                break
+            held, path = held[key], path[len(key) + 1 :]
+        # Boxes with metadata and tuples are replaced as wholes.
+        held[key] = with_leaves({key: held[key]}, {path: array})[key]
 
     def is_trained(self, name: str) -> bool:
         return name.partition(".")[0] == TRAINED
@@ -506,7 +513,10 @@ class Model(Protocol):
         """Return the object that holds the array: its variable, or the model if it has no variables."""
 
     def put(self, name: str, array: Any) -> None:
-        """Replace the array ``name`` by ``array``. Models of immutable pytrees and arguments do nothing."""
+        """Replace the array ``name`` by ``array``.
+
+        Models of immutable pytrees, immutable collections and arguments do nothing.
+        """
 
     def is_trained(self, name: str) -> bool:
         """Return True if the array ``name`` is trainable, according to the framework of the model.

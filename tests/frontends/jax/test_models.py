@@ -238,6 +238,30 @@ class Scanned(linen.Module):
         return linen.remat(linen.Dense)(2)(layers()(x, None)[0])
 
 
+class WithBoxes(linen.Module):
+    @linen.compact
+    def __call__(self, x: Any) -> Any:
+        kernel: Any = self.param("kernel", linen.with_partitioning(linen.initializers.ones, ("a",)), (3,))
+        pair: Any = self.param("pair", lambda key: (jnp.ones(3), jnp.zeros(3)))
+        count = self.variable("stats", "count", lambda: {"n": (jnp.zeros(()),)})
+        if self.is_mutable_collection("stats") and not self.is_initializing():
+            count.value = {"n": (count.value["n"][0] + 1,)}
+        return x * kernel + pair[0] + pair[1] + count.value["n"][0]
+
+
+@pytest.mark.parametrize("mutable", [False, True, ["stats"]], ids=str)
+def test_a_bound_module_with_boxes_and_tuples_is_verified(mutable: Any) -> None:
+    x, module = jnp.ones(3), WithBoxes()
+    variables = module.init(jax.random.key(0), x)
+    bound, same = (module.bind(variables, mutable=mutable) for _ in range(2))
+    graph = graph_compiler.compile(bound, to="jax", source="jax", args=(x,))
+    for _ in range(2):
+        assert_same(graph(x), same(x))
+    assert_same(jax.tree.leaves(bound.variables), jax.tree.leaves(same.variables))
+    graph.verify()
+    assert_same(jax.tree.leaves(bound.variables), jax.tree.leaves(same.variables))
+
+
 def test_layers_of_linen_under_scan_and_remat() -> None:
     model = Scanned()
     variables = model.init(jax.random.key(0), X)
