@@ -1,4 +1,6 @@
-"""Run the smoke tests in other environments, and write the section about them in ``docs/test_report.md``.
+"""Run tests in other environments, and write the section about them in ``docs/test_report.md``.
+
+These are the files that have smoke tests: an installation, imports, and all examples in docstrings.
 
     scripts/test --environments PYTHON ...    the interpreters of the environments; each needs pytest
 
@@ -20,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORT = ROOT / "docs" / "test_report.md"
-TITLE = "## Smoke tests in other environments"
+TITLE = "## Imports and examples in other environments"
 PACKAGES = ("torch", "jax", "tensorflow-cpu", "numpy", "transformers")
 # Prints the versions of Python and of these packages as JSON.
 VERSIONS = """
@@ -65,7 +67,7 @@ def versions_of(python: str) -> list[str]:
 
 
 def outcomes_of(python: str) -> collections.Counter[str]:
-    """Run the smoke tests of the checkout, and return how many passed, failed and were skipped.
+    """Run the tests, and return how many passed, failed and were skipped.
 
     A test whose file could not be imported counts as failed.
     """
@@ -76,7 +78,7 @@ def outcomes_of(python: str) -> collections.Counter[str]:
     ]
     with tempfile.TemporaryDirectory() as folder:
         lines = Path(folder, "outcomes")
-        options = ["-q", "-m", "smoke", "-p", "no:cacheprovider", "--tb=short", "--outcomes", str(lines)]
+        options = ["-q", "-p", "no:cacheprovider", "--tb=short", "--outcomes", str(lines)]
         ran = subprocess.run(
             [python, "-m", "pytest", *options, *files],
             cwd=ROOT,

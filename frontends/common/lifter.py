@@ -141,8 +141,8 @@ def positional_names(function: Callable[..., Any], count: int) -> list[str]:
     Arguments beyond the named parameters are numbered after ``*args``, or as ``arg_0`` if ``function`` has
     none.
 
-    >>> positional_names(lambda x, *rest, scale: x, 3), positional_names(print, 1)
-    (['x', 'rest_0', 'rest_1'], ['args_0'])
+    >>> positional_names(lambda x, *rest, scale: x, 3), positional_names(lambda: 0, 1)
+    (['x', 'rest_0', 'rest_1'], ['arg_0'])
     """
     named, rest = (
         _of_code(function.__code__)

@@ -193,7 +193,7 @@ def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
     ...     low, high = divmod(a, 2)
     ...     first, last = min(low, 1), max(high, 1)
     ...     return first + last
-    >>> calls = [step.offset for step in dis.get_instructions(f) if step.opname == "CALL"]
+    >>> calls = [step.offset for step in dis.get_instructions(f) if step.opname in ("CALL", "CALL_FUNCTION")]
     >>> [stored_names(f.__code__, call) for call in calls]
     [('low', 'high'), ('first',), ('last',)]
     """

@@ -182,8 +182,9 @@ def with_aliases(code: types.CodeType, names: Iterable[str]) -> types.CodeType:
     before Python 3.11.
 
     >>> def whole(x): return x.astype(int) + int(x)
-    >>> with_aliases(whole.__code__, ["int"]).co_names
-    ('astype', 'int', 'int(...)')
+    >>> changed = with_aliases(whole.__code__, ["int"])
+    >>> changed is whole.__code__ or changed.co_names == ("astype", "int", "int(...)")
+    True
     """
     if not _LOWEST_BIT_SAYS_CALLED:
         return code
