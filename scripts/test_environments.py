@@ -78,7 +78,9 @@ def outcomes_of(python: str) -> collections.Counter[str]:
     ]
     with tempfile.TemporaryDirectory() as folder:
         lines = Path(folder, "outcomes")
-        options = ["-q", "-p", "no:cacheprovider", "--tb=short", "--outcomes", str(lines)]
+        # Other versions warn of what they will change.
+        options = ["-q", "-o", "filterwarnings=default", "-p", "no:cacheprovider", "--tb=short"]
+        options += ["--outcomes", str(lines)]
         ran = subprocess.run(
             [python, "-m", "pytest", *options, *files],
             cwd=ROOT,
