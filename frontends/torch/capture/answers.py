@@ -417,20 +417,24 @@ ANSWERS: dict[str, Callable[[RunningTrace, Any, Any, Any], Any]] = {
 
 # ------------------------------------------------------------------------------------------ integer arguments
 _WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
+# Names of the operand, and of the results, in calls that take sizes.
+_ARRAYS = frozenset({"input", "self", "tensors", "out"})
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Return the arguments of a call with 0-d tensors that are neither float nor bool replaced by numbers.
 
-    They are replaced in slices of an index, in calls that take sizes (except for the first argument, unless
-    the call creates a tensor), and where kernels take only ints. For ``tensor_split``, 1-d tensors are
-    replaced by lists, too. Numbers that are computed from sizes become symbols. Others are read, with guards
-    on them (see :func:`elements`).
+    Complex ones are kept. The others are replaced in slices of an index, in calls that take sizes (except for
+    the operand, unless the call creates a tensor, and ``out=``), and where kernels take only ints. For
+    ``tensor_split``, 1-d tensors are replaced by lists, too. Numbers that are computed from sizes become
+    symbols. Others are read, with guards on them (see :func:`elements`).
     """
 
     def number(item: Any) -> Any:
-        if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.dtype == torch.bool:
+        if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.is_complex():
+            return item
+        if item.dtype == torch.bool:
             return item
         if item.ndim > (key == "tensor_split"):
             return item
@@ -449,7 +453,9 @@ def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs:
         return (args[0], index, *args[2:]), kwargs
     if key in kinds.TAKES_SIZES:
         first = 0 if key in kinds.CREATES else 1
-        return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)
+        return (*args[:first], *map_structure(number, args[first:])), {
+            name: item if name in _ARRAYS else map_structure(number, item) for name, item in kwargs.items()
+        }
     with no_torch_function():
         found = any(map(_may_be_number, iterate_structure((args, kwargs))))
     if not found:

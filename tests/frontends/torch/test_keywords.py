@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -82,3 +83,23 @@ def test_keywords_of_overloads(function: Any, name: str, keywords: dict[str, Any
         assert len(found) == len(expected)
         for one, other in zip(found, expected):
             torch.testing.assert_close(torch.as_tensor(one), other)
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy", "tensorflow"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.unsqueeze(input=x, dim=0),
+        lambda x: torch.reshape(shape=(1, 1), input=x),
+        lambda x: torch.stack(tensors=[x, x * 2], dim=0),
+        lambda x: torch.full((2,), x.to(torch.complex64) * 2j),
+    ],
+    ids=["unsqueeze", "reshape", "stack", "full"],
+)
+def test_operands_without_axes_stay_arrays(function: Any, to: str) -> None:
+    pytest.importorskip(to)
+    graph = graph_compiler.compile(function, args=(torch.tensor(3),), to=to)
+    for x in (torch.tensor(3), torch.tensor(5)):
+        found = graph(x if to == "torch" else x.numpy())
+        assert np.array_equal(np.asarray(found), function(x).numpy())
+    assert len(graph.variants) == 1, graph.explain()
