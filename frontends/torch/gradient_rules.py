@@ -400,17 +400,12 @@ class GradientRules:
     def _apply(self, cls: Any, ctx: Any, args: tuple[Any, ...], result: Any, forward: Sequence[Node]) -> None:
         known = _RuleContext(ctx, args)
         results = list(result) if isinstance(result, tuple) else [result]
-        tensors = [item for item in results if isinstance(item, torch.Tensor)]
-        ruled = [item for item in tensors if item.is_floating_point() or item.is_complex()]
+        ruled = [item for item in results if _has_gradient(item)]
         for item in ruled:
             if any(item is one for one in known.without_gradient()):
                 self._detach(item)
         ruled = [item for item in ruled if not any(item is one for one in known.without_gradient())]
-        sources = [
-            item
-            for item in args
-            if isinstance(item, torch.Tensor) and (item.is_floating_point() or item.is_complex())
-        ]
+        sources = [item for item in args if _has_gradient(item)]
 
         def rule(*cotangents: Any) -> Any:
             given = {id(item): cotangent for item, cotangent in zip(ruled, cotangents)}
@@ -480,14 +475,14 @@ class GradientRules:
         values: Sequence[Value] = (),
         why: str = "",
     ) -> None:
-        """Make gradients of the float tensors in ``results`` an error in the graph.
+        """Make gradients of the float and complex tensors in ``results`` an error in the graph.
 
         ``sources`` and ``values`` are what ``results`` were computed from. ``what`` and ``why`` name the rule
         and the reason in the message.
         """
         message = _message(what, self.capture.here(), why)
         for result in iterate_structure((results,)):
-            if isinstance(result, torch.Tensor) and result.is_floating_point():
+            if _has_gradient(result):
                 self._note(result, message, sources, values)
 
     def _detach(self, tensor: torch.Tensor) -> None:
@@ -518,19 +513,21 @@ class _RuleContext:
     """Replacement of ``ctx`` for ``backward``, with the attributes that the function has set on it.
 
     saved_tensors, saved_variables: arguments of ``save_for_backward``.
-    needs_input_grad: one bool per argument, True for a float tensor.
+    needs_input_grad: one bool per argument, True for a float or complex tensor.
     """
 
     def __init__(self, ctx: Any, args: tuple[Any, ...]) -> None:
         vars(self).update(vars(ctx))
         self.saved_tensors = self.saved_variables = tuple(ctx.to_save or ())
-        self.needs_input_grad = tuple(
-            isinstance(item, torch.Tensor) and item.is_floating_point() for item in args
-        )
+        self.needs_input_grad = tuple(_has_gradient(item) for item in args)
         self._without_gradient = tuple(ctx.non_differentiable or ())
 
     def without_gradient(self) -> tuple[torch.Tensor, ...]:
         return self._without_gradient
+
+
+def _has_gradient(item: Any) -> bool:
+    return isinstance(item, torch.Tensor) and (item.is_floating_point() or item.is_complex())
 
 
 def _is_endless(cls: Any, frame: types.FrameType | None) -> bool:
@@ -557,7 +554,7 @@ def _is_ruled(cls: Any, args: tuple[Any, ...]) -> bool:
     has_rule = (
         cls.backward is not torch.autograd.Function.backward or cls.vjp is not torch.autograd.Function.vjp
     )
-    if not has_rule or not any(isinstance(item, torch.Tensor) and item.is_floating_point() for item in args):
+    if not has_rule or not any(map(_has_gradient, args)):
         return False
     return cls.__module__.startswith(_WITH_RULES) or not cls.__module__.startswith("torch.")
 

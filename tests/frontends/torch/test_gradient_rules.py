@@ -22,6 +22,36 @@ Function = torch.autograd.Function
 TARGETS = ("torch", "jax", "tensorflow", "lifted")
 
 
+class Complexified(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return torch.complex(x, x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient.real * 5 + gradient.imag * 3
+
+
+class ComplexBranching(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return torch.complex(x, x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient.real if gradient.real.sum() > 100 else gradient.imag
+
+
+class Turned(Function):
+    @staticmethod
+    def forward(ctx: Any, z: Any) -> Any:
+        return z * (2 + 1j)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient * (7 + 3j)
+
+
 class Reversal(Function):
     @staticmethod
     def forward(ctx: Any, x: Any, scale: float) -> Any:
@@ -346,7 +376,13 @@ def both_of_new_style(x: Any) -> Any:
     return (first * second).sum()
 
 
+def of_complex(z: Any, x: Any) -> Any:
+    return (z * torch.complex(x, x * 0 + 2)).abs().sum()
+
+
 RIGHT: dict[str, Callable[[Any], Any]] = {
+    "a complex result": lambda x: of_complex(Complexified.apply(x), x),
+    "complex arguments": lambda x: of_complex(Turned.apply(torch.complex(x, x.sin())), x),
     "square": lambda x: Square.apply(x).sum(),
     "straight_through": lambda x: (StraightThrough.apply(x, 4.0) * x).sum(),
     "reversal": lambda x: (Reversal.apply(x, 2.0) ** 2).sum(),
@@ -392,6 +428,10 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "branching": (
         lambda x: Branching.apply(x).sum(),
         r"the rule of Branching at test_gradient_rules.py:\d+, .*elements.* decide in Python",
+    ),
+    "a complex result": (
+        lambda x: of_complex(ComplexBranching.apply(x), x),
+        r"the rule of ComplexBranching at test_gradient_rules.py:\d+, .*elements.* decide in Python",
     ),
     "written to by its rule": (lambda x: (Doubled.apply(x * 1) * x).sum(), "the rule of Doubled"),
     "written to again": (
