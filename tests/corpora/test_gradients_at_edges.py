@@ -93,6 +93,14 @@ ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     ),
     "cumprod-of-one": (lambda x: x.cumprod(0), torch.tensor([0.0])),
     "embedding-by-frequency": (lambda x: F.embedding(TWICE, x, scale_grad_by_freq=True) ** 2, _scores(4, 3)),
+    "embedding-infinite": (
+        lambda x: F.embedding(TWICE, x, scale_grad_by_freq=True),
+        torch.tensor([[1.0, math.inf], [-math.inf, 2.0], [math.inf, 3.0]]),
+    ),
+    "embedding-infinite-not-scaled": (
+        lambda x: F.embedding(TWICE, x.clone(), max_norm=math.inf),
+        torch.tensor([[1.0, math.inf], [-math.inf, 2.0], [math.inf, 3.0]]),
+    ),
     "embedding-kernel": (lambda x: torch.embedding(x, TWICE, 2, True) ** 2, _scores(4, 3)),
     "embedding-padding": (lambda x: F.embedding(TWICE, x, padding_idx=2) ** 2, _scores(4, 3)),
     "embedding-padding-from-the-end": (lambda x: F.embedding(TWICE, x, padding_idx=-4) ** 2, _scores(4, 3)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -268,6 +269,20 @@ _EMBEDDING = [
             name=f"embedding of long rows-{dtype}",
         )
         for dtype in ("float32", "bfloat16")
+    ),
+    *(
+        Sample(
+            lambda places, weight, options=options: F.embedding(
+                places, weight.masked_fill(weight > 0.5, math.inf), **options
+            ),
+            (ints(3, 2, low=0, high=5), array(8, 6)),
+            other=(ints(2, 4, low=2, high=5), array(5, 3)),
+            name=f"embedding of infinite elements-{name}",
+        )
+        for name, options in (
+            ("max_norm", {"max_norm": math.inf}),
+            ("scale_grad_by_freq", {"scale_grad_by_freq": True}),
+        )
     ),
     Sample(F.one_hot, (ints(3, 4, low=0, high=5), 5), other=(ints(2, 7, low=0, high=5), 5)),
     Sample(F.one_hot, (ints(low=0, high=5),), {"num_classes": 6}),

@@ -64,7 +64,9 @@ def _divided_by_frequency(b: TorchBuilder, weight: Any, indices: Any) -> Any:
         b.cast(b.maximum(counts, 1.0), weight.dtype), shape=(weight.shape[0], *(1,) * (weight.ndim - 1))
     )
     held = b.stop_gradient(weight)
-    return b.add(held, b.divide(b.subtract(weight, held), counts))
+    divided = b.add(held, b.divide(b.subtract(weight, held), counts))
+    # The difference of infinities is NaN, while an infinite weight stays as it is if it is divided.
+    return b.where(b.isfinite(held), divided, b.divide(weight, counts))
 
 
 @rows.row("embedding_renorm")
@@ -86,7 +88,9 @@ def embedding_renorm(
     is_named = b.reshape(is_named, shape=(weight.shape[0], *(1,) * (weight.ndim - 1)))
     # This is 0, with the gradient of the weight.
     passing = b.subtract(weight, b.stop_gradient(weight))
-    return b.where(is_named, b.add(scaled, passing), weight)
+    # ``passing`` of an infinite weight is NaN, so only what has changed is replaced.
+    is_changed = b.logical_and(is_named, b.not_equal(scaled, b.stop_gradient(weight)))
+    return b.where(is_changed, b.add(scaled, passing), weight)
 
 
 @rows.row("one_hot")
