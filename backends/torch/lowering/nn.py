@@ -461,7 +461,8 @@ def _pool_with_indices(
         **options,
         return_indices=True,
     )
-    return f"with_unpadded_indices({pooled}, {x}, {list(padding)!r})"
+    gaps = f", {tuple(dilation)!r}" if alike(dilation, 1) is not None else ""
+    return f"with_unpadded_indices({pooled}, {x}, {list(padding)!r}{gaps})"
 
 
 rows.row("max_pool")(channels_first(_max_pool(False)))

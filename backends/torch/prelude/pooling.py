@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -45,20 +45,25 @@ def avg_pool_inside(
 
 
 def with_unpadded_indices(
-    pooled: tuple[torch.Tensor, torch.Tensor], x: torch.Tensor, padding: list[tuple[int, int]]
+    pooled: tuple[torch.Tensor, torch.Tensor],
+    x: torch.Tensor,
+    padding: list[tuple[int, int]],
+    dilation: Sequence[int] | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Convert the flat indices of a max pooling of padded ``x`` to indices into the pooled axes of ``x``.
 
-    ``pooled`` has the values, which are returned unchanged, and the indices. An index that points into the
-    padding, because all elements of its window equal the padding, is not corrected.
+    ``pooled`` has the values, which are returned unchanged, and the indices. If all elements of a window have
+    the lowest value, its index is that of its first element in ``x``.
     """
     values, places = pooled
     sizes = x.shape[-len(padding) :]
     found = torch.zeros_like(places)
     step = 1
-    for size, (before, after) in list(zip(sizes, padding))[::-1]:
+    for size, (before, after), gap in list(zip(sizes, padding, dilation or (1,) * len(padding)))[::-1]:
         whole = size + before + after
-        found = found + (places % whole - before) * step
+        place = places % whole - before
+        # torch chooses padding only if all elements are the lowest value, and then the start of the window.
+        found = found + torch.where(place < 0, place % gap, place) * step
         places = torch.div(places, whole, rounding_mode="floor")
         step = step * size
     return values, found

@@ -237,6 +237,7 @@ NN: dict[str, list[Call]] = {
         call(d(_IMAGE), 2, 2, "VALID"),
         call(d(_IMAGE), 3, 2, "SAME", include_batch_in_index=True),
         call(d(_IMAGE), [1, 2, 3, 1], [1, 1, 2, 1], "SAME", output_dtype="int32"),
+        without(np.full((1, 4, 5, 2), -np.inf, "float32"), 5, 2, "SAME"),
     ],
     "moments": [
         call(f("bnm"), [0]),
