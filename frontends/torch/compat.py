@@ -39,6 +39,8 @@ function_modes: Callable[[], list[Any]] = overrides._get_current_function_mode_s
 disabled_torch_function: Any = torch._C._disabled_torch_function_impl
 disabled_torch_dispatch: Any = torch._C._disabled_torch_dispatch_impl
 is_any_autocast_enabled: Callable[[], bool] = torch._C._is_any_autocast_enabled
+# Types of devices whose autocast is looked at.
+AUTOCAST_DEVICES = ("cpu", "cuda", "mps", "xpu")
 is_deterministic: Callable[[], bool] = torch._C._get_deterministic_algorithms
 print_options: Callable[[], dict[str, Any]] = torch._tensor_str.get_printoptions
 deterministic_warns: Callable[[], bool] = torch._C._get_deterministic_algorithms_warn_only

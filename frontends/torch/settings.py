@@ -31,6 +31,7 @@ from ...trees import iterate_structure, map_structure
 from .basics import tensors as kinds
 from .basics.names import is_in_place, written_arguments
 from .compat import (
+    AUTOCAST_DEVICES,
     count_dispatch_modes,
     count_function_modes,
     default_device,
@@ -244,17 +245,14 @@ def _set_device(before: Any) -> None:
     default_device.device_context = before
 
 
-_KINDS = ("cpu", "cuda", "mps", "xpu")
-
-
 def _autocast() -> Any:
     return is_any_autocast_enabled() and [
-        (torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in _KINDS
+        (torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in AUTOCAST_DEVICES
     ]
 
 
 def _set_autocast(before: Any) -> None:
-    for kind, (is_enabled, dtype) in zip(_KINDS, before or [(False, None)] * len(_KINDS)):
+    for kind, (is_enabled, dtype) in zip(AUTOCAST_DEVICES, before or [(False, None)] * len(AUTOCAST_DEVICES)):
         torch.set_autocast_enabled(kind, is_enabled)
         if dtype is not None:
             torch.set_autocast_dtype(kind, dtype)

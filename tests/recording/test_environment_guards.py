@@ -164,6 +164,20 @@ def test_changes_of_captured_tensors_are_seen(
                 assert np.allclose(graph(x), function(x), atol=1e-5)
 
 
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_autocast_of_each_device_is_compared(device: str) -> None:
+    x = torch.ones(2, 2)
+    graph = graph_compiler.compile(lambda x: x @ x)
+    try:
+        torch.set_autocast_enabled(device, True)
+        found = [graph(x).dtype]
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found.append(graph(x).dtype)
+    finally:
+        torch.set_autocast_enabled(device, False)
+    assert found == [torch.float32, torch.bfloat16]
+
+
 class Penalised(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()

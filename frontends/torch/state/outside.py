@@ -23,7 +23,7 @@ from ....recording.reachability.outside import code_guard
 from ....recording.reachability.walk import is_constant
 from ....recording.state.contents import WHOLE, buffer_bytes
 from ..basics.tensors import dtype_name
-from ..compat import is_any_autocast_enabled
+from ..compat import AUTOCAST_DEVICES, is_any_autocast_enabled
 from ..memory.copies import Snapshot, elements_of
 from ..memory.memory import has_memory, is_shared
 from ..memory.watching import layout_of, pieces_of, words_of
@@ -41,7 +41,7 @@ def environment_guards_of(
     """
     guards = [] if weights.are_none and not (asked or graph.constants) else _of_tensors(weights, graph, asked)
     for ask, what in _SETTINGS:
-        guards.append(EnvironmentGuard("{}() is {}", (ask, ask()), what, is_thread_mode=True))
+        guards.append(EnvironmentGuard("{}() == {}", (ask, ask()), what, is_thread_mode=True))
     if only_without_grad:
         guards.append(
             EnvironmentGuard(
@@ -73,15 +73,12 @@ def _of_tensors(weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module
     ]
 
 
-def _autocast() -> Any:
-    """Return the dtype that autocast casts to on CUDA, or else on the CPU.
-
-    Return True if autocast is on for another device only, and False if it is off.
-    """
+def _autocast() -> tuple[tuple[str, torch.dtype], ...]:
+    """Return each type of device for which autocast is on, and the dtype that it casts to there."""
     if not is_any_autocast_enabled():
-        return False
-    return next(
-        (torch.get_autocast_dtype(kind) for kind in ("cuda", "cpu") if torch.is_autocast_enabled(kind)), True
+        return ()
+    return tuple(
+        (kind, torch.get_autocast_dtype(kind)) for kind in AUTOCAST_DEVICES if torch.is_autocast_enabled(kind)
     )
 
 
