@@ -164,6 +164,17 @@ def test_changes_of_captured_tensors_are_seen(
                 assert np.allclose(graph(x), function(x), atol=1e-5)
 
 
+def test_writes_to_an_inference_tensor_with_gaps_are_seen() -> None:
+    with torch.inference_mode():
+        table = torch.zeros(100, 200)[:, ::2]
+    function = lambda x: x + table.sum()  # noqa: E731
+    x = torch.ones(1)
+    graph = graph_compiler.compile(function, args=(x,))
+    with torch.inference_mode():
+        table.add_(1)
+    assert torch.equal(graph(x), function(x))
+
+
 @pytest.mark.parametrize("device", ["cuda", "mps"])
 def test_autocast_of_each_device_is_compared(device: str) -> None:
     x = torch.ones(2, 2)

@@ -122,7 +122,8 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
     """Return guards on the layout and version of the captured ``tensor``, and on its contents.
 
-    All contents are compared if they are small or shared with code outside of torch, else samples at most.
+    All contents are compared if they are small or shared with code outside of torch, and those of an
+    inference tensor with gaps between its elements, else samples at most.
     """
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = (
@@ -137,9 +138,10 @@ def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
     # The contents are read after the address was compared.
     if pieces is not None:
         return [*noted, EnvironmentGuard("{} == {}", (pieces.before, pieces.now), what)]
-    is_small = has_memory(tensor) and tensor.numel() * tensor.itemsize <= WHOLE
+    # Inference tensors have no version that counts writes.
+    is_copied = has_memory(tensor) and (tensor.numel() * tensor.itemsize <= WHOLE or tensor.is_inference())
     snapshot = (
-        [EnvironmentGuard("{}({})", (Snapshot(tensor).is_of, tensor), what)] if is_small or shared else []
+        [EnvironmentGuard("{}({})", (Snapshot(tensor).is_of, tensor), what)] if is_copied or shared else []
     )
     return [*noted, *snapshot]
 
