@@ -7,6 +7,7 @@ that no case finds is a hole in the tests, or in that table.
 
     python scripts/plant_faults.py --list
     python scripts/plant_faults.py lower:jax          # the faults whose name contains the text
+    scripts/test --record cases.jsonl; python scripts/plant_faults.py --recorded cases.jsonl
     nice python scripts/plant_faults.py --results /tmp/faults.jsonl   # continues where it stopped
 """
 
@@ -28,7 +29,7 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,10 @@ KIND = """
 {name}.lines = lambda self, names: []
 {name}.why_broken = lambda self, call: None
 """
+
+
+# What each case exercised.
+Recorded = Mapping[str, set[str]]
 
 
 @dataclass(frozen=True)
@@ -367,11 +372,12 @@ def run(folder: Path, nodes: list[str], options: tuple[str, ...] = ("-x",)) -> t
     return int(code), plugin.failed, plugin.ran
 
 
-def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
+def ranked(fault: Fault, nodes: list[str], recorded: Recorded) -> tuple[list[str], list[str]]:
     """Return the cases that a change of the fault's file can affect: those likely to find it, and the rest.
 
-    Cases that the selection names for what is faulty come first, then those with its name in their ids or
-    files, those of tests that are for this folder alone, the rest of the selection, and the rest.
+    Cases that exercised what is faulty come first, or that the selection names for it, then those with its
+    name in their ids or files, those of tests that are for this folder alone, the rest of the selection, and
+    the rest.
     """
     chosen, named = selection.selected(nodes), selection.table()["cases"]
     kind, _, rest = fault.name.partition(":")
@@ -379,7 +385,9 @@ def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
     framework = framework.partition(":")[0]
     reason = f"{'lower' if kind == 'writer' else kind} {framework} {name}" if framework else f"{kind} {name}"
     # An exception of the selection names the folder whose tests run the row in processes of their own.
-    folder = selection.table()["exceptions"].get(reason, "").partition(" runs it")[0]
+    exceptions = selection.table()["exceptions"]
+    alike = (text for known, text in exceptions.items() if known.endswith(f" {name}"))
+    folder = exceptions.get(reason, next(alike, "")).partition(" runs it")[0]
     words = {part for part in name.split("_") if len(part) > 4}
     word = _plain(name.rpartition(".")[2].removesuffix("_p"))
     patterns = [test for test, _, only_one in affected.reached(fault.file) if not only_one]
@@ -392,8 +400,8 @@ def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
     def rank(node: str) -> int:
         test, _, case = node.partition("[")
         signs = (
-            reason in named.get(node, ()),
-            node.startswith(f"{folder}/"),
+            reason in named.get(node, ()) or reason in recorded.get(node, ()),
+            bool(folder) and node.startswith(f"{folder}/"),
             word in _plain(case) and node in chosen,
             word in _plain(node),
             not words.isdisjoint(Path(test.partition("::")[0]).stem.split("_")),
@@ -414,7 +422,9 @@ def _plain(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
-def outcome(fault: Fault, folder: Path, nodes: list[str], seconds: float, log: Path) -> dict[str, Any]:
+def outcome(
+    fault: Fault, folder: Path, nodes: list[str], recorded: Recorded, seconds: float, log: Path
+) -> dict[str, Any]:
     """Plant a fault in ``folder``, run the cases it can affect, and return what became of it.
 
     ``result`` is ``found`` by a case, ``missed`` by all that the change affects, ``broken`` if nothing
@@ -429,7 +439,7 @@ def outcome(fault: Fault, folder: Path, nodes: list[str], seconds: float, log: P
     try:
         # The likely cases run in a process of their own, because collecting all others takes longer than
         # running these.
-        for cases in filter(None, ranked(fault, nodes)):
+        for cases in filter(None, ranked(fault, nodes, recorded)):
             answer = forked(functools.partial(run, folder, cases), seconds, log)
             if answer is None or answer[0] != 0:
                 result = "unfinished" if answer is None else {1: "found"}.get(answer[0], "broken")
@@ -462,6 +472,12 @@ def main() -> int:
     parser.add_argument(
         "--results", type=Path, help="a file that keeps the results, so that the next run continues"
     )
+    parser.add_argument(
+        "--recorded",
+        type=Path,
+        help="what the option --record of pytest wrote in a run of the selection: cases that exercised what is "
+        "faulty then run first",
+    )
     parser.add_argument("--seconds", type=float, default=600.0, help="the longest run for a fault")
     options = parser.parse_args()
     runpy.run_path(str(ROOT / "tests" / "support" / "environment.py"))["set_variables"]()
@@ -481,11 +497,15 @@ def main() -> int:
             known = {
                 row["fault"]: row for row in map(json.loads, options.results.read_text("utf-8").splitlines())
             }
+        recorded: Recorded = {}
+        if options.recorded:
+            lines = map(json.loads, options.recorded.read_text("utf-8").splitlines())
+            recorded = {line["id"]: set(line["exercised"]) for line in lines}
         nodes: list[str] = forked(functools.partial(collect, folder), 1200, log)
         for fault in chosen:
             if fault.name in known:
                 continue
-            known[fault.name] = row = outcome(fault, folder, nodes, options.seconds, log)
+            known[fault.name] = row = outcome(fault, folder, nodes, recorded, options.seconds, log)
             print(
                 f"{fault.name}: {row['result']} after {row['seconds']} s, {row['cases']} cases {row['first']}",
                 flush=True,
