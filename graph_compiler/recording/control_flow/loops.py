@@ -63,7 +63,7 @@ class MarkedItems:
 
     item(number): value of the loop variable for a number of the range.
     plain(): the iterable to use if the iterations cannot be marked.
-    length: number of items, if ``step`` is 1 or -1.
+    length: number of items, which is negative if the range ends before it begins.
     """
 
     start: Any
@@ -74,7 +74,10 @@ class MarkedItems:
 
     @property
     def length(self) -> Any:
-        return self.stop - self.start if self.step == 1 else self.start - self.stop
+        if type(self.step) is int and abs(self.step) == 1:
+            return self.stop - self.start if self.step == 1 else self.start - self.stop
+        # This division rounds up, by operators that symbolic numbers have.
+        return -((self.start - self.stop) // self.step)
 
     def at(self, place: Any) -> Any:
         return self.item(self.start + place * self.step)

@@ -320,6 +320,22 @@ def counters(xp: Any, xs: Any) -> Any:
     return s
 
 
+@program(*_LINES, variants=3, gives_up={"torch": (SIZES_IN_KEYS,)})
+def every_other_by_place(xp: Any, xs: Any) -> Any:
+    found = {}
+    for place, i in enumerate(range(0, len(xs), 2)):
+        found[place] = xs[i] * (place + 1)
+    return sum(found.values())
+
+
+@program(*_LINES, variants=3, gives_up={"torch": (SIZES_IN_KEYS,)})
+def every_other_from_the_end(xp: Any, xs: Any) -> Any:
+    found = {}
+    for i, j in zip(range(len(xs) - 1, -1, -2), range(len(xs) - 1, -1, -2)):
+        found[i] = xs[j] * (i + 1)
+    return sum(found.values())
+
+
 @program((floats(4, 3),), (floats(6, 4),), (floats(2, 2),), differentiable=True)
 def masked(xp: Any, xs: Any) -> Any:
     state = xs[0] * 0
