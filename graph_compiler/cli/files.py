@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import nearest
 from ..ir.graph import Graph as IRGraph
 from ..registration import entry_method
-from ..trees import paths
+from ..trees import Branch, paths
 from .exits import WrongInput
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.+)", re.DOTALL)
@@ -186,15 +186,15 @@ def fit_to_graph(given: Given, graph: IRGraph) -> Given:
     """Return the arguments ``given`` as positional and named ones, as they were passed while recording.
 
     Surplus positional arguments get the names of recorded keyword arguments, in order. Named arguments that
-    were recorded by position become positional. Arguments that fit no input are left as given. Only
-    positional arguments that are single arrays are counted, not containers.
+    were recorded by position become positional if they are single arrays. Arguments that fit no input are
+    left as given.
     """
     (args, kwargs), found = given, list(paths(graph.input_tree))
     by_place = {
         path[1]: value.name for path, value in zip(found, graph.inputs) if path[0] == 0 and len(path) == 2
     }
     by_name = list(dict.fromkeys(path[1] for path in found if path[0] == 1 and path[1] not in kwargs))
-    places = min(len(args), len(by_place))
+    places = min(len(args), _count_positional(graph))
     named = {**dict(zip(by_name, args[places:])), **kwargs}
     more = [
         named.pop(by_place[place])
@@ -202,6 +202,12 @@ def fit_to_graph(given: Given, graph: IRGraph) -> Given:
         if place >= places and by_place[place] in named
     ]
     return (*args[:places], *more, *args[places + len(by_name) :]), named
+
+
+def _count_positional(graph: IRGraph) -> int:
+    arguments = graph.input_tree
+    positional = arguments.children[0] if isinstance(arguments, Branch) else arguments
+    return len(positional.keys) if isinstance(positional, Branch) else 0
 
 
 def names_of_arguments(function: Any) -> list[str]:

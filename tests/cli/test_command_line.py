@@ -249,6 +249,19 @@ def test_arguments_are_given_by_position_or_by_name(folder: Path) -> None:
         assert len(found) == 1
 
 
+def test_containers_and_numbers_count_as_positional_arguments(folder: Path) -> None:
+    """Arrays after them belong to the recorded keyword arguments."""
+    graph = graph_compiler.compile(
+        lambda pair, weight, *, mask: pair["a"] * weight - mask,
+        source="numpy",
+        args=({"a": np.ones(3)}, True),
+        kwargs={"mask": np.ones(3)},
+    )
+    pair, mask = {"a": np.arange(3.0)}, np.full(3, 2.0)
+    for given in (((pair, True, mask), {}), ((pair, True), {"mask": mask})):
+        assert outputs.fit_to_graph(given, graph.variants[0].graph) == ((pair, True), {"mask": mask})
+
+
 # ----- wrong input: one line, and the right exit code
 
 X = ("-i", "x=float64[3]")
