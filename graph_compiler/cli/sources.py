@@ -219,18 +219,19 @@ def graph_of(
     """Return the graph of a source: loaded if it was saved, otherwise recorded.
 
     If ``texts`` is empty, the example inputs that a model provides are recorded. Raise ``WrongInput`` if
-    example inputs are needed, or are given for a saved graph.
+    example inputs are needed, or if a saved graph is given any, or an option of the recording.
 
     to: framework to write for; None for that of the source.
     texts: values of ``--input``.
-    framework: framework that the source is written in; None to infer it. Ignored for a saved graph.
-    freeze: as in :func:`~graph_compiler.compile`. Ignored for a saved graph.
+    framework: framework that the source is written in; None to infer it.
+    freeze: as in :func:`~graph_compiler.compile`.
     """
     started = time.perf_counter()
     if is_saved(source):
-        if texts:
+        given_options = {"--input": texts, "--from": framework, "--freeze": freeze}
+        for option in (name for name, value in given_options.items() if value):
             raise WrongInput(
-                f"{source} is a saved graph, which is recorded already: --input is for originals"
+                f"{source} is a saved graph, which is recorded already: {option} is for originals"
             )
         with show_progress(f"Loading {source}"):
             return ConvertedGraph(api.load(source, to), time.perf_counter() - started)

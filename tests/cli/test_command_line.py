@@ -298,7 +298,9 @@ WRONG = {
     "what cannot be converted": (("inspect", "net.py:masked", *X, "--to", "numpy"), 3, "net.py:13"),
     "a call that does not fit": (("run", "scores.zip", "-i", "x=float64[2,3]", "-i", "scale=7"), 3, "there is no original to record again"),
     "an exception of the user's": (("inspect", "net.py:raises", *X), 1, "net.py:17: ValueError: no such thing"),
-    "inputs of a saved graph": (("inspect", "scores.zip", *X), 2, "which is recorded already"),
+    "inputs of a saved graph": (("inspect", "scores.zip", *X), 2, "which is recorded already: --input is"),
+    "the framework of a saved graph": (("show", "scores.zip", "--from", "torch"), 2, "recorded already: --from is"),
+    "constants of a saved graph": (("convert", "scores.zip", "--freeze", "-o", "a.zip"), 2, "already: --freeze is"),
 }  # fmt: skip
 
 
