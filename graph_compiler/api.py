@@ -194,6 +194,10 @@ class _GraphRequest:
 
 def _graph_of(asked: _GraphRequest, obj: Any, is_part: bool = False) -> Graph:
     asked = replace(asked, static=_static_of(obj, asked, is_part))
+    if not is_part:
+        # Another object may have the same name, and is warned of separately.
+        policy = NarrowingPolicy(asked.options.numbers.mode)
+        asked = replace(asked, options=replace(asked.options, numbers=policy))
     args, kwargs, options = asked.args or (), asked.kwargs or {}, _owner_options(asked.options, obj)
     graph = asked.graph(_pipeline(obj, asked.source, asked.to, args, kwargs, options, asked.is_lazy))
     graph = _with_method(graph, obj, functools.partial(_method_graph, asked))

@@ -63,6 +63,14 @@ def test_with_64_bit_types_nothing_is_narrowed() -> None:
     assert not found and result.dtype == np.float64
 
 
+def test_objects_of_one_name_are_told_apart() -> None:
+    first, second = (lambda samples: samples + 1), (lambda samples: samples * 2)
+    with told() as found:
+        for graph in graph_compiler.transpile(first, second, source="numpy", to="jax"):
+            graph(WIDE)
+    assert len(found) == 2
+
+
 def test_strict_numbers_are_an_error() -> None:
     with pytest.raises(UnsupportedOperation, match=r"samples, weights have 64-bit floats.*numbers='strict'"):
         graph_compiler.compile(deviation, args=(WIDE, WIDE), to="jax", numbers="strict")
