@@ -353,7 +353,7 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
         options: Options of :func:`compile` except ``to`` and ``parameters``.
 
     Raises:
-        InvalidOption: ``to`` was passed; or, when a graph is created, ``parameters`` was.
+        InvalidOption: ``to`` or ``parameters`` was passed.
         NotCompilable: The object is a class or Python module.
         GuardFailed: At a call, if its arrays belong to several frameworks other than NumPy.
 
@@ -367,6 +367,11 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     args, kwargs = options.pop("args", None), options.pop("kwargs", None)
     if "to" in options:
         raise InvalidOption("unify takes no to=: each call runs in the framework of its arrays")
+    if options.get("parameters") is not None:
+        raise InvalidOption(
+            "unify takes no parameters=: each of its graphs would have parameters of its own. Pass the "
+            "arrays at each call, or name them in compile or transpile, once for each framework"
+        )
 
     def one(obj: Any) -> UnifiedGraph:
         if isinstance(obj, (ModuleType, type)):

@@ -168,6 +168,8 @@ def test_unify_runs_where_its_arrays_are() -> None:
         graph_compiler.unify(scaled, to="jax")
     with pytest.raises(InvalidOption, match="on_miss="):
         graph_compiler.unify(scaled, on_miss="never")
+    with pytest.raises(InvalidOption, match="takes no parameters="):
+        graph_compiler.unify(scaled, parameters=[0], args=(torch.ones(2),))
     for whole, kind in ((ModuleType("settings"), "module"), (torch.nn.Linear, "class")):
         with pytest.raises(NotCompilable, match=f"is a {kind}: unify"):
             graph_compiler.unify(whole)
