@@ -11,6 +11,7 @@ import numpy as np
 from ..api import transpile
 from ..contracts import Target
 from ..errors import CallMismatch, GraphCompilerError, GuardFailed, InvalidOption
+from ..forwarding import forward
 from ..ops.dtypes import dtype_name
 from ..recording.code.syntax import place_of
 from ..recording.faults import is_fault
@@ -26,7 +27,7 @@ from ..trees import iterate_structure, map_structure
 class ReportErrors:
     """Context manager, around a call of the user's code, that turns exceptions into ``CallMismatch``.
 
-    Errors of this package pass unchanged.
+    Errors and bugs of this package pass unchanged.
 
     what: name of the code in the message.
     given: its arguments, of which the message states dtypes and shapes.
@@ -46,7 +47,7 @@ class ReportErrors:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
-        if not isinstance(problem, Exception) or isinstance(problem, GraphCompilerError):
+        if not isinstance(problem, Exception) or isinstance(problem, GraphCompilerError) or is_fault(problem):
             return
         if self._target is None or self._target.refusal(problem) is not None:
             shown = " and ".join(map(_describe, self._given))
@@ -140,7 +141,7 @@ class LossFunction:
             return self._checked_result(self._recorded_result(self._graph, given))
         try:
             with self._reporting_errors(*given):
-                found = self._function(*given)
+                found = forward(self._function, *given)
         except CallMismatch:
             if self._source is None:
                 raise

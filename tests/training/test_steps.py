@@ -23,7 +23,8 @@ import torch.nn.functional as F  # noqa: E402
 import graph_compiler  # noqa: E402
 from graph_compiler import training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, FrameworkNotInstalled, InvalidOption, NotCompilable  # noqa: E402
-from graph_compiler.training.losses import LossFunction  # noqa: E402
+from graph_compiler.ops.dtypes import dtype_name  # noqa: E402
+from graph_compiler.training.losses import LossFunction, ReportErrors  # noqa: E402
 from tests.support.logs import logged  # noqa: E402
 
 from .models import (  # noqa: E402
@@ -569,6 +570,14 @@ def step(batch: Any = BATCHES[0], **options: Any) -> Any:
 def test_wrong_uses(call: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+def test_a_bug_of_this_package_is_no_mismatch() -> None:
+    with pytest.raises(AttributeError), ReportErrors("the model Net", (), ""):
+        dtype_name(None)
+    # A call that does not fit the user's function is no bug.
+    with pytest.raises(CallMismatch, match=r"the loss .* fails with TypeError"):
+        step(loss=lambda outputs: outputs.mean())
 
 
 def test_state_that_is_no_array_is_refused() -> None:
