@@ -18,7 +18,7 @@ rows.table(
         "diff": "jnp.diff({x}, {n=}, {axis=})",
         "nansum": "jnp.nansum({x}, {axis=}, {dtype=}, {keepdims=})",
         "nanmean": "jnp.nanmean({x}, {axis=}, {keepdims=})",
-        "histogram_bin_edges": "jnp.histogram_bin_edges({x}, {bins=}, {range=})",
+        "histogram_bin_edges": "histogram_bin_edges({x}, {bins=}, {range=})",
         "corrcoef": "jnp.corrcoef({x})",
     }
 )

@@ -76,6 +76,15 @@ def power_of(x: jax.Array, exponent: float) -> jax.Array:
     return jnp.where(zero, 0 if exponent > 0 else math.inf, jnp.where(zero, 1, x) ** exponent)
 
 
+def histogram_bin_edges(x: jax.Array, *, bins: int, range: tuple[float, float] | None = None) -> jax.Array:
+    """Return the ``bins + 1`` edges of equal bins over ``range``, by default the range of ``x``.
+
+    The range of an empty ``x`` is (0, 1).
+    """
+    # jax.numpy raises for an empty array, as it has no smallest element.
+    return jnp.histogram_bin_edges(x, bins, (0, 1) if range is None and x.size == 0 else range)
+
+
 # ---------------------------------------------------------------------------------------------- order
 def sort_with_indices(
     x: jax.Array, *, axis: int = -1, descending: bool = False

@@ -68,6 +68,7 @@ SAMPLES: list[Sample] = [
     sample("irfft2", np.fft.irfft2, c(4, 6)),
     sample("irfftn", np.fft.irfftn, c(4, 6)),
     sample("histogram_bin_edges", lambda x: np.histogram_bin_edges(x, bins=5), f(12)),
+    sample("histogram_bin_edges of nothing", lambda x: np.histogram_bin_edges(x, bins=4), f(0)),
     sample("ix_", lambda x, k, m: x[np.ix_(k, m)], f(5, 5), i(3, low=0, high=5), i(2, low=0, high=5)),
     sample("linalg.diagonal", np.linalg.diagonal, f(3, 4)),
     sample("linalg.matmul", np.linalg.matmul, f(3, 4), f(4, 3)),
