@@ -35,6 +35,11 @@ class Cache:
         vars(self).update(attributes)
 
 
+class Head(Cache):
+    def __call__(self, x: Any) -> Any:
+        return x * len(self.layers)
+
+
 def scaled(x: Any, cache: Any) -> Any:
     layer = cache.layers[0]
     return x.to(layer.dtype or x.dtype) * (1 if layer.keys is None else 2)
@@ -146,6 +151,7 @@ UNLIKE: dict[str, tuple[Any, Any, str]] = {
     )),
     "a number beside slots": (Cache(Slotted(), step=1), Cache(Slotted(), step=2), r"another Cache .*: \.step is 2 and was 1"),
     "a function": (Cache(Layer(), act=lambda x: x), Cache(Layer(), act=lambda x: x), r": \.act is a function, and two"),
+    "a callable object": (Head(Layer()), Head(Layer()), "another Head than the one that was recorded: two of these are the same only"),
     "classes of one name": (Cache(Layer()), type("Cache", (Cache,), {})(Layer()), r"test_call_structure\.Cache and was recorded as .*test_call_structure\.Cache"),
     "an array": (Cache(Layer(keys=X)), Cache(Layer()), r"\['keys'\] is None and was recorded as an array"),
 }  # fmt: skip

@@ -141,7 +141,8 @@ def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...], reader: Argum
 
 def _other_static(old: Any, value: Any, path: Path, reader: ArgumentReader) -> str:
     now, before = _describe(value, reader.is_array), _describe_static(old)
-    if type(old) is not type(value) or now != before and not _has_parts(unfixed(value)):
+    reads_alike = _without_address(old) == _without_address(value)
+    if type(old) is not type(value) or not reads_alike and not _has_parts(unfixed(value)):
         return f"{reader.name(path)} is {now} and was recorded as {before}"
     return (
         f"{reader.name(path)} is another {type(value).__name__} than the one that was "
