@@ -313,6 +313,28 @@ def test_another_structure_is_recorded_but_not_while_the_target_traces(to: str) 
     assert_same(module(batch(2), deep=True), model(torch.from_numpy(batch(2)), deep=True))
 
 
+def adds_in_place(x: Any) -> Any:
+    return x.add_(1) * 2
+
+
+def sets_an_item(pair: Any) -> Any:
+    pair["sum"] = pair["x"] + 1
+    return pair["sum"] * 2
+
+
+@pytest.mark.parametrize("to", ["jax", "tensorflow", "numpy"])
+@pytest.mark.parametrize("function", [adds_in_place, sets_an_item])
+@pytest.mark.filterwarnings("ignore:.*has no parameters")
+def test_a_module_refuses_to_change_its_arguments(function: Any, to: str) -> None:
+    pytest.importorskip({"jax": "flax"}.get(to, to))
+    given = (lambda array: array) if function is adds_in_place else (lambda array: {"x": array})
+    graph = graph_compiler.compile(function, source="torch", to=to, args=(given(torch.ones(3)),))
+    module = graph.as_module()
+    with pytest.raises(CallMismatch, match=r"such as its arguments.* call the graph itself"):
+        module(given(graph.variants[0].target.convert(np.ones(3, "float32"))))
+    graph.to_source(module)
+
+
 def test_parameters_that_are_missing_are_named() -> None:
     graph = graph_compiler.transpile(torch.nn.Linear(3, 2), to="jax", args=(torch.ones(1, 3),))
     with pytest.raises(CallMismatch, match=r"no weight 'bias'.* weight"):

@@ -244,7 +244,14 @@ def call_as_module(
     def run() -> tuple[Any, dict[str, Any]]:
         # Each key advances the module's generator, so one is made only if it may be used.
         draws = any(variant.is_random for variant in graph.variants if variant.environment.holds())
-        return graph._functional(held(), args, kwargs, key() if draws else None, in_place=True)
+        arrays = held()
+        result, state = graph._functional(arrays, args, kwargs, key() if draws else None, in_place=True)
+        if state.keys() - arrays.keys():
+            raise CallMismatch(
+                f"{graph.name} changes what its module does not hold, such as its arguments: call the graph "
+                "itself, or functional, which returns the new values"
+            )
+        return result, state
 
     with in_mode(graph, training):
         if is_traced and not any(variant.environment.holds() for variant in graph.variants):
