@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....ops import ArraySpec
-from ....ops.dtypes import is_complex, is_floating
+from ....ops.dtypes import is_complex, is_floating, is_inexact
 from ...common.row_texts import WHOLE, arrays_text, key_text, permute_text, reshape_text, unstack_texts
 from ...common.rows import Operand
 from .table import rows
@@ -198,7 +198,13 @@ rows.table(
 
 @rows.row("sort")
 def _sort(x: Operand, *, axis: int, descending: bool, stable: bool) -> str:
-    # Equal values cannot be told apart, so a reversed sort counts as stable.
+    # Equal elements cannot be told apart, except for zeros of either sign.
+    if stable and is_inexact(x.dtype or ""):
+        return (
+            f"sort_with_indices({x}, axis={axis}, descending=True)[0]"
+            if descending
+            else f"np.sort({x}, axis={axis}, stable=True)"
+        )
     ascending = f"np.sort({x}, axis={axis})"
     return f"np.flip({ascending}, axis={axis})" if descending else ascending
 

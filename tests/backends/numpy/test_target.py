@@ -246,6 +246,16 @@ def test_writes_reach_the_callers_arrays() -> None:
         graph(jnp.ones((2, 3, 4)))
 
 
+@pytest.mark.parametrize("descending", [False, True])
+def test_a_stable_sort_keeps_the_order_of_zeros_of_either_sign(descending: bool) -> None:
+    jnp = pytest.importorskip("jax.numpy")
+    function = lambda x: jnp.sort(x, descending=descending)  # noqa: E731
+    x = np.random.default_rng(0).choice(np.array([0.0, -0.0, 1.0, -1.0], "float32"), 200)
+    graph = graph_compiler.compile(function, source="jax", to="numpy", args=(x,))
+    np.testing.assert_array_equal(np.signbit(graph(x)), np.signbit(function(x)))
+    np.testing.assert_array_equal(graph(x), function(x))
+
+
 def test_neither_scipy_nor_ml_dtypes_is_needed_by_what_does_not_use_them() -> None:
     code = """
 import sys
