@@ -507,8 +507,9 @@ def list_is_cut_and_made_longer(x: Any) -> Any:
 
 def _pushed(rows: Any, x: Any) -> Any:
     """Return the list ``rows`` with a row more for each row of ``x``."""
+    count = tf.shape(x)[0]
     return tf.while_loop(
-        lambda place, rows: place < tf.shape(x)[0],
+        lambda place, rows: place < count,
         lambda place, rows: (
             place + 1,
             tf.raw_ops.TensorListPushBack(input_handle=rows, tensor=x[place] * 2.0),
