@@ -35,10 +35,11 @@ class ReportErrors:
     target: if not None, only exceptions by which functions of the target reject arguments are converted.
 
     >>> import numpy as np
+    >>> from graph_compiler.forwarding import forward
     >>> with ReportErrors("the model Net", (np.zeros(3), None), ""):
-    ...     1 / 0
+    ...     forward(int, "x")
     Traceback (most recent call last):
-    graph_compiler.errors.CallMismatch: the model Net fails with ZeroDivisionError: division by zero; ...
+    graph_compiler.errors.CallMismatch: the model Net fails with ValueError: invalid literal for int() ...
     """
 
     def __init__(self, what: str, given: Any, place: str, target: Target | None = None) -> None:
