@@ -177,11 +177,13 @@ class Fault:
     name: kind, framework, file and row of the fault, joined by colons.
     file: the path from the root of the checkout.
     lines: the text to append.
+    rows: names of the rows that it makes wrong, if these are rows of a table.
     """
 
     name: str
     file: str
     lines: str
+    rows: tuple[str, ...] = ()
 
 
 # ---------------------------------------------------------------------------------------------- where
@@ -208,7 +210,10 @@ def _of_tables(kind: str, framework: str, folder: Path, lines: str) -> Iterator[
             # A hash picks the row, so that the choice is the same on every machine and is not always the
             # first row.
             name = min(names, key=lambda each: zlib.crc32(each.encode()))
-            yield Fault(f"{kind}:{framework}:{path.stem}:{name}", _relative(path), lines.format(name=name))
+            wrong = tuple(each for each, row in known.items() if row is known[name])
+            yield Fault(
+                f"{kind}:{framework}:{path.stem}:{name}", _relative(path), lines.format(name=name), wrong
+            )
 
 
 def _row_names(text: str) -> list[str]:
@@ -384,6 +389,7 @@ def ranked(fault: Fault, nodes: list[str], recorded: Recorded) -> tuple[list[str
     framework, _, name = rest.rpartition(":")
     framework = framework.partition(":")[0]
     reason = f"{'lower' if kind == 'writer' else kind} {framework} {name}" if framework else f"{kind} {name}"
+    reasons = {reason, *(f"{kind} {framework} {row}" for row in fault.rows)}
     # An exception of the selection names the folder whose tests run the row in processes of their own.
     exceptions = selection.table()["exceptions"]
     alike = (text for known, text in exceptions.items() if known.endswith(f" {name}"))
@@ -400,7 +406,7 @@ def ranked(fault: Fault, nodes: list[str], recorded: Recorded) -> tuple[list[str
     def rank(node: str) -> int:
         test, _, case = node.partition("[")
         signs = (
-            reason in named.get(node, ()) or reason in recorded.get(node, ()),
+            not reasons.isdisjoint(named.get(node, ())) or not reasons.isdisjoint(recorded.get(node, ())),
             bool(folder) and node.startswith(f"{folder}/"),
             word in _plain(case) and node in chosen,
             word in _plain(node),
