@@ -60,6 +60,7 @@ def _reference(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     return result
 
 
+_CHANNELS = torch.linspace(-1, 2, 16 * _N).reshape(_N // 4, 4, 8, 2)
 DRAWS: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
     ("rand", torch.rand, (_N,), {}),
     ("rand", torch.rand, ((_N, 2),), {"dtype": torch.float64}),
@@ -97,16 +98,15 @@ DRAWS: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
     ("random", torch.Tensor.random_, (torch.zeros(_N, dtype=torch.int64), 5, 100), {}),
     ("random", torch.Tensor.random_, (torch.zeros(_N, dtype=torch.uint8),), {}),
     ("nn.functional.dropout", F.dropout, (torch.linspace(-1, 2, _N), 0.3), {}),
-    (
-        "nn.functional.dropout2d",
-        F.dropout2d,
-        (torch.linspace(-1, 2, 16 * _N).reshape(_N // 4, 4, 8, 2), 0.3),
-        {},
-    ),
+    ("nn.functional.dropout2d", F.dropout2d, (_CHANNELS, 0.3), {}),
     ("nn.functional.alpha_dropout", F.alpha_dropout, (torch.linspace(-1, 2, _N), 0.3), {"training": True}),
     ("nn.functional.rrelu", F.rrelu, (torch.linspace(-1, 2, _N),), {"training": True}),
     ("gumbel_softmax", F.gumbel_softmax, (torch.zeros(_N, 4),), {"tau": 0.7}),
     ("gumbel_softmax", F.gumbel_softmax, (torch.zeros(_N, 4),), {"hard": True}),
+    ("dropout", torch.dropout, (torch.linspace(-1, 2, _N), 0.3, True), {}),
+    ("feature_dropout", torch.feature_dropout, (_CHANNELS, 0.3, True), {}),
+    ("alpha_dropout", torch.alpha_dropout, (torch.linspace(-1, 2, _N), 0.3, True), {}),
+    ("feature_alpha_dropout", torch.feature_alpha_dropout, (_CHANNELS, 0.3, True), {}),
 ]
 
 
