@@ -106,6 +106,11 @@ def test_each_program_runs_where_the_core_changes(changed: str) -> None:
     assert len(programs) == len(set(programs)) == 20
 
 
+def test_rules_run_in_other_frameworks_than_their_own() -> None:
+    found = affected.affected([*NODES, *PROGRAMS], ["frontends/torch/lifting/reductions.py"])
+    assert found and not any(case.endswith("-torch]") for case in found)
+
+
 def test_every_file_of_the_package_reaches_a_test(checkout: Path) -> None:
     """This fails for a new folder without a row in ``REACH``."""
     names = [

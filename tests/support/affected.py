@@ -108,12 +108,15 @@ class Reach:
     one: patterns of test files of which each program runs in one target.
     targets: targets for ``each`` and ``one``; the name of a group of ``files`` stands for what the group
         matched.
+    elsewhere: if True, the group ``framework`` is left out of the targets. Programs of a framework run in it as
+        they were recorded, which nothing lifts.
     """
 
     files: str
     each: tuple[str, ...] = ()
     one: tuple[str, ...] = ()
     targets: tuple[str, ...] = TARGETS
+    elsewhere: bool = False
 
 
 REACH = (
@@ -140,7 +143,12 @@ REACH = (
         EVERY_PROGRAM,
         ("framework",),
     ),
-    Reach(r"frontends/(?P<framework>\w+)/lifting/.*", COLLECTIVES, ("{samples}", "{programs}", *DERIVATIVES)),
+    Reach(
+        r"frontends/(?P<framework>\w+)/lifting/.*",
+        COLLECTIVES,
+        ("{samples}", "{programs}", *DERIVATIVES),
+        elsewhere=True,
+    ),
     Reach(
         r"frontends/(?P<framework>\w+)/.*", ("tests/*{framework}*.py",), ("{samples}", "{programs}", *LOOPS)
     ),
@@ -229,7 +237,8 @@ def reached(changed: str) -> Iterator[tuple[str, tuple[str, ...], bool]]:
     for row in REACH:
         if match := re.fullmatch(row.files, changed):
             names = match.groupdict()
-            targets = tuple(names.get(target, target) for target in row.targets)
+            without = names["framework"] if row.elsewhere else None
+            targets = tuple(names.get(target, target) for target in row.targets if target != without)
             yield from ((test, targets, False) for each in row.each for test in _filled(each, names))
             yield from ((test, targets, True) for each in row.one for test in _filled(each, names))
             return
