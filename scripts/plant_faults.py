@@ -395,7 +395,7 @@ def ranked(fault: Fault, nodes: list[str], recorded: Recorded) -> tuple[list[str
     alike = (text for known, text in exceptions.items() if known.endswith(f" {name}"))
     folder = exceptions.get(reason, next(alike, "")).partition(" runs it")[0]
     words = {part for part in name.split("_") if len(part) > 4}
-    word = _plain(name.rpartition(".")[2].removesuffix("_p"))
+    called = [_plain(row.rpartition(".")[2].removesuffix("_p")) for row in fault.rows or (name,)]
     patterns = [test for test, _, only_one in affected.reached(fault.file) if not only_one]
     files = {node.partition("::")[0] for node in nodes}
     naming = {
@@ -408,8 +408,8 @@ def ranked(fault: Fault, nodes: list[str], recorded: Recorded) -> tuple[list[str
         signs = (
             not reasons.isdisjoint(named.get(node, ())) or not reasons.isdisjoint(recorded.get(node, ())),
             bool(folder) and node.startswith(f"{folder}/"),
-            word in _plain(case) and node in chosen,
-            word in _plain(node),
+            any(word in _plain(case) for word in called) and node in chosen,
+            any(word in _plain(node) for word in called),
             not words.isdisjoint(Path(test.partition("::")[0]).stem.split("_")),
             kind in ("guard", "pass") and node in chosen and test.partition("::")[0] in naming,
             kind in ("guard", "pass", "writer") and test.partition("::")[0] in dedicated,
