@@ -407,6 +407,7 @@ def ranked(fault: Fault, nodes: list[str], recorded: Recorded) -> tuple[list[str
         test, _, case = node.partition("[")
         signs = (
             not reasons.isdisjoint(named.get(node, ())) or not reasons.isdisjoint(recorded.get(node, ())),
+            bool(folder) and node.startswith(f"{folder}/test_{framework}_"),
             bool(folder) and node.startswith(f"{folder}/"),
             any(word in _plain(case) for word in called) and node in chosen,
             any(word in _plain(node) for word in called),
@@ -420,7 +421,7 @@ def ranked(fault: Fault, nodes: list[str], recorded: Recorded) -> tuple[list[str
     ordered = sorted(
         affected.affected(nodes, [fault.file]), key=lambda node: (rank(node), selection.digest(node))
     )
-    likely = [node for node in ordered if rank(node) < 7][:LIKELY]
+    likely = [node for node in ordered if rank(node) < 8][:LIKELY]
     return likely, [node for node in ordered if node not in set(likely)]
 
 
