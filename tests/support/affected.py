@@ -31,7 +31,7 @@ SAMPLES = {
         "tests/corpora/test_random*.py",
     ),
     "jax": ("tests/frontends/jax/test_samples.py", "tests/frontends/jax/test_harnesses.py"),
-    "numpy": ("tests/frontends/numpy/test_samples.py",),
+    "numpy": ("tests/frontends/numpy/test_samples.py", "tests/frontends/numpy/test_draws.py"),
     "tensorflow": (
         "tests/frontends/tensorflow/test_samples.py",
         "tests/frontends/tensorflow/test_functions.py",
