@@ -182,6 +182,7 @@ class Variant:
             "runs_asynchronously": runs_asynchronously,
             "attempt_in_order": self._attempt,
             "attempt_after_doubt": self._attempt_after_doubt,
+            "attempt_after_problem": self._attempt_after_problem,
         }
         calling = executable.call_code(found.names, self._result_code, bound)
         return dispatcher_ahead(self.environment.condition, found, calling)
@@ -194,6 +195,16 @@ class Variant:
         # A check that failed once may fail often, and each time a run would be wasted.
         self.attempt = self._attempt  # type: ignore[assignment,method-assign]
         return self._attempt(args, kwargs)
+
+    def _attempt_after_problem(
+        self, problem: Exception, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        result = self._attempt_after_doubt(args, kwargs)
+        # In order, the call may fit another variant or raise the exception that users expect. If it succeeds,
+        # only what ran ahead can be at fault.
+        if not isinstance(result, CallMiss) and is_fault(problem):
+            raise problem
+        return result
 
     def _checked(self, outcome: Any) -> Any:
         return self._guarded(outcome[0], outcome[2])

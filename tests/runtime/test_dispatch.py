@@ -61,13 +61,14 @@ def _ahead(ran: list[Any], is_asynchronous: bool = True) -> Any:
 
     def double(x: float) -> float:
         ran.append(x)
-        return 2 * x
+        return 2 * x + 0 / x
 
     bound = {
         "double": double,
         "runs_asynchronously": lambda: is_asynchronous,
         "attempt_in_order": lambda args, kwargs: ("in order", *args),
         "attempt_after_doubt": lambda args, kwargs: ("after doubt", *args),
+        "attempt_after_problem": lambda problem, args, kwargs: (type(problem), *args),
     }
     return dispatcher_ahead(condition([fact]), matching, CallCode("double(x)", "", "outcome", bound))
 
@@ -79,6 +80,7 @@ def _ahead(ran: list[Any], is_asynchronous: bool = True) -> Any:
         ((3, 4), "no fit", []),
         (("no number",), "no fit", []),
         ((30,), ("after doubt", 30), [30]),
+        ((0,), (ZeroDivisionError, 0), [0]),
     ],
 )
 def test_elements_are_checked_once_the_function_runs(args: Any, expected: Any, ran: list[Any]) -> None:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import graph_compiler
+from graph_compiler.errors import InternalError
+from graph_compiler.runtime import weights
 from graph_compiler.runtime.weights import CapturedArguments, NativeWeights, order_weights
 
 jax = pytest.importorskip("jax")
@@ -194,3 +196,21 @@ def test_the_warning_about_many_shapes_names_the_argument() -> None:
     with pytest.warns(RuntimeWarning, match=r"tokens \[2, 4\], \[3, 4\], \[5, 4\]\)"):
         for rows in (2, 3, 5):
             graph(torch.ones(rows, 4), torch.ones(4))
+
+
+def test_a_bug_in_the_checks_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, graph = _graph()
+    # The frame of this function counts as one of the package.
+    made: dict[str, Any] = {"__name__": NativeWeights.__module__}
+    exec(compile("def fails(): return {}['planted']", weights.__file__, "exec"), made)
+    # It fails ahead, and not when the call is made again in order.
+    failing, current = iter([made["fails"]]), NativeWeights.is_current
+    monkeypatch.setattr(
+        NativeWeights,
+        "is_current",
+        lambda self, converted: next(failing, lambda: current(self, converted))(),
+    )
+    with pytest.raises(InternalError, match="planted"):
+        graph(IDS)
+    monkeypatch.undo()
+    _agrees(model, graph)

@@ -521,7 +521,6 @@ def attempt(args, kwargs, {defaults}):
     except Exception as problem:
         return failed(problem)
 """
-# An exception of the function, too, is raised by the attempt in order.
 _AHEAD = """\
 def attempt(args, kwargs, {defaults}):
     if not runs_asynchronously(): return attempt_in_order(args, kwargs)
@@ -537,12 +536,14 @@ def attempt(args, kwargs, {defaults}):
         {on_elements}
         {wait}
         return {result}
-    except Exception:
+    except Doubt:
         pass
+    except Exception as problem:
+        return attempt_after_problem(problem, args, kwargs)
     return attempt_after_doubt(args, kwargs)
 """
 # Statement that leaves the function ahead if a check fails.
-DOUBT = "raise doubt"
+DOUBT = "raise Doubt"
 _NOTHING = "pass"
 
 
@@ -593,9 +594,9 @@ def dispatcher_ahead(condition: Condition, matching: MatchCode, calling: CallCod
     """Return ``attempt(args, kwargs)``, a generated function that makes slow checks while the call runs.
 
     These are the condition of the environment, the check that weights are current, and the checks on elements
-    of arguments. If one fails or the call raises, ``attempt_after_doubt`` attempts the call again. While the
-    target does not run asynchronously, ``attempt_in_order`` attempts it instead. Both are in
-    ``calling.bound``.
+    of arguments. If one fails, ``attempt_after_doubt`` attempts the call again, and if something raises,
+    ``attempt_after_problem`` does. While the target does not run asynchronously, ``attempt_in_order``
+    attempts it instead. All three are in ``calling.bound``.
     """
     are_watched = calling.are_watched
     parts = {
@@ -603,10 +604,11 @@ def dispatcher_ahead(condition: Condition, matching: MatchCode, calling: CallCod
         "weights": "latest = parameters.latest" if are_watched else _NOTHING,
         "are_current": f"if not parameters.is_current(latest): {DOUBT}" if are_watched else _NOTHING,
     }
-    return _attempt(_AHEAD, condition, matching, calling, {"doubt": _DOUBT}, parts)
+    return _attempt(_AHEAD, condition, matching, calling, {"Doubt": _Doubt}, parts)
 
 
-_DOUBT = ValueError("a check failed while the function ran")
+class _Doubt(Exception):
+    """Exception of a check that fails while the function runs."""
 
 
 def _attempt(
