@@ -276,12 +276,13 @@ class Target(Protocol):
         return None
 
     @default
-    def wait(self, results: Iterable[Any]) -> None:
-        """Wait until the arrays among ``results``, those of a generated function, have been computed.
+    def waiter(self) -> Callable[[Iterable[Any]], None]:
+        """Return ``wait(results)`` for one generated function, which waits until its results are computed.
 
-        Called before other code may write to memory that the function reads. Ignore traced arrays.
+        It is called before other code may write to memory that the generated function reads. It ignores
+        traced arrays among ``results``.
         """
-        return
+        return lambda results: None
 
     @property
     @default

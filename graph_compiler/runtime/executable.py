@@ -107,6 +107,7 @@ class Executable:
         same_framework: bool,
     ) -> None:
         self._graph, self._program, self._target = graph, program, target
+        self._wait = target.waiter()
         self._same_framework = same_framework
         self._parameters, self._constants, self.is_derived = cast(Any, parameters), constants, is_derived
         self.flat = flat = target.on_device_of_inputs(load(program), graph, program)
@@ -170,7 +171,7 @@ class Executable:
         """
         outcome = self.called(*leading, *leaves)
         if self._waits and cast(Any, self._parameters).latest.may_be_written:
-            self._target.wait(self._leaves(outcome))
+            self._wait(self._leaves(outcome))
         return outcome
 
     @property
@@ -201,7 +202,7 @@ class Executable:
             "function": self.called,
             "parameters": self.read_weights,
             "constants": self._passed.constants,
-            "wait": self._target.wait,
+            "wait": self._wait,
             "leaves_of": self._leaves,
         }
         leaves = "leaves_of(outcome)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from graph_compiler.runtime.weights import CapturedArguments, NativeWeights, ord
 
 jax = pytest.importorskip("jax")
 torch = pytest.importorskip("torch")
+native = importlib.import_module("graph_compiler.backends.jax.native")
 
 
 class Embedded(torch.nn.Module):
@@ -122,6 +124,20 @@ def test_a_later_write_does_not_change_an_earlier_result(
         np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-4, atol=1e-4)
         with torch.no_grad():
             model.dense.weight.fill_(0.01)
+
+
+@pytest.mark.parametrize("polls", [0, 1, native._POLLS])
+def test_waiting_ends_when_the_results_are_computed(polls: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "_POLLS", polls)
+    wait = native.ResultWaiter()
+    compute = jax.jit(lambda x: {"traced": jax.lax.fori_loop(0, 20, lambda _, y: jax.numpy.tanh(y @ x), x)})
+    x = jax.numpy.ones((256, 256))
+    for _ in range(3):
+        result = compute(x)["traced"]
+        wait([result, 2.5])
+        assert result.is_ready()
+    jax.jit(lambda x: wait([x]))(x)
+    assert polls or 0 < wait._unpolled < native._UNPOLLED_CALLS
 
 
 def test_indices_out_of_bounds_raise_as_in_the_original() -> None:
