@@ -43,6 +43,8 @@ from .processes import outcomes_over  # noqa: E402
 TIMEOUT = 4
 # Seconds if processes do long work of their own before their first exchange.
 LONGER = 20
+# A process that is waited for may not get the processor for a while.
+ON_A_BUSY_MACHINE = 3
 x = torch.arange(24.0).reshape(8, 3) / 10
 w = torch.arange(6.0).reshape(3, 2) / 5
 
@@ -520,7 +522,7 @@ def check_a_process_that_is_killed() -> None:
         step(x)
     began = time.monotonic()
     refuses(lambda: step(x), CollectiveFailed, "process 0 of 2", "one has ended", "timeout")
-    assert time.monotonic() - began < TIMEOUT + 1
+    assert time.monotonic() - began < ON_A_BUSY_MACHINE * TIMEOUT
 
 
 def check_a_function_that_one_process_has_alone() -> None:
@@ -531,7 +533,7 @@ def check_a_function_that_one_process_has_alone() -> None:
     began = time.monotonic()
     refuses(lambda: called(x), CollectiveFailed, "of 2", "did not come to the same collective")
     # The store checks its connections once a second.
-    assert time.monotonic() - began < TIMEOUT + 3
+    assert time.monotonic() - began < ON_A_BUSY_MACHINE * TIMEOUT
 
 
 @functools.cache
@@ -551,7 +553,7 @@ def check_a_process_that_waits_elsewhere() -> None:
         CollectiveFailed,
         "did not come to the same collective",
     )
-    assert time.monotonic() - began < TIMEOUT + 1
+    assert time.monotonic() - began < ON_A_BUSY_MACHINE * TIMEOUT
 
 
 def check_a_process_that_is_killed_in_a_step() -> None:
@@ -566,7 +568,7 @@ def check_a_process_that_is_killed_in_a_step() -> None:
             state, _ = training.single_train_step(state, (x, torch.ones(8, 1)))
 
     refuses(lambda: train(state), CollectiveFailed, "of 4", "one has ended", "start all processes again")
-    assert time.monotonic() - began < LONGER + 2
+    assert time.monotonic() - began < ON_A_BUSY_MACHINE * LONGER
 
 
 TOGETHER = (

@@ -130,15 +130,15 @@ def test_the_thread_ends_where_the_loop_is_left() -> None:
 
 
 def test_batches_are_fetched_while_the_step_is_computed() -> None:
-    def slow() -> Iterator[Any]:
-        for _ in range(10):
-            time.sleep(0.03)
+    begun = [threading.Event() for _ in range(5)]
+
+    def batches() -> Iterator[Any]:
+        for event in begun:
+            event.set()
             yield X
 
-    begin = time.perf_counter()
-    for _ in training.DeviceIterator(slow(), "torch"):
-        time.sleep(0.03)
-    assert time.perf_counter() - begin < 0.5  # 0.6 one after the other
+    for number, _ in enumerate(training.DeviceIterator(batches(), "torch")):
+        assert all(event.wait(60) for event in begun[: number + 2])
 
 
 @pytest.mark.parametrize(
