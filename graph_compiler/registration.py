@@ -203,7 +203,7 @@ class Registry(Generic[E]):
         where = f"the entry point {point.name} = {point.value} of {self._group}"
         # An error is not raised, because it concerns only those who request the name.
         try:
-            self._add(point.name, point.load(), where)
+            self._add(point.load(), where, point.name)
         except InvalidRegistration as problem:
             self.problems[point.name] = problem
         # Code of another package is imported, and may raise anything.
@@ -215,31 +215,32 @@ class Registry(Generic[E]):
     def register(self, entry: E) -> None:
         """Add an entry for this process only.
 
-        Raise ``InvalidRegistration`` if another entry is known under its name, or if it is an entry of
+        Raise ``InvalidRegistration`` if another entry is known under its name, or if it is no entry or one of
         another kind, such as that of a frontend among backends. Entry points that were not read yet are not
         compared.
         """
-        self._add(entry.name, entry, "the entry")
+        self._add(entry, "the entry")
 
     def unregister(self, name: str) -> None:
         """Remove an entry that is not this package's own. Raise ``KeyError`` if there is none."""
         del self._others[name]
         _clear_caches()
 
-    def _add(self, name: str, entry: Any, where: str) -> None:
+    def _add(self, entry: Any, where: str, name: str | None = None) -> None:
         if not isinstance(entry, self._kind):
             raise InvalidRegistration(
                 f"{where} gives a {type(entry).__name__}; it must be a {self._kind.__name__} of {__name__}"
             )
-        if entry.name != name:
+        if name not in (None, entry.name):
             raise InvalidRegistration(
                 f"{where} gives an entry with the name {entry.name!r}; both must have one name"
             )
-        if (before := self.known().get(name)) is not None and before != entry:
+        if (before := self.known().get(entry.name)) is not None and before != entry:
             raise InvalidRegistration(
-                f"{where} registers {name!r}, and {before.module} is registered under that name: rename one"
+                f"{where} registers {entry.name!r}, and {before.module} is registered under that name: "
+                "rename one"
             )
-        self._others[name] = entry
+        self._others[entry.name] = entry
         _clear_caches()
 
     def get(self, name: Any) -> E:

@@ -127,6 +127,14 @@ def test_own_names_are_taken(registry: Any) -> None:
         found.register(_backend("numpy"))
 
 
+@pytest.mark.parametrize(
+    "entry", [None, "mine", object(), FrontendEntry(name="x", module="", packages=("x",))]
+)
+def test_only_entries_of_the_own_kind_are_registered(entry: Any, registry: Any) -> None:
+    with pytest.raises(InvalidRegistration, match=f"a {type(entry).__name__}; it must be a BackendEntry"):
+        registry().register(entry)
+
+
 def test_an_unknown_name_is_told_with_those_that_are_meant(registry: Any) -> None:
     with pytest.raises(
         UnknownFramework, match=r"to='sw' is not supported; known are .*'mine'; did you mean 'mine'"
