@@ -84,7 +84,8 @@ def compile(
         compile_options: Options of that compiler, such as ``{"jit_compile": True}``. They need
             ``return_backend_compiled_fn=True``.
         static_argnums: Positions of arguments that are part of the program. Their values must be hashable and
-            are compared by value; each value has its own variant.
+            are compared by value; each value has its own variant. Negative positions count from the end: of
+            the parameters, or of each call's positional arguments if the callable takes ``*args``.
         static_argnames: Names of static arguments.
         parameters: Names or positions of arguments of a JAX function that become parameters of the graph.
             Calls of the graph omit them. ``args`` or ``kwargs`` must contain their values.
@@ -262,10 +263,13 @@ def _method_options(options: Options, owner: Any) -> Options:
 
 def _method_graph(asked: _GraphRequest, bound: Any) -> Graph:
     static = asked.static
-    names = None if static == (None, None) else StaticArguments(bound.__func__, *static).names
+    if static != (None, None):
+        found = StaticArguments(bound.__func__, *static)
+        # Positions of the function count ``self``.
+        static = ([place - 1 if place > 0 else place for place in found.numbers if place], found.names)
     options = _method_options(asked.options, bound.__self__)
     pipeline = _pipeline(bound, asked.source, asked.to, (), {}, options, True)
-    return replace(asked, static=(None, names)).graph(pipeline)
+    return replace(asked, static=static).graph(pipeline)
 
 
 def _compile_each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:

@@ -84,6 +84,36 @@ def test_static_arguments_are_no_arrays_and_equal_objects_are_the_same() -> None
     assert numbers(graph(torch.ones(2), Setting(3), weight)) == [4, 4]
 
 
+class Sums:
+    @graph_compiler.compile(static_argnums=-2)
+    def from_the_end(self, x: Any, *others: Any) -> Any:
+        return sum(others, x)
+
+    @graph_compiler.compile(static_argnums=2)
+    def from_the_start(self, x: Any, *others: Any) -> Any:
+        return sum(others, x)
+
+
+@pytest.mark.parametrize(
+    ("made", "places"),
+    [
+        (lambda: graph_compiler.compile(lambda x, *others: sum(others, x), static_argnums=-2), (0, 1, 2)),
+        (lambda: graph_compiler.compile(lambda *others: sum(others), static_argnums=[-2]), (0, 1, 2)),
+        (lambda: graph_compiler.compile(lambda x, *others: sum(others, x), static_argnums=1), (1, 1, 1)),
+        (lambda: Sums().from_the_end, (0, 1, 2)),
+        (lambda: Sums().from_the_start, (1, 1, 1)),
+    ],
+)
+def test_static_positions_of_further_arguments(made: Any, places: tuple[int, ...]) -> None:
+    graph = made()
+    for count, place in zip((2, 3, 4), places):
+        args = [torch.full((2,), float(number)) for number in range(count)]
+        assert torch.equal(graph(*args), sum(args))
+        args[place] = args[place] + 1
+        assert torch.equal(graph(*args), sum(args))
+        assert [len(variant.graph.inputs) for variant in graph.variants[-2:]] == [count - 1] * 2
+
+
 def test_static_arguments_that_cannot_be() -> None:
     with pytest.raises(CallMismatch, match="cannot be hashed"):
         graph_compiler.compile(lambda x, how: x, static_argnums=1)(torch.ones(1), [2])

@@ -445,11 +445,13 @@ class StaticArguments:
     are not checked if it takes ``*args`` or if its signature is unknown.
 
     names: names of the static arguments, where known.
-    numbers: positions of those that may be passed by position. Negative ones were counted from the last named
-        parameter, and stay negative if they are before the first.
+    numbers: positions of those that may be passed by position. Negative ones count from the last positional
+        argument of each call, and remain only if positions are not checked.
 
-    >>> StaticArguments(lambda x, axis: None, 1, None).names
+    >>> StaticArguments(lambda x, axis: None, -1, None).names
     frozenset({'axis'})
+    >>> StaticArguments(lambda x, *scales: None, -1, None).marked((2, 3, 4), {})[0]
+    (2, 3, Fixed(value=4))
     """
 
     def __init__(
@@ -469,8 +471,9 @@ class StaticArguments:
                 f"static_argnums: the function has no argument {unknown[0]}; it has "
                 f"{', '.join(order) or 'none'}"
             )
-        numbers = {number + len(order) if number < 0 else number for number in numbers}
-        self.names = frozenset(names | {order[number] for number in numbers if number < len(order)})
+        if not open_ended:
+            numbers = {number % len(order) for number in numbers}
+        self.names = frozenset(names | {order[number] for number in numbers if 0 <= number < len(order)})
         self.numbers = frozenset(numbers | {number for number, name in enumerate(order) if name in names})
 
     @classmethod
@@ -485,7 +488,10 @@ class StaticArguments:
 
         Raise ``CallMismatch`` if one of them cannot be hashed.
         """
-        marked = tuple(_fix(item, i) if i in self.numbers else item for i, item in enumerate(args))
+        marked = tuple(
+            _fix(item, i) if i in self.numbers or i - len(args) in self.numbers else item
+            for i, item in enumerate(args)
+        )
         return marked, {
             name: _fix(item, name) if name in self.names else item for name, item in kwargs.items()
         }
