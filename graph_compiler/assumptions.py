@@ -535,11 +535,10 @@ def _is_contiguous(array: Any) -> bool:
 
 
 def _layout(array: Any) -> Fact:
-    """Return True for a C-contiguous array; otherwise its axes by decreasing stride.
+    """Return True for a C-contiguous array; otherwise its axes by decreasing absolute stride.
 
-    Strides are compared with their sign. Axes of size 1 are left out. If the elements are not densely packed
-    in that order, the strides of all axes, in elements, follow. Return True also for an array whose memory
-    layout is unknown.
+    Axes of size 1 are left out. If the elements are not densely packed in that order, the strides of all
+    axes, in elements, follow. Return True also for an array whose memory layout is unknown.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))
@@ -554,22 +553,24 @@ def _layout(array: Any) -> Fact:
 
 
 def _packing(array: Any) -> Literal[True] | tuple[int, ...]:
-    """Return True for a C-contiguous array; otherwise its axes by decreasing stride.
+    """Return True for a C-contiguous array; otherwise its axes by decreasing absolute stride.
 
-    Strides are compared with their sign. Axes of size 1 are left out. For each axis, 1 follows if there is no
-    gap between its elements, else 0. So the result is the same for slices of other sizes. Return True also
-    for an array whose memory layout is unknown.
+    Axes of size 1 are left out. For each axis, 1 follows if its stride is the product of the stride and the
+    size of the next axis (for the last: if it is 1), else 0. So the result is the same for slices of other
+    sizes. Return True also for an array whose memory layout is unknown.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))
     >>> _packing(x), _packing(x.transpose(0, 2, 1)), _packing(x[..., ::2]), _packing(x[:, :2])
     (True, (0, 2, 1, 1, 1, 1), (0, 1, 2, 1, 1, 0), (0, 1, 2, 0, 1, 1))
+    >>> _packing(x[::-1]), _packing(x[::-1, ::-1, ::-1])
+    ((0, 1, 2, 0, 1, 1), (0, 1, 2, 1, 1, 0))
     """
     if _is_contiguous(array):
         return True
     steps = _steps(array)
     order = sorted(
-        (axis for axis, size in enumerate(array.shape) if size != 1), key=lambda axis: -steps[axis]
+        (axis for axis, size in enumerate(array.shape) if size != 1), key=lambda axis: -abs(steps[axis])
     )
     reach = [*(steps[axis] * array.shape[axis] for axis in order[1:]), 1]
     return (*order, *(int(steps[axis] == least) for axis, least in zip(order, reach, strict=True)))

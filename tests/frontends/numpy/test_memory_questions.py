@@ -80,13 +80,19 @@ ARRANGED: dict[str, Callable[[int, int], np.ndarray]] = {
     "columns": lambda m, n: np.asfortranarray(np.arange(m * n * 1.0).reshape(m, n)),
     "every other column": lambda m, n: np.arange(m * n * 2.0).reshape(m, 2 * n)[:, ::2],
     "all columns but one": lambda m, n: np.arange(m * (n + 1.0)).reshape(m, n + 1)[:, :-1],
+    "reversed": lambda m, n: np.arange(m * n * 1.0).reshape(m, n)[::-1, ::-1],
+    "all columns but one, reversed": lambda m, n: np.arange(m * (n + 1.0)).reshape(m, n + 1)[::-1, -2::-1],
 }
 
 
 @pytest.mark.parametrize("first", ARRANGED)
-@pytest.mark.parametrize("function", [column_major, written_part], ids=lambda function: function.__name__)
-def test_orders_in_memory_are_told_apart(function: Callable[[Any], Any], first: str) -> None:
-    graph = graph_compiler.compile(function, args=(ARRANGED[first](3, 4),))
+@pytest.mark.parametrize(
+    ("function", "to"),
+    [(column_major, "numpy"), (written_part, "numpy"), (written_part, "torch")],
+    ids=lambda item: getattr(item, "__name__", item),
+)
+def test_orders_in_memory_are_told_apart(function: Callable[[Any], Any], to: str, first: str) -> None:
+    graph = graph_compiler.compile(function, to=to, args=(ARRANGED[first](3, 4),))
     x, same = ARRANGED[first](5, 2), ARRANGED[first](5, 2)
     assert_same((graph(x), x), (function(same), same))
     assert len(graph.variants) == 1
