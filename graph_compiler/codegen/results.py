@@ -31,6 +31,7 @@ _LITERAL_TYPES = (bool, int, float, complex, str, bytes, type(None))
 # Imports of the functions that make containers.
 _IMPORTS = {
     "Any": "from typing import Any",
+    "MutableMapping": "from collections.abc import MutableMapping",
     "Sequence": "from collections.abc import Sequence",
     "dataclasses": "import dataclasses",
     "defaultdict": "from collections import defaultdict",

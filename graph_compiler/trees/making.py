@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import Any
 
 
@@ -76,12 +76,15 @@ def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any
 def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
     """Return a mapping of the class ``cls`` with these items.
 
-    The constructor is called without arguments, and the items are added. If it requires arguments, it is
-    called with the items instead, or not called at all for a subclass of dict.
+    The constructor is called without arguments, and the items are added. If it requires arguments, or if the
+    mapping is immutable, it is called with the items instead. For a subclass of dict whose constructor
+    requires arguments, it is not called at all.
     """
     items = dict(zip(keys, children))
     if cls is dict:
         return items
+    if not issubclass(cls, MutableMapping):
+        return cls(items)
     try:
         made = cls()
     except TypeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import pytest
@@ -82,6 +82,34 @@ def test_a_result_keeps_items_that_are_no_fields() -> None:
     found = graph_compiler.compile(scored)(X)
     assert type(found) is Scores and list(found) == ["first", "second", "third"]
     assert all(torch.equal(found[key], item) for key, item in scored(X).items())
+
+
+class Fixed(Mapping[str, Any]):
+    """An immutable mapping that can be made without arguments."""
+
+    def __init__(self, items: Any = ()) -> None:
+        self._held = dict(items)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._held[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_an_immutable_mapping_is_an_argument_and_a_result(to: str) -> None:
+    graph = graph_compiler.compile(lambda held: Fixed({"a": held["a"] * 2, "b": held["a"].sum()}), to=to)
+    for x in (X, X[:1]):
+        found = graph(Fixed({"a": x}))
+        assert type(found) is Fixed and list(found) == ["a", "b"]
+        assert found["a"].tolist() == (x * 2).tolist() and float(found["b"]) == float(x.sum())
+    alone: dict[str, Any] = {}
+    exec(graph.source, alone)
+    assert "MutableMapping" in alone
 
 
 ALIKE: dict[str, Callable[[], Any]] = {
