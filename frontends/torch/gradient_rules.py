@@ -242,6 +242,7 @@ def _detached(capture: Trace, value: Value, origin: Any) -> Value:
 
 # ``apply`` is C++ code without ``__code__`` since torch 2.14.
 _APPLY = getattr(getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None)
+_MATERIALIZES = "_graph_compiler_materializes"
 _READ_BY_APPLY = "_backward_cls"
 _DEEPEST = 3
 _FOLDERS = re.compile(r"\S*[/\\]")
@@ -317,7 +318,8 @@ class GradientRules:
 
         ``args`` are the arguments of that call, or None to take them from it.
         """
-        enabled = self.capture.history.enabled
+        history = self.capture.history
+        enabled = history.enabled
         is_ruled = args is not None and enabled and _is_ruled(cls, args)
         forward, setup = cls.forward, cls.setup_context
         # Index of the first node of the forward.
@@ -331,9 +333,12 @@ class GradientRules:
                 is_ruled = enabled and _is_ruled(cls, args)
                 if has_setup and is_ruled:
                     self._cover(cls, "setup_context", setting_up)
+            if is_ruled and not has_setup:
+                given[0].needs_input_grad = _need_gradient(args)
             started[:] = [len(self.capture.recorder.graph.nodes)]
             versions = [version(item) if isinstance(item, torch.Tensor) else 0 for item in args]
-            with self._forward(enabled):
+            # What forward computes has no gradients but those of the rule, wherever forward leaves it.
+            with history.mode(False, args) if is_ruled else history.mode(enabled or history.fixed):
                 result = forward(
                     *map(self._outside, given) if cls.__module__ == _CHECKPOINT else given, **keywords
                 )
@@ -347,40 +352,29 @@ class GradientRules:
                         if isinstance(item, torch.Tensor) and version(item) == before
                     ],
                 )
-                if not has_setup:
-                    self._apply(cls, given[0], args, result, self.capture.recorder.graph.nodes[started[0] :])
+            if not has_setup:
+                self._apply(cls, given[0], args, result, self.capture.recorder.graph.nodes[started[0] :])
             return result
 
         def setting_up(ctx: Any, inputs: Any, output: Any) -> Any:
             self._uncover()
-            with self._forward(enabled):
+            ctx.needs_input_grad = _need_gradient(inputs)
+            with history.mode(False, inputs):
                 setup(ctx, inputs, output)
-                self._apply(cls, ctx, args or (), output, self.capture.recorder.graph.nodes[started[0] :])
+            self._apply(cls, ctx, args or (), output, self.capture.recorder.graph.nodes[started[0] :])
 
         if has_setup and is_ruled:
             self._cover(cls, "setup_context", setting_up)
         self._cover(cls, "forward", running)
-
-    @contextmanager
-    def _forward(self, enabled: bool) -> Iterator[None]:
-        self.capture.history.count_forwards += enabled
-        try:
-            yield
-        finally:
-            self.capture.history.count_forwards -= enabled
 
     def _outside(self, item: Any) -> Any:
         if not isinstance(item, (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)):
             return item
 
         def run(*args: Any, **kwargs: Any) -> Any:
-            forwards, self.capture.history.count_forwards = self.capture.history.count_forwards, 0
-            try:
-                # A checkpointed function runs with gradients, as if it were not checkpointed.
-                with torch.enable_grad():
-                    return item(*args, **kwargs)
-            finally:
-                self.capture.history.count_forwards = forwards
+            # A checkpointed function runs with gradients, as if it were not checkpointed.
+            with self.capture.history.mode(None), torch.enable_grad():
+                return item(*args, **kwargs)
 
         # ``Capture.forget_arrays`` clears ``capture`` once the recording is over.
         is_over: bool = self.capture is None
@@ -400,24 +394,31 @@ class GradientRules:
     def _apply(self, cls: Any, ctx: Any, args: tuple[Any, ...], result: Any, forward: Sequence[Node]) -> None:
         known = _RuleContext(ctx, args)
         results = list(result) if isinstance(result, tuple) else [result]
-        ruled = [item for item in results if _has_gradient(item)]
+        # torch differentiates a tensor that is returned twice as the last of these results.
+        last = {id(item): position for position, item in enumerate(results)}
+        ruled = [item for position, item in enumerate(results) if last[id(item)] == position]
+        ruled = [item for item in ruled if _has_gradient(item)]
         for item in ruled:
             if any(item is one for one in known.without_gradient()):
                 self._detach(item)
         ruled = [item for item in ruled if not any(item is one for one in known.without_gradient())]
         sources = [item for item in args if _has_gradient(item)]
+        backward = cls.backward if cls.vjp is torch.autograd.Function.vjp else cls.vjp
 
         def rule(*cotangents: Any) -> Any:
-            given = {id(item): cotangent for item, cotangent in zip(ruled, cotangents)}
-            return cls.backward(known, *(_cotangent(item, given) for item in results))
+            given = {last[id(item)]: cotangent for item, cotangent in zip(ruled, cotangents)}
+            return backward(
+                known, *(given.get(place, known.missing(item)) for place, item in enumerate(results))
+            )
 
         # The function has called ``mark_dirty`` on these arguments.
         written = [item for item in ruled if any(item is given for given in args)]
-        why = (
-            "it has written to an argument"
-            if written
-            else self.follow(cls.__name__, ruled, args, rule, forward, _is_torchs(cls))
-        )
+        with self.capture.history.mode(True):
+            why = (
+                "it has written to an argument"
+                if written
+                else self.follow(cls.__name__, ruled, args, rule, forward, _is_torchs(cls))
+            )
         if why:
             self.refuse(ruled, sources, f"the rule of {cls.__name__}", why=why)
 
@@ -438,7 +439,7 @@ class GradientRules:
         """
         if self._depth >= _DEEPEST:
             return f"rules that apply rules are recorded to {_DEEPEST} levels, one for each derivative"
-        recorder = self.capture.recorder
+        recorder, history = self.capture.recorder, self.capture.history
         graph = recorder.graph
         nodes, assumed = len(graph.nodes), recorder.savepoint()
         world = ObjectSnapshot((), called=[rule])
@@ -446,7 +447,7 @@ class GradientRules:
         before, self.is_following = self.is_following, is_torchs
         self._depth += 1
         try:
-            with self._forward(self.capture.history.enabled):
+            with history.mode(history.enabled or history.fixed):
                 recorded = RecordedRule.of(self.capture, results, args, rule)
             if any(world.changes()):
                 recorded, why = None, "it changes what it finds outside of its arguments"
@@ -519,15 +520,25 @@ class _RuleContext:
     def __init__(self, ctx: Any, args: tuple[Any, ...]) -> None:
         vars(self).update(vars(ctx))
         self.saved_tensors = self.saved_variables = tuple(ctx.to_save or ())
-        self.needs_input_grad = tuple(_has_gradient(item) for item in args)
+        self.needs_input_grad = _need_gradient(args)
         self._without_gradient = tuple(ctx.non_differentiable or ())
 
     def without_gradient(self) -> tuple[torch.Tensor, ...]:
         return self._without_gradient
 
+    def missing(self, result: Any) -> Any:
+        """Return what torch passes to ``backward`` as the gradient of a result that has none."""
+        materializes = vars(self).get(_MATERIALIZES, True)
+        return torch.zeros_like(result) if materializes and isinstance(result, torch.Tensor) else None
+
 
 def _has_gradient(item: Any) -> bool:
     return isinstance(item, torch.Tensor) and (item.is_floating_point() or item.is_complex())
+
+
+def _need_gradient(args: Sequence[Any]) -> tuple[bool, ...]:
+    # A graph has one rule for all calls, whichever arguments a call differentiates.
+    return tuple(map(_has_gradient, args))
 
 
 def _is_endless(cls: Any, frame: types.FrameType | None) -> bool:
@@ -560,9 +571,11 @@ def _is_ruled(cls: Any, args: tuple[Any, ...]) -> bool:
 
 
 def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:
-    if isinstance(result, torch.Tensor) and any(result is item for item in unwritten):
-        return result.view_as(result)
-    return result
+    def apart(item: Any) -> Any:
+        return item.view_as(item) if any(item is other for other in unwritten) else item
+
+    # torch differentiates tensors in other containers than this tuple as what they are.
+    return tuple(map(apart, result)) if isinstance(result, tuple) else apart(result)
 
 
 def _is_torchs(cls: type) -> bool:
@@ -575,12 +588,6 @@ def _is_torchs(cls: type) -> bool:
     ]
     inner = next((item for item in held if issubclass(item, torch.autograd.Function)), None)
     return cls.__module__.startswith("torch.") if inner is None else _is_torchs(inner)
-
-
-def _cotangent(item: Any, given: dict[int, Any]) -> Any:
-    if id(item) in given:
-        return given[id(item)]
-    return torch.zeros_like(item) if isinstance(item, torch.Tensor) else None
 
 
 def _message(what: str, origin: Origin, why: str) -> str:
@@ -596,6 +603,12 @@ def _applied(session: Session, asked: Callable[[Any], bool], setup_context: Any)
     has_setup = asked(setup_context)
     session.trace.rules.before_forward(sys._getframe(2), has_setup)
     return has_setup
+
+
+def _materialized(session: Session, end: Callable[..., Any], ctx: Any, value: bool) -> Any:
+    # torch has no way to read the setting back.
+    setattr(ctx, _MATERIALIZES, value)
+    return end(ctx, value)
 
 
 def _hooked(session: Session, end: Callable[..., Any], hook: Any, arrays: Any) -> Any:
@@ -630,5 +643,6 @@ RULES = (
         _class_reads,
         lambda session, cls: session.trace.rules.applied(cls),
     ),
+    Patch(functions.FunctionCtx, "set_materialize_grads", replace_call, _materialized),
     *(Patch(BackwardHook, name, replace_call, _hooked) for name in ("setup_input_hook", "setup_output_hook")),
 )

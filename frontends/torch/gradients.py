@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -17,7 +18,7 @@ from ...recording.reachability.snapshot import TrackedContainer
 from ...recording.state.places import StatePlace
 from .basics import tensors as kinds
 from .basics.names import name_of, row_key
-from .basics.tensors import is_captured, is_leaf
+from .basics.tensors import is_captured, is_leaf, spec_of
 from .compat import is_grad_enabled, is_inference_mode_enabled, no_torch_function
 from .state.parameters import TorchWeights
 from .trace import Trace
@@ -28,15 +29,18 @@ class AutogradHistory:
 
     ambient: the grad mode when the recording began.
     mode_changed: True once another grad mode, or inference mode, was seen.
-    count_forwards: depth of code in which torch, not the function, disables gradients.
+    fixed: True in code in which torch, not the function, disables gradients; False in the forward of a
+        function with a derivative rule of its own, whose calls have no gradients unless torch's grad mode is
+        enabled there; None elsewhere.
     """
 
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
         self.ambient = is_grad_enabled()
         self.mode_changed = False
-        # torch disables gradients inside of ``forward``, without the function asking for it.
-        self.count_forwards = 0
+        self.fixed: bool | None = None
+        # Arguments of the function with a derivative rule of its own whose forward is running.
+        self._arguments: Sequence[Any] = ()
         self._differentiable: set[Value] = set()
         # Results of ``detach`` and ``.data``, and views of these.
         self._detached: set[Value] = set()
@@ -45,13 +49,29 @@ class AutogradHistory:
     def enabled(self) -> bool:
         """True if gradients count as enabled for calls made now. Reading it updates ``mode_changed``.
 
-        They always count as enabled if the recording began with gradients disabled.
+        They always count as enabled if the recording began with gradients disabled, except in the forward of
+        a function with a derivative rule of its own.
         """
         # Inference mode, backward passes and C++ code change the mode without a call that is intercepted, so
         # torch's own flag is read.
         enabled = is_grad_enabled()
+        if self.fixed is not None:
+            return self.fixed or enabled
         self.mode_changed = self.mode_changed or enabled != self.ambient or is_inference_mode_enabled()
-        return self.count_forwards > 0 or enabled or not self.ambient
+        return enabled or not self.ambient
+
+    @contextmanager
+    def mode(self, fixed: bool | None, arguments: Sequence[Any] = ()) -> Iterator[None]:
+        before = self.fixed, self._arguments
+        self.fixed, self._arguments = fixed, arguments
+        try:
+            yield
+        finally:
+            self.fixed, self._arguments = before
+
+    def is_argument(self, tensor: torch.Tensor) -> bool:
+        """Return True if ``tensor`` is an argument of the forward that runs, which has a derivative rule."""
+        return any(tensor is item for item in self._arguments)
 
     def add(self, *values: Value) -> None:
         for value in values:
@@ -266,6 +286,9 @@ READS: dict[str, tuple[str, ...]] = {
 def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any:
     tensor, key = args[0], row_key(name_of(function))
     seen = capture.run(function, args, kwargs)
+    # Only arrays of torch can be asked, and the rule must have gradients of all arguments.
+    if key == "requires_grad" and not capture.for_torch and capture.history.is_argument(tensor):
+        return is_inexact(spec_of(tensor).dtype)
     if key in ("grad", "_grad") and capture.gradients.is_input(tensor):
         return seen
     if is_captured(capture, tensor):

@@ -117,6 +117,15 @@ def test_results_and_gradients(name: str, to: str) -> None:
                 np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["saves what is needed", "saves what is needed, in setup_context"])
+def test_gradients_of_a_graph_recorded_without_any(name: str) -> None:
+    row = ROWS[name]
+    graph = graph_compiler.compile(row.function, args=made(row, RECORDED))
+    args = made(row, RECORDED)
+    for one, other in zip(by_torch(graph, args)[0], by_torch(row.function, args)[0], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-10)
+
+
 @pytest.mark.parametrize("to", ["jax", "tensorflow"])
 def test_a_rule_without_a_translation_is_refused_where_a_gradient_is_taken(to: str) -> None:
     row = Row(lambda x: Masked.apply(x) * x)

@@ -240,6 +240,127 @@ class Masked(Function):
         return changed
 
 
+class SavesNeeded(Function):
+    """Its forward saves only what gradients of the arguments that need one are computed from."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        of_x, of_y = ctx.needs_input_grad
+        ctx.save_for_backward(x if of_y else None, y if of_x else None)
+        return x * y
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        x, y = ctx.saved_tensors
+        return None if y is None else 2 * gradient * y, None if x is None else 3 * gradient * x
+
+
+class SavesInSetup(SavesNeeded):
+    @staticmethod
+    def forward(x: Any, y: Any) -> Any:
+        return x * y
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        SavesNeeded.forward(ctx, *inputs)
+
+
+class AsksArguments(SavesNeeded):
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        ctx.save_for_backward(x if y.requires_grad else None, y if x.requires_grad else None)
+        return x * y
+
+
+class Unmaterialized(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        mask, places = x > 0, x.argmax(1)
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(mask, places)
+        ctx.save_for_backward(mask)
+        return x * mask, mask, places
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any, *others: Any) -> Any:
+        assert all(other is None for other in others)
+        return 2 * gradient * ctx.saved_tensors[0]
+
+
+class Mixture(Function):
+    """A function of arrays and other objects, which returns both."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, power: int, y: Any, options: dict[str, float]) -> Any:
+        ctx.power = power
+        ctx.save_for_backward(x, y)
+        return x**power * y, power + 1, {"norm": x.norm()}, [x * options["factor"], y], None, (x + y).sum(1)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any, *others: Any) -> Any:
+        assert all(other is None for other in others[:4])
+        x, y = ctx.saved_tensors
+        of_x = 2 * gradient * ctx.power * x ** (ctx.power - 1) * y + others[4][:, None]
+        return of_x, None, gradient * x**ctx.power, None
+
+
+def mixture(x: Any, y: Any) -> Any:
+    product, power, measures, items, _, total = Mixture.apply(x, 3, y, {"factor": 2.0})
+    return product * measures["norm"] * power + items[0] * x, total * 2, items[1] * y
+
+
+class Centred(Function):
+    """Its forward leaves the mean in an object and in memory of the caller, where it has no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, measures: dict[str, Any], running: Any) -> Any:
+        measures["mean"] = x.mean(0)
+        running.mul_(0.9).add_(0.1 * measures["mean"])
+        return x - measures["mean"]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return 2 * gradient, None, None
+
+
+def centred(x: Any) -> Any:
+    measures: dict[str, Any] = {}
+    running = torch.ones_like(x[0]).detach()
+    return Centred.apply(x, measures, running) * measures["mean"] * x, running * x
+
+
+class TwoUnchanged(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        return x, y
+
+    @staticmethod
+    def backward(ctx: Any, of_x: Any, of_y: Any) -> Any:
+        return 2 * of_x, 3 * of_y
+
+
+class ReturnsTwice(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        y = x * 2
+        return y, y
+
+    @staticmethod
+    def backward(ctx: Any, first: Any, second: Any) -> Any:
+        return 2 * first + 5 * second
+
+
+class ByVjp(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    @staticmethod
+    def vjp(ctx: Any, gradient: Any) -> Any:
+        return 3 * gradient * ctx.saved_tensors[0]
+
+
 def hooked(x: Any) -> Any:
     y = x * 3
     if y.requires_grad:
@@ -270,6 +391,15 @@ ROWS: dict[str, Row] = {
     "broadcast": Row(narrow, 2),
     "complex": Row(lambda x: (Rotated.apply(x) * (1 + 2j)).imag),
     "sorted": Row(lambda x: Ranked.apply(x) ** 2),
+    "saves what is needed": Row(lambda x, y: SavesNeeded.apply(x, y) * x, 2),
+    "saves what is needed, in setup_context": Row(lambda x, y: SavesInSetup.apply(x, y) * x, 2),
+    "asks its arguments": Row(lambda x, y: AsksArguments.apply(x, y) * x, 2),
+    "no gradient of a result": Row(lambda x: [Unmaterialized.apply(x)[0] * x, Unmaterialized.apply(x)[2]]),
+    "other objects": Row(mixture, 2),
+    "left elsewhere": Row(centred),
+    "two arguments returned": Row(lambda x, y: [item**2 * x for item in TwoUnchanged.apply(x, y)], 2),
+    "one result twice": Row(lambda x: [ReturnsTwice.apply(x)[0] * x, ReturnsTwice.apply(x)[1] * 2]),
+    "vjp": Row(lambda x: ByVjp.apply(x) * x),
     "a hook": Row(hooked),
     "called twice": Row(lambda x: Clip.apply(Clip.apply(x * x, -0.2, 0.7) * x, -0.5, 0.5)),
 }
