@@ -144,8 +144,10 @@ declare_binary(
 def clip(x: Input, min: Input = None, max: Input = None, /) -> ArraySpec:
     """Clip ``x`` to [min, max]; each bound is a number, an array or None.
 
-    Where ``min`` is larger than ``max``, numbers become ``max``.
+    Where ``min`` is larger than ``max``, numbers become ``max``. Raise ``InvalidGraph`` if both are None.
     """
+    if min is None and max is None:
+        raise InvalidGraph(f"clip of {x}: a lower or an upper bound is needed, and both are None")
     return elementwise(*(operand for operand in (x, min, max) if operand is not None))
 
 

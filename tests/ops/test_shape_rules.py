@@ -70,6 +70,12 @@ def test_axes_are_counted_from_the_front(name: str) -> None:
             get(name).infer(*operands, **parameters, axis=axis)
 
 
+def test_a_clip_needs_a_bound() -> None:
+    assert get("clip").infer(X, None, 1.0) == X
+    with pytest.raises(InvalidGraph, match="a lower or an upper bound is needed"):
+        get("clip").infer(X)
+
+
 @pytest.mark.parametrize("axis", [-1, 3])
 def test_several_axes_are_counted_from_the_front(axis: int) -> None:
     for axes in (((axis,), (0,)), ((0,), (axis,))):
