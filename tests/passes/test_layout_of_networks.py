@@ -574,6 +574,20 @@ def test_pooling_in_tensorflow_keeps_what_is_no_number(layout: str, options: dic
     )
 
 
+@pytest.mark.parametrize("lead", [(), (2,), (2, 3)], ids=str)
+def test_pooling_in_numpy_takes_any_leading_axes(lead: tuple[int, ...]) -> None:
+    options = {"kernel": (3, 2), "strides": (2, 2), "padding": ((1, 1), (0, 0))}
+    results = {}
+    for order, shape in (("channels_first", (*lead, 4, 9, 8)), ("channels_last", (*lead, 9, 8, 4))):
+        graph = graph_of(
+            lambda b, x, order=order: b.max_pool(x, **options, dilation=(2, 1), ceil_mode=True, layout=order),
+            shape,
+        )
+        x = image(*lead, 4, 9, 8)
+        (results[order],) = run(graph, x if order == "channels_first" else np.moveaxis(x, -3, -1))
+    np.testing.assert_array_equal(np.moveaxis(results["channels_last"], -1, -3), results["channels_first"])
+
+
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @pytest.mark.parametrize("batch", [0, 2])
 @pytest.mark.parametrize("name", ["max_pool", "avg_pool"])

@@ -64,11 +64,11 @@ def max_pool(
     spatial axis ``i``, by default 1. With ``ceil_mode``, the last window of an axis may extend beyond the
     padded end.
     """
-    if dilation and ceil_mode:
-        array = x if layout == "channels_first" else np.moveaxis(x, -1, 1)
-        result = max_pool_with_indices(array, kernel, strides, padding, dilation, ceil_mode)[0]
-        return result if layout == "channels_first" else np.moveaxis(result, 1, -1)
     lead = x.ndim - len(kernel) - (layout == "channels_last")
+    if dilation and ceil_mode:
+        array = x if layout == "channels_first" else np.moveaxis(x, -1, lead)
+        result = max_pool_with_indices(array, kernel, strides, padding, dilation, ceil_mode)[0]
+        return result if layout == "channels_first" else np.moveaxis(result, lead, -1)
     space = x.shape[lead : lead + len(kernel)]
     around = padding_for_windows(space, kernel, strides, padding or ((0, 0),) * len(kernel), ceil_mode)
     return reduced_windows(x, np.maximum, lowest_value(x.dtype), kernel, strides, around, dilation, lead)
