@@ -41,23 +41,21 @@ def kron(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
     """Compute ``tf.einsum``, where axes of static size 1 broadcast.
 
-    ``equation`` contains ``->``, and no operand repeats a label that broadcasts.
+    ``equation`` contains ``->``.
     """
     inputs, _, result = equation.partition("->")
     labels, found = inputs.split(","), []
+    # Axes after an ellipsis are counted from the last one.
     places = [
-        {label: labels[i].index(label)
-         if "." not in labels[i].partition(label)[0]
-         else labels[i].index(label) - len(labels[i])
-         for label in labels[i] if label != "."}
-        for i in range(len(arrays))
+        [(label, place - len(one) if "." in one[:place] else place)
+         for place, label in enumerate(one) if label != "."]
+        for one in labels
     ]  # fmt: skip
-    wide = {
-        label for axes, array in zip(places, arrays) for label, axis in axes.items() if array.shape[axis] != 1
-    }
+    wide = [{label for label, axis in axes if array.shape[axis] != 1} for axes, array in zip(places, arrays)]
     for i, array in enumerate(arrays):
-        gone = [label for label, axis in places[i].items() if array.shape[axis] == 1 and label in wide]
-        found.append(tf.squeeze(array, [places[i][label] for label in gone]) if gone else array)
+        gone = {label for label, _ in places[i] if label in set().union(*wide) - wide[i]}
+        squeezed = [axis for label, axis in places[i] if label in gone]
+        found.append(tf.squeeze(array, squeezed) if squeezed else array)
         labels[i] = "".join(label for label in labels[i] if label not in gone)
     return tf.einsum(f"{','.join(labels)}->{result}", *found)
 

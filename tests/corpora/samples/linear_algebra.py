@@ -146,6 +146,7 @@ def _einsum() -> list[Sample]:
         ),
         Sample(torch.einsum, (batch, [Ellipsis, 1], array(4), [1])),
         Sample(torch.einsum, ("ij,jk", array(2, 1), array(3, 4))),
+        Sample(torch.einsum, ("ii,ij->j", array(1, 1), array(3, 4))),
         Sample(
             torch.einsum,
             ("...ik, ...j -> ij", array(1, 2, 3), array(4)),
