@@ -331,23 +331,31 @@ def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 def gammainc(a: Any, x: Any) -> tf.Tensor:
     """Compute the regularized lower incomplete gamma function ``P(a, x)``."""
     a, x = in_one_type(a, x)
-    of_zero = tf.where(x > 0, like(1, x), like(math.nan, x))
-    of_infinity = tf.where((x >= 0) & tf.math.is_finite(x), like(0, x), like(math.nan, x))
-    limit = tf.where(a == 0, of_zero, of_infinity)
     far, near_a, near_x = gamma_far(a, x, -1)
     value = tf.where(tf.math.is_nan(far), tf.math.igamma(near_a, near_x), far)
-    return tf.where((a == 0) | (a == math.inf), limit, value)
+    return gamma_limits(a, x, value, 1, 0)
 
 
 def gammaincc(a: Any, x: Any) -> tf.Tensor:
     """Compute the regularized upper incomplete gamma function ``Q(a, x)``."""
     a, x = in_one_type(a, x)
-    of_zero = tf.where(x > 0, like(0, x), like(math.nan, x))
-    of_infinity = tf.where((x >= 0) & tf.math.is_finite(x), like(1, x), like(math.nan, x))
-    limit = tf.where(a == 0, of_zero, of_infinity)
     far, near_a, near_x = gamma_far(a, x, 1)
     value = tf.where(tf.math.is_nan(far), tf.math.igammac(near_a, near_x), far)
-    return tf.where((a == 0) | (a == math.inf), limit, value)
+    return gamma_limits(a, x, value, 0, 1)
+
+
+def gamma_limits(a: tf.Tensor, x: tf.Tensor, value: tf.Tensor, at_0: int, at_infinity: int) -> tf.Tensor:
+    """Return ``value`` where ``a`` is positive and finite, and otherwise a limit of the gamma functions.
+
+    The limit is ``at_0`` for an ``a`` of 0 and ``at_infinity`` for an infinite one. It is NaN where the
+    function is not defined, which includes each ``a`` that is negative or NaN.
+    """
+    nan = like(math.nan, x)
+    of_zero = tf.where(x > 0, like(at_0, x), nan)
+    of_infinity = tf.where((x >= 0) & tf.math.is_finite(x), like(at_infinity, x), nan)
+    limit = tf.where(a == 0, of_zero, tf.where(a > 0, of_infinity, nan))
+    # TensorFlow's kernels and XLA give 0 or 1 for some arguments outside of the domain.
+    return tf.where((a > 0) & tf.math.is_finite(a), value, limit)
 
 
 def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:

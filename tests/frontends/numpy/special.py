@@ -30,6 +30,10 @@ def _at_infinity(name: str, change: Any) -> Any:
     return lambda x: _of(name)(np.full_like(x, np.inf), change(x))
 
 
+def _at_0(name: str, change: Any) -> Any:
+    return lambda x: _of(name)(change(x), np.zeros_like(x))
+
+
 def _outer(name: str) -> Any:
     return getattr(np, name).outer
 
@@ -43,6 +47,11 @@ SAMPLES: list[Sample] = [
     sample("special.gammaincc", special.gammaincc, P, f(4, kind="positive")),
     *(
         sample(f"special.{name}.infinite{kind}", _at_infinity(name, change), X)
+        for name in ("gammainc", "gammaincc")
+        for kind, change in (("", np.positive), (".nan", np.sqrt))
+    ),
+    *(
+        sample(f"special.{name}.at_0{kind}", _at_0(name, change), X)
         for name in ("gammainc", "gammaincc")
         for kind, change in (("", np.positive), (".nan", np.sqrt))
     ),
