@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ....assumptions import NO_ARRAY, DisjointMemory, SameArray, overlap
+from ....assumptions import NO_ARRAY, DisjointMemory, SameArray, overlap, share_memory
 from ....errors import TracingError
 from ....ir.graph import Aliases, Graph
 from ....ir.node import Value
@@ -115,8 +115,8 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
     """After a call, check the tensors that were passed to it as ``out=``.
 
     Raise ``TracingError`` if torch resized one, or if one may share memory with an operand, unless both are
-    the same view. An ``out`` whose own elements overlap raises as well if there is another operand. If there
-    is none, it restricts the graph to torch, or raises for another target.
+    the same view. An ``out`` whose own elements overlap restricts the graph to torch, or raises for another
+    target.
     """
     if out is None:
         return
@@ -131,7 +131,7 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
         # unless its shape differs: such an array belongs to a reduction, which torch sets to 0 before it
         # reads.
         if any(
-            overlap([tensor, other], [0])
+            storage(tensor) == storage(other) and share_memory(tensor, other)
             for other in operands
             if tensor.shape != other.shape or not _is_same(tensor, other)
         ):

@@ -139,6 +139,11 @@ def out_shows_operand(x: Any) -> Any:
     return made
 
 
+def out_repeats_elements(x: Any) -> Any:
+    made = torch.zeros(2 * x.shape[0])
+    return torch.add(x, 1, out=made.as_strided(x.shape, (1, 1))), made
+
+
 def picked_by_what_a_view_shows(x: Any) -> Any:
     """The mask is a view of a tensor that was written to, so that it must be read again."""
     kept = x > 0
@@ -454,6 +459,12 @@ PROGRAMS = [
         lambda: out_shows_operand,
         _calls((3, 2), (4, 2)),
         dict.fromkeys(_EVERYWHERE, "shares part of its memory"),
+    ),
+    Program(
+        "out_repeats_elements",
+        lambda: out_repeats_elements,
+        _calls((3, 3), (2, 2)),
+        {ELSEWHERE: "a view whose elements share memory"},
     ),
     Program("picked_by_what_a_view_shows", lambda: picked_by_what_a_view_shows, _calls((3,), (5,), (2,))),
     Program("taken_before", TakenBefore, _TWO_AXES),
