@@ -80,21 +80,26 @@ def _may_tell_modes_apart(layer: Any) -> bool:
     return asked is not None and asked.default is not False
 
 
-_modes: weakref.WeakKeyDictionary[Any, Mode] = weakref.WeakKeyDictionary()
+# Keyed by the id of the owner. Each reference removes its entry when the owner is deleted.
+_modes: dict[int, tuple[weakref.ref[Any], Mode]] = {}
 
 
 def mode_of(function: Any) -> Mode:
     """Return the mode of a function, or of the object that it is a method of.
 
-    Each call returns the same mode for an object, and for objects that are equal. An object that cannot be
-    hashed or weakly referenced gets a new mode in each call.
+    Each call returns the same mode for an object, and another one for each other object, also for an equal
+    one. An object that cannot be weakly referenced gets a new mode in each call.
     """
     owner = getattr(function, "__self__", function)
-    try:
-        return _modes.setdefault(owner, Mode())
-    # The owner cannot be hashed or weakly referenced.
-    except TypeError:
-        return Mode()
+    key = id(owner)
+    if key not in _modes:
+        try:
+            reference = weakref.ref(owner, lambda _: _modes.pop(key, None))
+        # The owner cannot be weakly referenced.
+        except TypeError:
+            return Mode()
+        _modes[key] = reference, Mode()
+    return _modes[key][1]
 
 
 def _in_mode(original: Callable[[Any], Any], training: bool) -> Callable[[Any], Any]:

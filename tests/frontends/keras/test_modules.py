@@ -17,6 +17,7 @@ import tensorflow as tf
 
 import graph_compiler
 from graph_compiler.errors import InvalidOption, NotTraced, WeightsMismatch
+from graph_compiler.frontends.tensorflow.process_state import mode_of
 from tests.support.compare import assert_same, to_numpy
 
 from .judging import kept
@@ -87,6 +88,38 @@ def test_a_graph_has_both_modes() -> None:
     assert graph.verify().runs
     graph.eval()
     assert_same(graph(images(4)), model(images(4)))
+
+
+class Alike:
+    """Owner of a layer that equals all others and has no hash."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        self.layer = keras.layers.GaussianDropout(0.5, seed=1)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike)
+
+    def run(self, x: Any) -> Any:
+        return self.layer(x)
+
+
+class AlikeAndHashed(Alike):
+    def __hash__(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("owner", [Alike, AlikeAndHashed])
+def test_a_mode_belongs_to_one_object(owner: Any) -> None:
+    one, other = owner(), owner()
+    for again in (mode_of(one.run), mode_of(one.run)):
+        assert again is mode_of(one.run) and again is not mode_of(other.run)
+    graph = graph_compiler.compile(one.run, to="tensorflow", args=(images(2),))
+    graph.train()
+    untrained = graph_compiler.compile(other.run, to="tensorflow", args=(images(2),))
+    assert not np.allclose(graph(images(4)), images(4))
+    assert_same(untrained(images(4)), images(4))
 
 
 def test_a_mode_that_is_said_counts() -> None:
