@@ -69,6 +69,11 @@ class StrongZeroFunction(FunctionWrapper):
             strong if graph is inner else getattr(strong, inner.__name__), args, kwargs
         )
 
+    @property
+    def source(self) -> str:
+        graph = graph_of(self.function)
+        return super().source if graph is None else strong_zero_graph(graph).source
+
     def _resolve_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         framework = framework_for(self.function, args, kwargs)
         # A framework without derivatives (NumPy) has its functions recorded for another one.

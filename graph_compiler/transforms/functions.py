@@ -105,6 +105,11 @@ class FunctionWrapper:
         """Return the :class:`Function` to transform for a call with these arguments."""
         raise NotImplementedError
 
+    @property
+    def source(self) -> str:
+        """Source of the graph that the function is or wraps; empty if there is none."""
+        return source_of(self.function)
+
 
 def resolve_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
     """Return the :class:`Function` to transform for a call of ``function`` with these arguments.
@@ -164,6 +169,8 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 def called_graphs(function: Any) -> Iterator[Graph]:
     """Yield the graphs that are named in the code of ``function`` and of the user's functions that it calls.
 
+    If ``function`` is bound to a graph, yield that graph first.
+
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(torch.sin, args=(torch.ones(2),))
     >>> [found is graph for found in called_graphs(lambda x: graph(x).sum())]
@@ -171,7 +178,12 @@ def called_graphs(function: Any) -> Iterator[Graph]:
     """
     called = (one for space in spaces_of([entry_of(function)]) for one in space.functions)
     for item in (
-        item for one in dict.fromkeys((*function_layers(function), *called)) for item in named_objects(one)
+        getattr(function, "__self__", None),
+        *(
+            item
+            for one in dict.fromkeys((*function_layers(function), *called))
+            for item in named_objects(one)
+        ),
     ):
         # A bound method such as ``graph.functional`` belongs to its graph.
         item = getattr(item, "__self__", item)
@@ -302,16 +314,35 @@ def untrained_parameters(function: Any) -> frozenset[str]:
     The set is empty unless ``function`` is ``graph.functional`` of a graph with variants.
     """
     graph = graph_of(function)
-    if graph is None or getattr(function, "__func__", None) is not Graph.functional or not graph.variants:
+    if graph is None or not is_functional(function) or not graph.variants:
         return frozenset()
     # The original does not train them, and torch cannot differentiate some of them.
     return frozenset(graph.parameters) - graph._differentiable
 
 
 def graph_of(function: Any) -> Graph | None:
-    """Return the graph that ``function`` is, or is a method of (``graph.functional``); else None."""
+    """Return the graph that ``function`` is, or is a method of (``graph.functional``); else None.
+
+    A function that the user has bound to a graph is no method of it.
+    """
     found = getattr(function, "__self__", function)
-    return found if isinstance(found, Graph) else None
+    if not isinstance(found, Graph):
+        return None
+    called = getattr(function, "__func__", None)
+    is_method = called is not None and getattr(type(found), called.__name__, None) is called
+    return found if function is found or is_method else None
+
+
+def is_functional(function: Any) -> bool:
+    """Return True if ``function`` is ``graph.functional``, which takes the parameters as first argument."""
+    return getattr(function, "__func__", None) is Graph.functional
+
+
+def source_of(function: Any) -> str:
+    if isinstance(function, FunctionWrapper):
+        return function.source
+    graph = graph_of(function)
+    return "" if graph is None else graph.source
 
 
 def target_of(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ from .functions import (
     Rule,
     graph_of,
     is_array,
+    is_functional,
     is_value,
     name_of,
     owner_of,
@@ -104,7 +105,7 @@ def synthetic_arguments(transformed: Transformed) -> Arguments:
             "to a call of it"
         )
     args, kwargs = synthetic_call(variant, graph._pipeline.frontend.reference)
-    return ((graph.parameters,) if function is not graph else ()) + args, kwargs
+    return ((graph.parameters,) if is_functional(function) else ()) + args, kwargs
 
 
 def _innermost_function(function: Any) -> Any:
@@ -306,14 +307,6 @@ class Transformed(FunctionWrapper):
     def source(self) -> str:
         """Name of the transform as a comment, and the source of the function.
 
-        The latter is empty unless the function is a graph or another transformed function.
+        The latter is empty unless the function is or wraps a graph (``jit``: after its first call).
         """
-        graph = graph_of(self.function)
-        inner = (
-            self.function.source
-            if isinstance(self.function, Transformed)
-            else graph.source
-            if graph is not None
-            else ""
-        )
-        return f"# {self.__name__}\n{inner}"
+        return f"# {self.__name__}\n{super().source}"

@@ -128,3 +128,20 @@ def test_derivatives_of_what_was_not_called_yet() -> None:
             np.testing.assert_allclose(
                 np.asarray(found)[:, 0], power * np.asarray(x) ** (power - 1), rtol=1e-5
             )
+
+
+@pytest.mark.parametrize(
+    "transformed",
+    [
+        transforms.vmap(graph_compiler.jit(torch.sin)),
+        transforms.vmap(transforms.vmap(graph_compiler.jit(torch.sin))),
+        transforms.vmap(graph_compiler.compile(torch.sin, args=(torch.ones(2),))),
+        transforms.grad(
+            graph_compiler.compile(lambda x: torch.sin(x).sum(), args=(torch.ones(2),)), strong_zero=True
+        ),
+    ],
+)
+def test_source_of_what_is_transformed(transformed: Any) -> None:
+    transformed(torch.ones(2, 2))
+    name, _, source = transformed.source.partition("\n")
+    assert name == f"# {transformed.__name__}" and "sin(" in source

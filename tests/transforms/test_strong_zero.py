@@ -4,6 +4,7 @@ derivative is infinite or NaN.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -253,3 +254,12 @@ def test_factors_in_jax_of_different_shapes_or_dtypes_are_refused(y: Any) -> Non
 
     with pytest.raises(TypeError, match="equal shapes and dtypes"):
         strong_product(jnp.float32(2), jnp.asarray(y))
+
+
+@pytest.mark.parametrize("strong", [False, True])
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_function_that_is_bound_to_a_graph(to: str, strong: bool) -> None:
+    graph = graph_compiler.transpile(lambda x: (x**3).sum(), source="torch", to=to, args=(torch.ones(2),))
+    twice = types.MethodType(lambda graph, x: graph(x) * 2, graph)
+    found = transforms.grad(twice, strong_zero=strong)(torch.tensor([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(np.asarray(found), [6, 24, 54])

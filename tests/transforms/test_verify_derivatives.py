@@ -48,6 +48,8 @@ def test_arguments_are_those_of_the_recording_where_none_are_given(name: str, to
     checked = getattr(transforms, name)(graph).verify()
     # Outside of ``verify`` a JAX function computes in 32 bits.
     assert checked.dtype == ("float64" if to == "jax" else "float32")
+    # Only ``functional`` takes the parameters as its first argument.
+    assert getattr(transforms, name)(graph.__call__).verify().dtype == checked.dtype
     with pytest.raises(CallMismatch, match=r"verify\(\): nothing is recorded"):
         getattr(transforms, name)(graph_compiler.transpile(jnp.sum, source="jax", to=to)).verify()
 
