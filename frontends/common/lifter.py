@@ -230,6 +230,10 @@ class Lifter:
     def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:
         raise NotImplementedError
 
+    def constant_array(self, array: Any) -> Any:
+        """Return ``array``, or a NumPy scalar for an immutable 0-d array, which can become a literal."""
+        return array
+
     # ------------------------------------------------------------------------------ graph
     def run(self) -> Graph:
         """Lift the recorded graph and return the canonical graph.
@@ -244,7 +248,7 @@ class Lifter:
         for name, value in graph.parameters.items():
             self.current_values[value] = b.parameter(name, value.spec)
         for name, (value, array) in graph.constants.items():
-            self.current_values[value] = b.constant(name, value.spec, array)
+            self.current_values[value] = b.constant(name, value.spec, self.constant_array(array))
         self.follow(graph.nodes)
         if self.problems:
             # A call in a region or in an unrolled loop may be lifted several times.

@@ -10,18 +10,20 @@ import pytest
 
 import graph_compiler
 
-# Each row: function, argument, number of constants that remain.
-SAMPLES: dict[str, tuple[Callable[[Any], Any], Any, int]] = {
-    "same dtype": (lambda x: x + np.float32(1.5), np.ones(3, "float32"), 0),
-    "wider scalar": (lambda x: x * np.float64(0.1), np.ones(3, "float32"), 0),
-    "narrower scalar": (lambda x: x - np.float32(0.1), np.ones(3), 0),
-    "integers": (lambda x: x * np.int64(2), np.array([-3, 4]), 0),
-    "large unsigned integers": (lambda x: x ^ np.uint32(0xFFFFFFFF), np.array([3, 4], "uint32"), 1),
-    "integers and a float": (lambda x: x + np.float32(2), np.array([-3, 4]), 0),
-    "not finite": (lambda x: np.maximum(x, np.float64("-inf")) + np.float64("nan"), np.ones(3), 0),
-    "negative zero": (lambda x: np.copysign(x, np.float64(-0.0)), np.ones(3), 0),
-    "complex": (lambda x: x * np.complex128(1j), np.ones(3), 0),
-    "two scalars": (lambda x: np.where(x > 0, np.float64(1), np.float64(2)), np.array([-1.0, 1.0]), 2),
+# Each row: function and argument.
+SAMPLES: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "same dtype": (lambda x: x + np.float32(1.5), np.ones(3, "float32")),
+    "wider scalar": (lambda x: x * np.float64(0.1), np.ones(3, "float32")),
+    "narrower scalar": (lambda x: x - np.float32(0.1), np.ones(3)),
+    "integers": (lambda x: x * np.int64(2), np.array([-3, 4])),
+    "large unsigned integers": (lambda x: x ^ np.uint32(0xFFFFFFFF), np.array([3, 4], "uint32")),
+    "integers and a float": (lambda x: x + np.float32(2), np.array([-3, 4])),
+    "not finite": (lambda x: np.maximum(x, np.float64("-inf")) + np.float64("nan"), np.ones(3)),
+    "negative zero": (lambda x: np.copysign(x, np.float64(-0.0)), np.ones(3)),
+    "complex": (lambda x: x * np.complex128(1j), np.ones(3)),
+    "two scalars": (lambda x: np.where(x > 0, np.float64(1), np.float64(2)), np.array([-1.0, 1.0])),
+    "a scalar and an array": (lambda x: np.where(x > 0, x, np.float32(2)), np.array([-1, 1], "float32")),
+    "a scalar to clip": (lambda x: np.clip(np.float32(2), x, np.float32(4)), np.array([1, 3], "float32")),
 }
 
 
@@ -29,14 +31,84 @@ SAMPLES: dict[str, tuple[Callable[[Any], Any], Any, int]] = {
 @pytest.mark.parametrize("name", SAMPLES)
 def test_scalars_become_literals(name: str, to: str) -> None:
     pytest.importorskip(to)
-    function, x, count = SAMPLES[name]
+    function, x = SAMPLES[name]
     graph = graph_compiler.transpile(function, to=to, args=(x,))
-    assert len(graph.program.constants) == count, graph.source
+    assert not graph.program.constants, graph.source
     for given in (x, x * 3):
         made, wanted = np.asarray(graph(given)), function(given)
         assert made.dtype == wanted.dtype
         np.testing.assert_array_equal(made, wanted)
         np.testing.assert_array_equal(np.signbit(made.real), np.signbit(wanted.real))
+
+
+def jax_samples() -> dict[str, tuple[Callable[[Any], Any], Any, str]]:
+    """Return functions that read 0-d JAX arrays, with an argument and a part of their source for NumPy."""
+    jax = pytest.importorskip("jax")
+    jnp, lax = jax.numpy, jax.lax
+    half, third, three = jnp.float32(0.5), jnp.asarray(1 / 3), jnp.int32(3)
+    most, nan, flag, rounded = (
+        jnp.uint32(0xFFFFFFFF),
+        jnp.float32(np.nan),
+        jnp.asarray(True),
+        jnp.float16(0.1),
+    )
+    x, integers = jnp.array([-1.0, 2.0], jnp.float32), jnp.array([-7, 5], jnp.int32)
+
+    def gathered(x: Any) -> Any:
+        return lax.scan(lambda total, row: (total * half + row, jnp.where(row > third, total, nan)), third, x)
+
+    def counted(x: Any) -> Any:
+        return lax.while_loop(lambda s: s[0] < three, lambda s: (s[0] + 1, s[1] * half), (three - 2, x))[1]
+
+    def chosen(x: Any) -> Any:
+        return lax.cond(x.sum() > half, lambda: x * third, lambda: x + jnp.where(x > 0, half, 0.0))
+
+    return {
+        "elementwise": (lambda x: x * half + third, x, "x * 0.5 + 0.33333334"),
+        "integers": (lambda x: x // three + x % three, integers, "3"),
+        "integers and a float": (lambda x: x * half, integers, "* 0.5"),
+        "large unsigned integers": (lambda x: x.astype(jnp.uint32) ^ most, integers, "np.uint32"),
+        "not finite": (lambda x: jnp.maximum(x, nan), x, "math.nan"),
+        "a condition": (lambda x: jnp.where(flag, x, half), x, "np.array(True, np.bool_)"),
+        "chosen elements": (lambda x: jnp.where(x > 0, x, 0.0), x, "np.where(x > 0.0, x, 0.0)"),
+        "rounded twice": (lambda x: x + rounded.astype(jnp.float32), x, "0.099975586"),
+        "the result": (lambda x: (x, half), x, "np.array(0.5, np.float32)"),
+        "a scan": (gathered, x, "np.where(row > 0.33333334, total, math.nan)"),
+        "a while loop": (counted, x, "< 3"),
+        "a branch": (chosen, x, "x * 0.33333334"),
+    }
+
+
+NAMES = [
+    "elementwise", "integers", "integers and a float", "large unsigned integers", "not finite", "a condition",
+    "chosen elements", "rounded twice", "the result", "a scan", "a while loop", "a branch",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("to", ["torch", "tensorflow", "numpy"])
+@pytest.mark.parametrize("name", NAMES)
+def test_jax_scalars_become_literals(name: str, to: str) -> None:
+    jax = pytest.importorskip("jax")
+    pytest.importorskip(to)
+    samples = jax_samples()
+    assert [*samples] == NAMES
+    function, x, part = samples[name]
+    graph = graph_compiler.transpile(function, to=to, args=(x,))
+    assert not graph.program.constants, graph.source
+    assert to != "numpy" or part in graph.source, graph.source
+    for given in (x, x * 3, jax.numpy.concatenate([x, x])):
+        made, wanted = graph(given), function(given)
+        for one, other in zip(jax.tree.leaves(made), jax.tree.leaves(wanted), strict=True):
+            assert np.asarray(one).dtype == other.dtype
+            np.testing.assert_allclose(np.asarray(one), other, rtol=1e-6)
+
+
+def test_wide_halves_stay_arrays() -> None:
+    """NumPy has no bfloat16, so a scalar of this dtype is no NumPy scalar."""
+    jax = pytest.importorskip("jax")
+    half, x = jax.numpy.bfloat16(0.5), jax.numpy.ones(3, jax.numpy.bfloat16)
+    graph = graph_compiler.transpile(lambda x: x * half, to="numpy", args=(x,))
+    np.testing.assert_array_equal(np.asarray(graph(x * 3)), np.asarray(x * 3 * half))
 
 
 def test_integers_that_jax_cannot_pass_stay_arrays() -> None:

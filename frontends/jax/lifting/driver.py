@@ -63,6 +63,14 @@ class _JaxLifter(Lifter):
                 del self.result.nodes[before[0] :], self.result.guards[before[1] :]
         return self._opened(node)
 
+    def constant_array(self, array: Any) -> Any:
+        if not isinstance(array, jax.Array) or array.shape or is_key(array):
+            return array
+        # NumPy itself has no scalars of other dtypes, such as bfloat16. A process cannot read an array on
+        # devices of other processes.
+        is_known = array.dtype.kind in "biufc" and array.is_fully_addressable
+        return np.asarray(array)[()] if is_known else array
+
     def _opened(self, node: Node) -> Any:
         program = jax_record(node)
         if program.body is None:
@@ -100,7 +108,7 @@ class _JaxLifter(Lifter):
         array = jax.random.key_data(array) if is_key(array) else array
         spec = ArraySpec(tuple(np.shape(array)), dtype_name(array.dtype))
         value = Value("constant", spec)
-        self.current_values[value] = self.b.constant("constant", spec, array)
+        self.current_values[value] = self.b.constant("constant", spec, self.constant_array(array))
         return value
 
 

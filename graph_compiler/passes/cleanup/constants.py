@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
 
 from ...ir.graph import Aliases, Graph, Guard
-from ...ir.node import CallRecord, Node, Origin, Value, values_in
-from ...ops.dtypes import is_inexact
+from ...ir.node import Block, CallRecord, Node, Origin, Value, values_in
+from ...ops.control import own_inputs
+from ...ops.dtypes import is_complex, is_inexact
 from ...ops.registry import ArraySpec, find
 from ...sizes import Size, apply
 from ...trees import Branch, Leaf, iterate_structure, map_structure
+from ..driver import Pass
 
 # ------------------------------------------------------------------------------------------- constant folding
 _USES = attrgetter("uses")
@@ -104,49 +106,116 @@ def _varies(node: Node, tainted: set[Value], aliases: Aliases) -> bool:
 
 
 # -------------------------------------------------------------------------------------------- scalar literals
-def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with numbers instead of constant NumPy scalars in elementwise operations.
+_CAPTURING = frozenset({"branch", "scan", "while_loop"})
 
-    A scalar stays unless another array of the operation has its dtype, and if it is an integer that does not
-    fit into int32. The graph is canonical.
+
+def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
+    """Return ``(graph, changed)``, with literals instead of constant scalars.
+
+    Elementwise operations and ``where``, also those of loops and branches that capture a scalar, take it as
+    a number. They keep the array unless another array of the operation has its dtype, and if it is an integer
+    that does not fit into int32. Constants that are NumPy scalars and are still read become ``full`` nodes.
+    The graph is canonical.
     """
-    # A number takes the dtype of the arrays of its operation, so another operand has to have the dtype of the
-    # scalar. Only scalars are replaced, because they cannot be written to.
-    numbers = {
+    # Other constants can be written to.
+    scalars = {
         value: array.item()
         for value, array in graph.constants.values()
-        if isinstance(array, np.number) and _fits_int32(array.item())
+        if isinstance(array, (np.number, np.bool_))
     }
-    if not numbers:
-        return graph, False
-    nodes = []
-    for node in graph.nodes:
-        if node.op == "astype" and node.inputs[0] in numbers and is_inexact(node.params["dtype"]):
-            # The number takes the dtype of the arrays wherever it is used, so it is not converted before.
-            number = numbers[node.inputs[0]]
-            numbers[node.outputs[0]] = number if isinstance(number, complex) else float(number)
-        nodes.append(_with_literals(node, numbers))
-    changed = any(new is not old for new, old in zip(nodes, graph.nodes))
-    return (graph.derive(nodes=nodes), True) if changed else (graph, False)
+    numbers = {value: number for value, number in scalars.items() if _is_literal(number)}
+
+    def run(block: Block) -> Block:
+        nodes = _nodes_with_literals(block.nodes, dict(numbers))
+        return block if all(map(is_, nodes, block.nodes)) else replace(block, nodes=tuple(nodes))
+
+    made, changed = Pass("scalar_literals", run, "deep")(graph)
+    if not scalars:
+        return made, changed
+    read = {*made.roots(), *(value for node in made.nodes for value in node.uses)}
+    created = [_full(value, number) for value, number in scalars.items() if value in read]
+    constants = {name: pair for name, pair in graph.constants.items() if pair[0] not in scalars}
+    return made.derive(nodes=[*created, *made.nodes], constants=constants), True
 
 
-def _fits_int32(number: Any) -> bool:
-    # JAX passes Python integers as int32.
-    return not isinstance(number, int) or -(2**31) <= number < 2**31
+def _full(value: Value, number: Any) -> Node:
+    params = {"shape": (), "fill_value": number, "dtype": value.dtype}
+    return Node("full", (), params, Origin(), (value,))
+
+
+def _is_literal(number: Any) -> bool:
+    # JAX passes Python integers as int32. Elementwise operations have no rows for operands that are bools.
+    is_integer = isinstance(number, int) and not isinstance(number, bool)
+    return isinstance(number, (float, complex)) or is_integer and -(2**31) <= number < 2**31
+
+
+def _nodes_with_literals(nodes: Iterable[Node], numbers: dict[Value, Any]) -> list[Node]:
+    """Return ``nodes`` with ``numbers`` as literals, and add the numbers that the nodes make."""
+    found = []
+    for node in nodes:
+        number = _number_made_by(node, numbers)
+        if _is_literal(number):
+            numbers[node.outputs[0]] = number
+        found.append(node if numbers.keys().isdisjoint(node.uses) else _with_literals(node, numbers))
+    return found
+
+
+def _number_made_by(node: Node, numbers: Mapping[Value, Any]) -> Any:
+    """Return the number that ``node`` creates or converts to a dtype with fractions, or None."""
+    if node.op == "full" and node.params["shape"] == ():
+        return node.params["fill_value"]
+    number = numbers.get(node.inputs[0]) if node.op == "astype" else None
+    dtype: str = node.params.get("dtype", "")
+    # NumPy, which rounds the number, has no bfloat16.
+    if number is None or not is_inexact(dtype) or dtype == "bfloat16":
+        return None
+    if isinstance(number, complex) and not is_complex(dtype):
+        return None
+    with np.errstate(all="ignore"):
+        return np.dtype(dtype).type(number).item()
 
 
 def _with_literals(node: Node, numbers: Mapping[Value, Any]) -> Node:
+    if node.op in _CAPTURING:
+        return _with_literals_inside(node, numbers)
     declared = find(node.op)
-    if declared is None or declared.section != "elementwise" or numbers.keys().isdisjoint(node.uses):
+    if declared is None or declared.section != "elementwise" and node.op != "where":
         return node
+    # A number takes the dtype of the arrays of its operation, so one of them has to have the dtype of the
+    # scalar.
     kept = {item.dtype for item in node.inputs if isinstance(item, Value) and item not in numbers}
-    return replace(
-        node,
-        inputs=tuple(
-            numbers[item] if isinstance(item, Value) and item in numbers and item.dtype in kept else item
-            for item in node.inputs
-        ),
+    literals = tuple(
+        numbers[item] if isinstance(item, Value) and item in numbers and item.dtype in kept else item
+        for item in node.inputs
     )
+    # NumPy gives the result of ``clip`` the dtype of its first operand only.
+    return replace(node, inputs=(*node.inputs[:1], *literals[1:]) if node.op == "clip" else literals)
+
+
+def _with_literals_inside(node: Node, numbers: Mapping[Value, Any]) -> Node:
+    """Return ``node`` with literals in its regions, and without the operands that these no longer read."""
+    count = len(node.regions[0].block.inputs) - own_inputs(node.op, node.params)
+    places = [place for place in range(-count, 0) if node.inputs[place] in numbers]
+    if not places:
+        return node
+    blocks = []
+    for block in (region.block for region in node.regions):
+        known = {block.inputs[place]: numbers[node.inputs[place]] for place in places}
+        blocks.append(replace(block, nodes=tuple(_nodes_with_literals(block.nodes, known))))
+    unread = [place for place in places if not any(_reads(block, block.inputs[place]) for block in blocks)]
+
+    def kept(items: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(item for place, item in enumerate(items, -len(items)) if place not in unread)
+
+    regions = tuple(
+        replace(region, block=replace(block, inputs=kept(block.inputs)))
+        for region, block in zip(node.regions, blocks)
+    )
+    return replace(node, inputs=kept(node.inputs), regions=regions)
+
+
+def _reads(block: Block, value: Value) -> bool:
+    return value in values_in(block.outputs) or any(value in node.uses for node in block.nodes)
 
 
 # --------------------------------------------------------------------------------------------- frozen weights
