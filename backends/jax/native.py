@@ -18,6 +18,7 @@ from jax._src.array import ArrayImpl
 from jax._src.interpreters.batching import BatchTrace, BatchTracer
 
 from ...contracts import Target
+from ...contracts.parallelism import guards_collected_from
 from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...ops.dtypes import KEYS, NARROWED
@@ -363,7 +364,10 @@ class JaxTarget(Target):
                 traced.append((_as_expected(check, guard), guard))
             else:
                 guard.require(self.elements(check))
-        return _invalidated_unless(result, *zip(*traced)) if traced else result
+        if (collected := guards_collected_from(core.trace_ctx.trace)) is not None:
+            collected.extend(traced)
+            return result
+        return invalidated_unless(result, *zip(*traced)) if traced else result
 
     def branch(
         self,
@@ -477,7 +481,7 @@ def _is_same(check: Any, wanted: Any) -> Any:
     return is_equal | (jnp.isnan(check) & jnp.isnan(wanted))
 
 
-def _invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
+def invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
     """Return ``result``, marked as invalid at run time if one of ``guards`` fails.
 
     ``each`` has the outcome of each guard. Invalid floats are NaN, and invalid integers and booleans 0. If

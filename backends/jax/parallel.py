@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src import core
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ...contracts.parallelism import (
@@ -21,16 +22,20 @@ from ...contracts.parallelism import (
     Parallelism,
     Spread,
     batches,
+    collected_guards,
     is_count,
     require_count,
+    require_outcomes,
     running_over,
     running_over_mesh,
 )
 from ...contracts.training import Arrays as TrainingArrays
 from ...contracts.training import Make, Program, StepState, Training
 from ...errors import InvalidOption
+from ...ir.graph import Guard
 from .dialect import CommunicationErrors, automatic, placed, sharding, single
 from .dialect import sharding as sharding_of
+from .native import invalidated_unless
 from .training import JaxTraining
 from .training import training as alone
 from .transforms import derivatives
@@ -276,15 +281,24 @@ class JaxParallelism(Parallelism):
         reduced, is_part = _REDUCED.get(how.reduce, (_stacked, True))
         specs = [PartitionSpec(name) if split else PartitionSpec() for split in how.split]
 
-        def given(*arrays: Any) -> Arrays:
-            with running_over(name, "jax"):
-                return [reduced(array, name) for array in function(list(arrays))]
+        guards: list[Guard] = []
 
-        out = PartitionSpec(name) if is_part else PartitionSpec()
+        def given(*arrays: Any) -> tuple[Arrays, Arrays]:
+            with running_over(name, "jax"), collected_guards(core.trace_ctx.trace) as collected:
+                results = [reduced(array, name) for array in function(list(arrays))]
+            guards[:] = [guard for _, guard in collected]
+            return results, [jax.lax.pmin(holds.astype(int), name) != 0 for holds, _ in collected]
+
+        out = PartitionSpec(name) if is_part else PartitionSpec(), PartitionSpec()
         # JAX's check would reject functions whose results it cannot prove to be replicated.
         mapped = jax.shard_map(given, mesh=mesh, in_specs=tuple(specs), out_specs=out, check_vma=False)
         after: Callable[[Any], Any] = how.reduce if callable(how.reduce) else lambda array: array
-        compiled = jax.jit(lambda *arrays: list(map(after, mapped(*arrays))))
+
+        def whole(*arrays: Any) -> tuple[Arrays, Arrays]:
+            results, outcomes = mapped(*arrays)
+            return list(map(after, results)), outcomes
+
+        compiled = jax.jit(whole)
         places = [
             (place, NamedSharding(mesh, specs[place]), how.local_batch and how.split[place])
             for place in range(how.parameters, len(specs))
@@ -299,10 +313,14 @@ class JaxParallelism(Parallelism):
                 if several or getattr(array, "_committed", False) and array._sharding != where:
                     arrays[place] = placed(array, where, is_local)
             try:
-                results: Arrays = compiled(*arrays)
+                results, outcomes = compiled(*arrays)
             except jax.errors.JaxRuntimeError:
                 with CommunicationErrors():
                     raise
+            if any(isinstance(holds, jax.core.Tracer) for holds in outcomes):
+                results = invalidated_unless(results, outcomes, tuple(guards))
+            else:
+                require_outcomes(outcomes, guards)
             return list(map(_parts, results)) if how.reduce == "none" else results
 
         return run

@@ -14,6 +14,7 @@ from tensorflow.python.eager import record
 from tensorflow.python.ops import control_flow_util
 
 from ...contracts import Target
+from ...contracts.parallelism import guards_collected_from
 from ...errors import CallMismatch, GraphCompilerError, GuardFailed
 from ...ir.graph import Guard
 from ...trees import flatten, map_structure
@@ -187,12 +188,15 @@ class TensorFlowTarget(Target):
     def register_classes(self, classes: Iterable[type]) -> None: ...
 
     def require_guards(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
+        collected = guards_collected_from(tf.compat.v1.get_default_graph())
         for check, guard in zip(checks, guards):
             if hasattr(check, "numpy"):
                 guard.require(self.elements(check))
+            elif collected is not None:
+                collected.append((_matches_recorded(check, guard), guard))
             else:
                 message = f"{guard.recorded()} and for this call is"
-                result = _assert_or_poison(result, _matches_recorded(check, guard), message, check)
+                result = assert_or_poison(result, _matches_recorded(check, guard), message, check)
         return result
 
     def branch(
@@ -220,7 +224,7 @@ class TensorFlowTarget(Target):
 
     def where_sizes_fit(self, result: Any, conditions: list[tuple[Any, str]]) -> Any:
         for holds, text in conditions:
-            result = _assert_or_poison(result, holds, f"GuardFailed: {text}")
+            result = assert_or_poison(result, holds, f"GuardFailed: {text}")
         return result
 
 
@@ -257,7 +261,7 @@ def _is_negative(array: Any) -> Any:
     return tf.math.atan2(array, tf.constant(-1, array.dtype)) < 0
 
 
-def _assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:
+def assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:
     """Return ``result`` with an assertion that ``holds`` is True, and with NaN for its floats if it is not.
 
     Raise ``CallMismatch`` if the call is traced for XLA, which drops the assertion, and NaN would not mark

@@ -17,15 +17,19 @@ from ...contracts.parallelism import (
     Parallelism,
     Spread,
     batches,
+    collected_guards,
     is_count,
     native_axis,
     require_count,
+    require_outcomes,
     running_over,
 )
 from ...contracts.training import Arrays as TrainingArrays
 from ...contracts.training import Make, Program, StepState, Training
 from ...errors import GradientRefused, InvalidOption, NotCompilable
+from ...ir.graph import Guard
 from .axes import vectorized_axis
+from .native import assert_or_poison
 from .training import TensorFlowTraining
 from .training import training as alone
 from .transforms import derivatives
@@ -216,18 +220,42 @@ class TensorFlowParallelism(Parallelism):
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
         strategy = how.axis.native
         reduced = how.reduce if isinstance(how.reduce, str) else None
+        guards: list[Guard] = []
 
-        def of_part(arrays: Arrays) -> Arrays:
-            with running_over(how.axis.name, "tensorflow", strategy):
-                return function(arrays)
+        def of_part(arrays: Arrays) -> tuple[Arrays, Arrays]:
+            trace = tf.compat.v1.get_default_graph()
+            with (
+                running_over(how.axis.name, "tensorflow", strategy),
+                collected_guards(trace) as collected,
+            ):
+                results = function(arrays)
+            guards[:] = [guard for _, guard in collected]
+            return results, [holds for holds, _ in collected]
+
+        def whole(arrays: Arrays) -> tuple[Arrays, Arrays]:
+            results, outcomes = strategy.run(of_part, args=(replica_arguments(strategy, arrays, how.split),))
+            found, each = (
+                [list(strategy.experimental_local_results(array)) for array in items]
+                for items in (results, outcomes)
+            )
+            reduce: Any = how.reduce
+            return (
+                [_REDUCTIONS[reduced](items) if reduced else reduce(tf.stack(items)) for items in found],
+                [tf.reduce_all(tf.stack(items)) for items in each],
+            )
+
+        compiled = tf.function(whole, autograph=False)
 
         def run(arrays: Arrays) -> Arrays:
-            results = strategy.run(of_part, args=(replica_arguments(strategy, arrays, how.split),))
-            found = [list(strategy.experimental_local_results(array)) for array in results]
-            reduce: Any = how.reduce
-            return [_REDUCTIONS[reduced](items) if reduced else reduce(tf.stack(items)) for items in found]
+            results, outcomes = compiled(arrays)
+            if not tf.executing_eagerly():
+                for holds, guard in zip(outcomes, guards):
+                    results = assert_or_poison(results, holds, f"{guard.recorded()} and is not for this call")
+            else:
+                require_outcomes(outcomes, guards)
+            return results
 
-        return tf.function(run, autograph=False)
+        return run
 
     def differs_between_devices(self, array: Any, axis: DeviceAxis) -> bool:
         return False

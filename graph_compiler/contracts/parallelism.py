@@ -10,7 +10,7 @@ from numbers import Integral
 from types import MappingProxyType
 from typing import Any, Protocol, Union
 
-from ..errors import CallMismatch, InvalidOption
+from ..errors import CallMismatch, GuardFailed, InvalidOption
 from ..recording.control_flow.regions import regions
 from .modules import default
 from .training import Make, StepState, Training
@@ -23,6 +23,7 @@ Axes that are left out are not split.
 """
 
 _mesh: ContextVar[Any] = ContextVar("mesh", default=None)
+_collected: ContextVar[tuple[Any, Any]] = ContextVar("collected", default=(None, None))
 _axes: ContextVar[Mapping[str, tuple[str, Any, Any]]] = ContextVar("axes", default=MappingProxyType({}))
 REDUCTIONS = ("concat", "mean", "sum", "first", "none")
 
@@ -167,6 +168,45 @@ def native_axis(axis_name: str, framework: str) -> Any:
     if owner != framework or native is None:
         raise LookupError(axis_name)
     return native
+
+
+# Outcomes and their guards on elements.
+DeviceGuards = list[tuple[Any, Any]]
+
+
+@contextmanager
+def collected_guards(trace: Any) -> Iterator[DeviceGuards]:
+    """Collect the guards that ``trace`` computes inside the ``with`` block, instead of asserting them there.
+
+    The yielded list has pairs of an outcome, a boolean array, and its guard. The caller returns the outcomes
+    from the program and calls :func:`require_outcomes`.
+
+    trace: the framework's object for the program that is traced. A guard that a nested one computes, such as
+        a branch, cannot leave it, and is not collected.
+    """
+    found: DeviceGuards = []
+    token = _collected.set((trace, found))
+    try:
+        yield found
+    finally:
+        _collected.reset(token)
+
+
+def guards_collected_from(trace: Any) -> DeviceGuards | None:
+    """Return the list that collects the guards of ``trace``, or None if nothing does."""
+    owner, found = _collected.get()
+    return found if owner is trace else None
+
+
+def require_outcomes(outcomes: Sequence[Any], guards: Sequence[Any]) -> None:
+    """Raise ``GuardFailed`` if one of ``outcomes``, one for each guard over all devices, is False."""
+    for holds, guard in zip(outcomes, guards):
+        if not holds:
+            raise GuardFailed(
+                f"{guard.recorded()}, and is another on a device of this call. A recording sees one device, "
+                "so psum returns its array unchanged there; write the condition with where, or with if "
+                "under graph_compiler.trace"
+            )
 
 
 @contextmanager

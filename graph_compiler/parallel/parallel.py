@@ -441,6 +441,8 @@ class Parallel:
         # Keyed by the classes of the arrays in the arguments.
         self._contexts: dict[tuple[type, ...], _ParallelContext] = {}
         self._programs: dict[Hashable, _ParallelProgram] = {}
+        # The variants that the programs contain, if the function is a graph.
+        self._variants: Sequence[Any] = ()
         # Keys of calls that were checked.
         self._known: set[Hashable] = set()
         self._prepared: _PreparedCall | None = None
@@ -589,17 +591,17 @@ class Parallel:
     def _record(self, call: ShardedCall, is_new: bool) -> bool:
         """Record the graph for the part of one device if needed; return True if a variant was added.
 
-        Compiled programs are dropped then.
+        Compiled programs are dropped if the graph has other variants than before.
         """
         graph = self.function
         if not isinstance(graph, Graph) or not (is_new or self._has_checks()):
             return False
         before = len(graph.variants)
         _record_first(graph, call)
-        if len(graph.variants) > before:
+        if list(map(id, graph.variants)) != list(map(id, self._variants)):
             # Compiled programs contain the variants that the graph had before.
             self._programs.clear()
-            self._prepared = None
+            self._prepared, self._variants = None, graph.variants
         return len(graph.variants) > before
 
     def _has_checks(self) -> bool:

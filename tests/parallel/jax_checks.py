@@ -25,6 +25,7 @@ import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
 from graph_compiler.errors import (  # noqa: E402
     CallMismatch,
+    GuardFailed,
     InvalidOption,
     NotCompilable,
     TargetRefused,
@@ -216,6 +217,33 @@ def check_recorded_collectives() -> None:
         )
         refuses(lambda graph=graph: graph(rows), InvalidOption, "'device'", "parallel.Parallel")
         refuses(lambda graph=graph: graph.to("numpy"), UnsupportedOperation, "NumPy runs on one device")
+
+
+def doubled_above_20(x: Any) -> Any:
+    return x * 2 if parallel.psum(x.sum(), "device").item() > 20 else x
+
+
+def check_a_number_that_python_reads() -> None:
+    rows = np.arange(24, dtype="float32").reshape(8, 3)
+    graph = graph_compiler.transpile(doubled_above_20, source="torch", to="jax", args=(torch.ones(8, 3),))
+    spread = parallel.Parallel(graph, replicated_argnums=())
+    close(spread(rows), rows * 2)
+    for call in (spread, lambda x: jax.vjp(spread, x)[0]):
+        refuses(
+            lambda call=call: call(rows / 20),
+            GuardFailed,
+            'if parallel.psum(x.sum(), "device").item() > 20',
+            "jax_checks.py",
+            "was True when recorded",
+            "graph_compiler.trace",
+        )
+    # In a program of the user, floats become NaN.
+    within = jax.jit(spread)
+    close(within(rows), rows * 2)
+    assert np.isnan(within(rows / 20)).all()
+    graph.add_variant((jnp.zeros((2, 3)),), {})
+    close(spread(rows / 20), rows / 20)
+    close(spread(rows), rows * 2)
 
 
 def check_collectives_of_every_source() -> None:

@@ -16,7 +16,13 @@ import torch  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
-from graph_compiler.errors import CallMismatch, GradientRefused, InvalidOption, NotCompilable  # noqa: E402
+from graph_compiler.errors import (  # noqa: E402
+    CallMismatch,
+    GradientRefused,
+    GuardFailed,
+    InvalidOption,
+    NotCompilable,
+)
 
 from . import models  # noqa: E402
 from .checks import checks_in, outcomes_of, refuses, report  # noqa: E402
@@ -81,6 +87,24 @@ def check_graphs() -> None:
     model = torch.nn.Linear(3, 2)
     graph = graph_compiler.transpile(model, to="tensorflow", args=(torch.ones(4, 3),))
     close(parallel.Parallel(graph)(x), model(torch.tensor(x)).detach(), rtol=1e-5, atol=1e-6)
+
+
+def doubled_above_20(x: Any) -> Any:
+    return x * 2 if parallel.psum(x.sum(), "device").item() > 20 else x
+
+
+def check_a_number_that_python_reads() -> None:
+    graph = graph_compiler.transpile(
+        doubled_above_20, source="torch", to="tensorflow", args=(torch.ones(8, 3),)
+    )
+    spread = parallel.Parallel(graph)
+    big = tf.ones((8, 3))
+    close(spread(big), np.full((8, 3), 2))
+    words = "was True when recorded", "graph_compiler.trace"
+    refuses(lambda: spread(big / 20), GuardFailed, "tensorflow_checks.py", *words)
+    within = tf.function(spread, autograph=False)
+    close(within(big), np.full((8, 3), 2))
+    refuses(lambda: within(big / 20), tf.errors.InvalidArgumentError, words[0])
 
 
 def check_collectives_of_every_source() -> None:
