@@ -23,13 +23,15 @@ from torch.utils.hooks import BackwardHook
 
 from ...errors import GradientRefused, TracingError
 from ...ir.builder import Body, close
+from ...ir.graph import Guard
 from ...ir.node import CallRecord, Node, Origin, Value, values_in
 from ...recording.faults import is_fault
 from ...recording.patches import Patch, PatchSet, Session, replace_call
 from ...recording.reachability.snapshot import ObjectSnapshot
 from ...sizes import Size
 from ...trees import iterate_structure
-from .basics.tensors import version
+from . import numbers
+from .basics.tensors import DATA_SIZED, version
 from .compat import (
     count_dispatch_modes,
     count_function_modes,
@@ -106,7 +108,11 @@ class RecordedRule:
 
     @classmethod
     def of(
-        cls, capture: Trace, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any]
+        cls,
+        capture: GradientTrace,
+        results: Sequence[torch.Tensor],
+        args: Sequence[Any],
+        rule: Callable[..., Any],
     ) -> RecordedRule:
         """Run ``rule`` on cotangents of ones and record it.
 
@@ -117,6 +123,7 @@ class RecordedRule:
         guards, values = len(graph.guards), [capture.value(item) for item in results]
         ones = [torch.ones_like(item) for item in results]
         cotangents, first = [capture.value(item) for item in ones], len(graph.nodes)
+        capture.history.add(*cotangents)
         for value in cotangents:
             value.name = "gradient"
         given = rule(*ones)
@@ -130,15 +137,48 @@ class RecordedRule:
         made = cls(
             values, [capture.value(arg) for arg, _ in pairs], cotangents, gradients, graph.nodes[first:]
         )
-        made._check(capture, [guard.condition for guard in graph.guards[guards:]])
+        made._check(capture)
+        made._decide_sizes(capture, graph.guards[guards:])
         return made
 
-    def _check(self, capture: Trace, conditions: Sequence[Any]) -> None:
-        recorder, inner = (
-            capture.recorder,
-            {*self.cotangents, *(value for node in self.nodes for value in node.outputs)},
-        )
-        written = {recorder.base_of(value) for node in self.nodes for value in node.writes}
+    @functools.cached_property
+    def _inner(self) -> set[Value]:
+        return {*self.cotangents, *(value for node in self.nodes for value in node.outputs)}
+
+    def _decide_sizes(self, capture: Trace, guards: Sequence[Guard]) -> None:
+        """Replace guards on values of the rule by guards on the sizes of what the rule reads.
+
+        Raise ``TracingError`` for a guard on elements, or on sizes that depend on elements.
+        """
+        # A guard of the graph cannot read a value of a rule.
+        decided = [guard for guard in guards if not self._inner.isdisjoint(values_in((guard.condition,)))]
+        if not decided:
+            return
+        symbols = [
+            symbol
+            for guard in decided
+            for symbol in (guard.condition.symbols() if isinstance(guard.condition, Size) else (None,))
+        ]
+        if any(symbol is None or symbol.kind != "size" for symbol in symbols) or any(
+            node.key in DATA_SIZED for node in self.nodes
+        ):
+            raise TracingError("elements of a gradient decide in Python")
+        for value in (*self.results, *self._read()):
+            if value not in self._inner:
+                numbers.decide_sizes(capture, value)
+        graph = capture.recorder.graph
+        graph.guards[:] = [
+            guard for guard in graph.guards if not any(guard is replaced for replaced in decided)
+        ]
+
+    def _check(self, capture: Trace) -> None:
+        recorder, inner = capture.recorder, self._inner
+        written = {
+            recorder.base_of(value)
+            for node in self.nodes
+            if node.key != "requires_grad_"
+            for value in node.writes
+        }
         read = [
             symbol
             for node in self.nodes
@@ -146,10 +186,8 @@ class RecordedRule:
             if isinstance(item, Size)
             for symbol in item.symbols()
         ]
-        if not inner.isdisjoint(values_in(list(conditions))) or any(
-            symbol.kind != "size" and symbol.source in inner for symbol in read
-        ):
-            raise TracingError("elements, or sizes, of a gradient decide in Python")
+        if any(symbol.kind != "size" and symbol.source in inner for symbol in read):
+            raise TracingError("elements of a gradient decide in Python")
         if any(node.is_random for node in self.nodes) or not written <= inner:
             raise TracingError("a rule draws random numbers, or writes to what is not its own")
         if not self.sources:
@@ -413,12 +451,11 @@ class GradientRules:
 
         # The function has called ``mark_dirty`` on these arguments.
         written = [item for item in ruled if any(item is given for given in args)]
-        with self.capture.history.mode(True):
-            why = (
-                "it has written to an argument"
-                if written
-                else self.follow(cls.__name__, ruled, args, rule, forward, _is_torchs(cls))
-            )
+        why = (
+            "it has written to an argument"
+            if written
+            else self.follow(cls.__name__, ruled, args, rule, forward, _is_torchs(cls))
+        )
         if why:
             self.refuse(ruled, sources, f"the rule of {cls.__name__}", why=why)
 
@@ -447,13 +484,15 @@ class GradientRules:
         before, self.is_following = self.is_following, is_torchs
         self._depth += 1
         try:
-            with history.mode(history.enabled or history.fixed):
+            # As in a backward pass with ``create_graph=True``, in which a rule may disable gradients.
+            with torch.enable_grad(), history.mode(False):
                 recorded = RecordedRule.of(self.capture, results, args, rule)
             if any(world.changes()):
                 recorded, why = None, "it changes what it finds outside of its arguments"
         # The rule is the user's code, and may do or refuse anything.
         except Exception as problem:
-            if is_fault(problem):
+            # Another attempt records the kernels of the call whose tensors the rule reads.
+            if is_fault(problem) or not is_torchs and self.capture.by_kernel.has_asked:
                 raise
             recorded, why = None, f"{problem}".strip().partition("\n")[0] or type(problem).__name__
         finally:

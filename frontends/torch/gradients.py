@@ -148,8 +148,12 @@ class CallsByKernel:
     def ask(self, name: str | None) -> None:
         self.asked.update(filter(None, (name,)))
 
+    @property
+    def has_asked(self) -> bool:
+        return not self.asked <= self.names
+
     def next_attempt(self) -> bool:
-        new = not self.asked <= self.names
+        new = self.has_asked
         self.names |= self.asked
         return new
 
@@ -268,6 +272,7 @@ class GradientTrace(Trace, Protocol):
     """Recording in progress that also tracks gradients."""
 
     gradients: Gradients
+    by_kernel: CallsByKernel
 
     @property
     def history(self) -> AutogradHistory: ...

@@ -10,7 +10,7 @@ import torch
 from ....recording.loop_marks import LoopMarker
 from ..generators import Generators
 from ..gradient_rules import GradientRules
-from ..gradients import CallsByKernel, GradientTrace
+from ..gradients import GradientTrace
 from ..memory.memory import MemoryTrace
 from ..memory.watching import ExportedMemory
 from ..numbers import KeySizes
@@ -68,7 +68,6 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
     loops: LoopMarker
     generators: Generators
     keys: KeySizes
-    by_kernel: CallsByKernel
     has_started_threads: bool
     # Number of nodes whose numbers have been fixed.
     count_decided: int

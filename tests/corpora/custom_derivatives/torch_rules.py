@@ -17,7 +17,6 @@ class Row(NamedTuple):
 
     function: Callable[..., Any]
     count: int = 1
-    twice: bool = True
 
 
 class Clip(Function):
@@ -329,6 +328,33 @@ def centred(x: Any) -> Any:
     return Centred.apply(x, measures, running) * measures["mean"] * x, running * x
 
 
+class Recomputed(Function):
+    """Its rule takes the gradient of a layer, as checkpoints and adjoint solvers do."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, weight: Any) -> Any:
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight).tanh() @ weight
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        x, weight = (item.detach().requires_grad_() for item in ctx.saved_tensors)
+        with torch.enable_grad():
+            y = torch.nn.functional.linear(x, weight).tanh() @ weight
+        of_x, of_weight = torch.autograd.grad(y, (x, weight), gradient)
+        return of_x * 2, of_weight * 3
+
+
+class RecomputedByBackward(Recomputed):
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        x, weight = (item.detach().requires_grad_() for item in ctx.saved_tensors)
+        with torch.enable_grad():
+            y = (x @ weight.t()).tanh() @ weight
+        torch.autograd.backward(y, gradient)
+        return x.grad, weight.grad * 3
+
+
 class TwoUnchanged(Function):
     @staticmethod
     def forward(ctx: Any, x: Any, y: Any) -> Any:
@@ -384,7 +410,7 @@ ROWS: dict[str, Row] = {
     "integers as a result": Row(
         lambda x: [Places.apply(x)[0] * Places.apply(x)[2] * x[:, 0], Places.apply(x)[1]]
     ),
-    "once differentiable": Row(lambda x: OnceOnly.apply(x) * x, twice=False),
+    "once differentiable": Row(lambda x: OnceOnly.apply(x) * x),
     "written": Row(lambda x: Written.apply(x * 2) * x),
     "a rule in a rule": Row(lambda x: Softened.apply(x) * x**2),
     "a root": Row(Root.apply),
@@ -397,6 +423,8 @@ ROWS: dict[str, Row] = {
     "no gradient of a result": Row(lambda x: [Unmaterialized.apply(x)[0] * x, Unmaterialized.apply(x)[2]]),
     "other objects": Row(mixture, 2),
     "left elsewhere": Row(centred),
+    "the gradient of a layer": Row(lambda x, y: Recomputed.apply(x, y) * x, 2),
+    "a backward pass": Row(lambda x, y: RecomputedByBackward.apply(x, y) * x, 2),
     "two arguments returned": Row(lambda x, y: [item**2 * x for item in TwoUnchanged.apply(x, y)], 2),
     "one result twice": Row(lambda x: [ReturnsTwice.apply(x)[0] * x, ReturnsTwice.apply(x)[1] * 2]),
     "vjp": Row(lambda x: ByVjp.apply(x) * x),
