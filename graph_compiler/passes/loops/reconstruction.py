@@ -78,14 +78,19 @@ def fold_loops(graph: Graph, counts: bool = True, unroll: bool = False) -> tuple
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
     """Return the nodes that replace the recorded iterations of a running loop.
 
-    Return None if a loop node cannot express them. Raise ``StepsMissing`` if an inner loop has to be unrolled
-    and not all of its iterations were recorded.
+    Return None if a loop node cannot express them, or if an inner loop has to be unrolled and not all of its
+    iterations were recorded.
     """
     folding = _LoopFolder(graph, True, False, loop)
     folding.places.used.update(
         (held.item, inf) for held in loop.marks[-1].state.values() if isinstance(held.item, Value)
     )
-    return folding.so_far(loop)
+    try:
+        return folding.so_far(loop)
+    except StepsMissing:
+        # Raised from here, it would pass through the user's code, whose handlers could catch it. It is raised
+        # again when the function has returned and its loops are folded.
+        return None
 
 
 class _LoopFolder:
@@ -315,7 +320,7 @@ def rest_of_loop(graph: Graph, loop: RecordedLoop, done: int) -> RemainingIterat
     """Return a program for the iterations of a running ``for`` loop after the first ``done``.
 
     Return None if the recorded iterations do not become a ``scan``, or if the ``scan`` carries arrays that
-    they did not compute. Raise ``StepsMissing`` as in :func:`folded_so_far`.
+    they did not compute.
     """
     # A body that computes nothing leaves no node.
     if not (nodes := folded_so_far(graph, loop)) or nodes[-1].op != "scan":

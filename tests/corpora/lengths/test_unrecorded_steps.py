@@ -162,3 +162,25 @@ def test_a_body_whose_results_nobody_uses_leaves_nothing(function: Callable[[Any
     graph = graph_compiler.compile(function, args=(np.ones(STEPS),))
     for size in (STEPS, STEPS + 9, 2):
         np.testing.assert_array_equal(graph(np.arange(float(size))), function(np.arange(float(size))))
+
+
+class Caught(BaseException):
+    """An exception that no handler of this package catches."""
+
+
+def number_behind_an_inner_loop(x: Any, n: int) -> Any:
+    try:
+        for _ in range(n):
+            for k in range(n):  # noqa: B007
+                x = x * 0.9
+            x = x + k
+    except Exception as problem:
+        raise Caught from problem
+    return x
+
+
+def test_no_handler_of_the_user_sees_that_iterations_are_missing() -> None:
+    x = np.linspace(0.1, 0.9, 5)
+    graph = graph_compiler.compile(number_behind_an_inner_loop, args=(x, STEPS))
+    for number in (STEPS, 41, 2):
+        np.testing.assert_allclose(graph(x, number), number_behind_an_inner_loop(x, number), rtol=1e-12)
