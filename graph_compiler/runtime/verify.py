@@ -23,14 +23,17 @@ from ..sizes import Size
 from ..trees import (
     Branch,
     Leaf,
+    Tree,
     TypedLeaf,
     call_of,
     flatten,
     iterate_structure,
     leaves_at,
     leaves_of,
+    plain_classes,
     unflatten,
 )
+from .calling.matcher import child_text
 from .calling.mismatch import why_outdated
 from .pipeline import Pipeline
 from .recorded_graph import RecordedGraph, with_recorded_types
@@ -240,6 +243,20 @@ def difference(
     return ""
 
 
+def _tree_difference(actual: Tree, expected: Tree, path: str) -> str:
+    if actual == expected:
+        return ""
+    if isinstance(actual, Branch) and isinstance(expected, Branch):
+        if actual.type is expected.type and actual.keys == expected.keys:
+            for place, key in enumerate(expected.keys):
+                inner = path + child_text(expected.type, "", place, key)
+                if found := _tree_difference(actual.children[place], expected.children[place], inner):
+                    return found
+        elif repr(actual) == repr(expected):
+            actual, expected = actual.type, expected.type
+    return f"{path and f'of {path} '}is {actual!r} where the original gives {expected!r}"
+
+
 def as_float32(number: float) -> Any:
     """Return a number of NumPy's float32, or of float64 if it is too large for float32."""
     import numpy as np
@@ -254,7 +271,7 @@ def _part(actual: Any, expected: Any, tolerance: Tolerance, numbers: bool, width
     if isinstance(expected, Dtypes):
         return str(actual.difference(expected))
     if not hasattr(expected, "shape"):
-        return "" if actual == expected else f"is {actual!r} where the original gives {expected!r}"
+        return _tree_difference(actual, expected, "")
     if actual.shape != expected.shape:
         return f"has the shape {list(actual.shape)} where the original gives {list(expected.shape)}"
     if actual.dtype.kind != expected.dtype.kind:
@@ -685,7 +702,8 @@ class Outcome:
         found = {_label_of_result(i, len(leaves)): leaf for i, leaf in enumerate(leaves)} | after
         arrays = {label: leaf for label, leaf in found.items() if type(leaf) is not float}
         types = Dtypes((label, dtype_name(array)) for label, array in arrays.items())
-        self.parts: dict[str, Any] = {"structure": tree, "the type": types}
+        # Objects with methods are proxies in results of a graph for another framework.
+        self.parts: dict[str, Any] = {"structure": plain_classes(tree), "the type": types}
         # The arrays may share memory with state that is restored after the run.
         self.parts.update((label, to_numpy(array).copy()) for label, array in arrays.items())
         self.parts.update((label, as_float32(leaf)) for label, leaf in found.items() if label not in arrays)

@@ -20,6 +20,8 @@ from graph_compiler.backends.jax.lowering import rows  # noqa: E402
 from graph_compiler.backends.torch.lowering import rows as torch_rows  # noqa: E402
 from graph_compiler.errors import GuardFailed, VerificationFailed  # noqa: E402
 from graph_compiler.frontends.torch.calls import TorchCalls  # noqa: E402
+from graph_compiler.runtime.verify import Tolerance, difference  # noqa: E402
+from graph_compiler.trees import flatten  # noqa: E402
 
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
 
@@ -62,6 +64,16 @@ def noisy(key: jax.Array, x: jax.Array) -> Any:
     return x + jax.random.normal(key, x.shape)
 
 
+class Store:
+    """Object with methods, which results of graphs for other frameworks hold as a proxy."""
+
+    def __init__(self, held: Any) -> None:
+        self.held, self.sizes = held, [1, 2]
+
+    def doubled(self) -> Any:
+        return self.held * 2
+
+
 ONE = torch.ones(3)
 RIGHT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "module": (Normalised(), (torch.randn(3, 4), torch.arange(3))),
@@ -71,6 +83,7 @@ RIGHT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "indices": (lambda table, i: table[i], (torch.randn(9, 2), torch.tensor([0, 8]))),
     "no arrays": (lambda: torch.arange(4) * 2, ()),
     "floats beyond float32": (lambda x: (x, 1e300, float("inf")), (torch.randn(3),)),
+    "an object with methods": (lambda x: {"past": [Store(x + 1), Store(x)]}, (torch.ones(3),)),
     "one array that is given twice": (writing_to_one_of_two, (ONE, ONE)),
     "an array that wants a gradient": (gradient, (torch.ones(3, requires_grad=True),)),
     "a scalar of numpy": (filling, (np.ones((3, 4)),)),
@@ -180,6 +193,22 @@ def test_generators_of_other_devices_are_not_seeded(monkeypatch: pytest.MonkeyPa
 def test_guards_are_respected() -> None:
     graph = graph_compiler.compile(branching, args=(torch.randn(3, 2),))
     assert 3 in graph.verify().sizes
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda store: store.sizes.append(3), r"structure of ['past'][1].sizes is list(0=1, 1=2, 2=3) where"),
+        (lambda store: setattr(store, "name", "a"), "structure of ['past'][1] is Store("),
+        (lambda store: setattr(store, "__class__", type("Store", (), {})), "is <class"),
+    ],
+)
+def test_the_part_of_a_structure_that_differs_is_told(change: Callable[[Store], None], words: str) -> None:
+    actual, expected = ({"past": [Store(None), Store(None)]} for _ in range(2))
+    change(actual["past"][1])
+    trees = ({"structure": flatten(result, lambda item: item is None)[1]} for result in (actual, expected))
+    told = difference(*trees, Tolerance(), numbers=True)
+    assert words in told and "where the original gives" in told
 
 
 def test_own_inputs() -> None:
