@@ -302,7 +302,7 @@ class GradientRefused(GraphCompilerError):
 class NotTraced(GraphCompilerError):
     """Raised when a graph lacks something because it is not recorded yet or has no original.
 
-    Cause: a lazy graph was not called yet; a graph from a file is asked for its original (``verify``,
+    Cause: a lazy graph was not recorded yet; a graph from a file is asked for its original (``verify``,
         ``load_weights``, ``to_source``); or the original has no modules (``train``, ``load_weights``).
     Fix: call the graph once, or compile with ``args=``.
 
@@ -310,7 +310,7 @@ class NotTraced(GraphCompilerError):
     >>> graph_compiler.compile(torch.relu).source
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.NotTraced: relu has not been called yet, so it has no source; call it once, ...
+    graph_compiler.errors.NotTraced: relu has not been recorded yet, so it has no source; pass args= ...
     """
 
 
@@ -366,7 +366,7 @@ class CollectiveFailed(GraphCompilerError):
 class NotSerialisable(GraphCompilerError, TypeError):
     """Raised when a graph or state cannot be pickled, copied or written to a file.
 
-    Cause: a lazy graph was not called yet; a graph holds what ``save`` refuses; a Keras model of a graph is
+    Cause: a lazy graph was not recorded yet; a graph holds what ``save`` refuses; a Keras model of a graph is
         saved by ``model.save``; an array has a dtype that safetensors lacks.
     Fix: call the graph once before, or use ``graph.save`` and ``graph_compiler.load``.
 
@@ -374,7 +374,7 @@ class NotSerialisable(GraphCompilerError, TypeError):
     >>> pickle.dumps(graph_compiler.compile(lambda x: torch.relu(x)))
     Traceback (most recent call last):
         ...
-    graph_compiler.errors.NotSerialisable: function has not been called yet, so that there is nothing of ...
+    graph_compiler.errors.NotSerialisable: function has not been recorded yet, so it cannot be pickled; ...
     """
 
 

@@ -129,15 +129,13 @@ class LazyGraph(Graph):
             name in _NEED_A_TARGET and isinstance(self._pipeline, DeferredPipeline)
         )
         if needed and not self._variants:
+            lack = _LACKS.get(name, f"has no {name}")
             if self._refused:
                 raise NotTraced(
-                    f"{self.name} has no {name}, for nothing of it is recorded: its last call was refused. "
+                    f"{self.name} {lack}, because nothing of it is recorded: its last call was refused. "
                     "explain() says why"
                 )
-            raise NotTraced(
-                f"{self.name} has not been called yet, so it has no {name}; call it once, or compile it with "
-                "args="
-            )
+            raise NotTraced(f"{self.name} has not been recorded yet, so it {lack}; {_HOW_TO_RECORD}")
         return super().__getattribute__(name)
 
     def __reduce__(self) -> Any:
@@ -151,8 +149,7 @@ class LazyGraph(Graph):
         module, name = str(getattr(function, "__module__", "")), str(getattr(function, "__qualname__", ""))
         if module not in sys.modules or getattr(sys.modules[module], name, None) is not self:
             raise NotSerialisable(
-                f"{self.name} has not been called yet, so that there is nothing of it to pickle; call it "
-                "once, or compile it with args="
+                f"{self.name} has not been recorded yet, so it cannot be pickled; {_HOW_TO_RECORD}"
             )
         return graph_at, (module, name)
 
@@ -186,6 +183,20 @@ _NEED_A_VARIANT = frozenset({
     "program", "source", "parameters", "guards", "functional", "verify", "save", "to", "list_missing",
     "state", "trained", "_differentiable", "frozen", "as_module", "train", "eval", "show", "summary",
 })  # fmt: skip
+# What a graph without variants lacks for a method, for messages. The other names are nouns.
+_LACKS = {
+    "functional": "cannot be called with weights",
+    "verify": "cannot be verified",
+    "save": "cannot be saved",
+    "to": "cannot be written for another framework",
+    "list_missing": "has no operations to list",
+    "as_module": "cannot be made a module",
+    "train": "has no training mode to set",
+    "eval": "has no training mode to set",
+    "show": "cannot be shown",
+    "seed": "has no random numbers to seed",
+}
+_HOW_TO_RECORD = "pass args= to transpile or compile, or call it once"
 # The target is that of the original, whose framework may be unknown until its first call.
 _NEED_A_TARGET = frozenset({"seed"})
 

@@ -241,22 +241,28 @@ def test_what_is_missing_is_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "lack"),
     [
-        "program",
-        "verify",
-        "save",
-        "to",
-        "list_missing",
-        "state",
-        "as_module",
-        "train",
-        "eval",
-        "seed",
+        ("program", "has no program"),
+        ("source", "has no source"),
+        ("parameters", "has no parameters"),
+        ("functional", "cannot be called with weights"),
+        ("verify", "cannot be verified"),
+        ("save", "cannot be saved"),
+        ("to", "cannot be written for another framework"),
+        ("list_missing", "has no operations to list"),
+        ("state", "has no state"),
+        ("as_module", "cannot be made a module"),
+        ("train", "has no training mode to set"),
+        ("eval", "has no training mode to set"),
+        ("show", "cannot be shown"),
+        ("summary", "has no summary"),
+        ("seed", "has no random numbers to seed"),
     ],
 )
-def test_a_lazy_graph_says_so(name: str) -> None:
-    with pytest.raises(NotTraced, match="has not been called yet"):
+def test_a_lazy_graph_says_so(name: str, lack: str) -> None:
+    how = "pass args= to transpile or compile, or call it once"
+    with pytest.raises(NotTraced, match=f"^function has not been recorded yet, so it {lack}; {how}$"):
         getattr(graph_compiler.compile(lambda x: x), name)
 
 

@@ -172,7 +172,9 @@ def test_graphs_that_were_not_called_yet() -> None:
     with torch.no_grad():
         model.weight.zero_()
     assert not torch.equal(own(torch.ones(1, 3)), lazy(torch.ones(1, 3)))
-    with pytest.raises(NotSerialisable, match=r"Linear has not been called yet, .*call it once"):
+    with pytest.raises(
+        NotSerialisable, match=r"Linear has not been recorded yet, so it cannot be pickled; .*call it once"
+    ):
         pickle.dumps(graph_compiler.compile(model))
 
 

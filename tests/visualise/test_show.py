@@ -142,7 +142,7 @@ def test_a_loaded_graph_has_a_page(counter: Any, tmp_path: Path) -> None:
 
 
 def test_a_graph_that_was_not_called_has_no_page() -> None:
-    with pytest.raises(graph_compiler.errors.NotTraced, match="has no show"):
+    with pytest.raises(graph_compiler.errors.NotTraced, match="cannot be shown"):
         graph_compiler.compile(lambda x: x).show()
 
 
