@@ -87,7 +87,13 @@ def forwarded_attribute(graph: Any, name: str) -> Any:
     original = vars(graph)["_pipeline"].function if "_pipeline" in vars(graph) else None
     if name.startswith("_") or isinstance(original, _FUNCTIONS):
         raise AttributeError(f"{type(graph).__name__!r} object has no attribute {name!r}")
-    item = getattr(original, name)
+    try:
+        item = getattr(original, name)
+    except AttributeError as problem:
+        # A property of the original may have raised it, so its text is shown, too.
+        raise AttributeError(
+            f"neither the graph {graph.name} nor its original has an attribute {name!r}: {problem}"
+        ) from None
     # Other libraries inspect the signature of the entry method and may call it, so it is the graph.
     if name in trait("entry_methods"):
         return graph

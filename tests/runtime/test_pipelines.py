@@ -110,6 +110,8 @@ def test_methods_of_the_original_run_the_graph() -> None:
     ):
         with pytest.raises(AttributeError):
             refused()
+    with pytest.raises(AttributeError, match=r"neither the graph Encoder nor its original has .* 'nothing'"):
+        _ = graph.nothing
     assert not hasattr(graph_compiler.compile(torch.relu), "config")
 
 
