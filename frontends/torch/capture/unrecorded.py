@@ -90,9 +90,14 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     capture.memory.comes_from_outside(tensor)
     capture.gradients.add(tensor)
     if name is None or not capture.weights.places.is_persistent(name):
-        return capture.recorder.add_constant(
+        value = capture.recorder.add_constant(
             name or capture.locator.name_of(tensor) or "constant", tensor, spec_of(tensor)
         )
+        # A view that was made without gradients requires them like its weight. After a write to the weight,
+        # torch refuses its views where gradients are enabled.
+        if tensor.requires_grad:
+            capture.history.add(value)
+        return value
     value = capture.recorder.add_parameter(name, tensor, spec_of(tensor))
     capture.history.add(value)
     if hooks := tensor._backward_hooks:

@@ -88,6 +88,32 @@ def test_a_view_that_was_made_without_gradients_outlives_a_write_to_its_weight()
     torch.testing.assert_close(graph(x), function(x))
 
 
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+@pytest.mark.parametrize("is_written_before", [False, True])
+@pytest.mark.parametrize("name", ["folded", "with an argument", "beside the weight"])
+def test_such_a_view_is_read_where_gradients_are_disabled(
+    name: str, is_written_before: bool, to: str
+) -> None:
+    """The graph is recorded and called while gradients are enabled."""
+    layer = torch.nn.Linear(3, 3)
+    with torch.no_grad():
+        kept = layer.weight[1:]
+        if is_written_before:
+            layer.weight.mul_(0.5)
+    compute = {
+        "folded": lambda x: x * kept.T[0].sum(),
+        "with an argument": lambda x: x[:2] * kept,
+        "beside the weight": lambda x: layer(x) @ kept.T,
+    }[name]
+    function = torch.no_grad()(lambda x: compute(x) + 1)
+    graph = graph_compiler.compile(function, args=(torch.ones(2, 3),), to=to)
+    x = torch.randn(2, 3)
+    for _ in range(2):
+        torch.testing.assert_close(torch.as_tensor(graph(x)), function(x))
+        with torch.no_grad():
+            layer.weight.add_(1)
+
+
 def test_copies_do_not_depend_on_identities_of_the_recording() -> None:
     """The keys of the memo are ids, which another object may have when the graph is called."""
 
