@@ -285,7 +285,9 @@ class SharingGraphModule(_GraphCaller):
         return self
 
     def train(self, mode: bool = True) -> SharingGraphModule:
-        self._graph.train(mode)
+        # A module of torch has a mode even if the original has none.
+        if _has_modes(self._graph):
+            self._graph.train(mode)
         self.__dict__["_mode"] = mode
         return super().train(mode)
 
@@ -362,6 +364,11 @@ def _restore(
     torch.nn.Module.train(made, is_training)
     made.__dict__["_mode"] = mode
     return made
+
+
+def _has_modes(graph: Any) -> bool:
+    recordings = [variant.recording for variant in graph.variants]
+    return all(recording is not None and recording.weights.has_modes for recording in recordings)
 
 
 def _is_training(graph: Any) -> bool:

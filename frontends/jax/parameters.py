@@ -45,8 +45,6 @@ class JaxWeights(contracts.Weights):
     function: the recorded callable.
     """
 
-    has_modes = True
-
     def __init__(self, function: Any, reach: Reached, named: Mapping[int, str]) -> None:
         self.function, self._places = function, replaceable_parts(reach)
         names = {**{id(item): name for name, item, _ in self._places}, **named}
@@ -140,6 +138,10 @@ class JaxWeights(contracts.Weights):
 
     def _modules(self) -> list[Any]:
         return [model.item for model in self.models if is_nnx_module(model.item)]
+
+    @property
+    def has_modes(self) -> bool:
+        return bool(self._modules())
 
     def set_training(self, mode: bool) -> None:
         for module in self._modules():

@@ -205,6 +205,23 @@ def test_a_trainable_module(to: str) -> None:
     assert int(module.layers.__dict__["1"].num_batches_tracked[...]) == before + 1
 
 
+@pytest.mark.parametrize(("function", "x"), [(torch.sin, torch.ones(2)), (jnp.sin, jnp.ones(2))])
+def test_a_function_without_modules_has_no_training_mode(function: Any, x: Any) -> None:
+    graph = graph_compiler.compile(function, args=(x,))
+    for ask in (graph.train, graph.eval):
+        with pytest.raises(NotTraced, match="there are no modules of an original whose mode could change"):
+            ask()
+
+
+def test_modes_of_modules_that_functions_refer_to_and_of_modules_of_functions() -> None:
+    drop = torch.nn.Dropout(0.5)
+    graph = graph_compiler.compile(lambda x: drop(x), args=(torch.ones(64),))  # noqa: PLW0108
+    assert torch.equal(graph.eval()(torch.ones(64)), torch.ones(64)) and not drop.training
+    module = graph_compiler.compile(torch.sin, args=(torch.ones(2),)).as_module()
+    assert not module.eval().training and module.train().training
+    assert_same(module(torch.ones(3)), torch.ones(3).sin())
+
+
 def test_to_another_framework_records_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_compiler.compile(lambda x: x.sum() + x.shape[0], args=(torch.ones(2),))
     monkeypatch.delattr("graph_compiler.frontends.torch.record")

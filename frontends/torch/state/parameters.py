@@ -463,8 +463,6 @@ class TorchWeights(contracts.Weights):
     places: where the modules hold the weights.
     """
 
-    has_modes = True
-
     def __init__(self, function: Any, given: Iterable[tuple[str, Any]] = ()) -> None:
         self.modules = ModulePaths()
         self.places = WeightPlaces(self.modules)
@@ -590,6 +588,10 @@ class TorchWeights(contracts.Weights):
         return self.places.without_elements(names)
 
     # ------------------------------------------------------------------------------ training mode
+    @property
+    def has_modes(self) -> bool:
+        return bool(self.modules.outermost)
+
     def is_training(self) -> bool:
         return bool(getattr(self.function, "training", True))
 
