@@ -125,6 +125,42 @@ def test_what_the_function_itself_draws_after_an_import_is_told(
         graph_compiler.compile(draws, source=framework, args=(array_of(framework, X[:3]),))
 
 
+RELATIVE = {
+    "a name of the parent": "from ..settings import SCALE",
+    "a module of the parent": "from .. import settings; SCALE = settings.SCALE",
+    "a name of the own package": "from .near import SCALE",
+    "a module of the own package": "from . import near; SCALE = near.SCALE",
+}
+
+
+@pytest.mark.parametrize("framework", ARRAYS)
+@pytest.mark.parametrize("statement", RELATIVE.values(), ids=RELATIVE)
+def test_names_of_relative_imports_are_guarded(
+    statement: str, framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(framework)
+    inner = tmp_path / "package_here" / "inner"
+    inner.mkdir(parents=True)
+    for folder in (inner.parent, inner):
+        (folder / "__init__.py").write_text("")
+    (inner.parent / "settings.py").write_text("SCALE = 2.0\n")
+    (inner / "near.py").write_text("SCALE = 2.0\n")
+    (inner / "code.py").write_text(f"def scaled(x):\n    {statement}\n    return x * SCALE\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    try:
+        code = importlib.import_module("package_here.inner.code")
+        modules = [importlib.import_module(f"package_here.{name}") for name in ("settings", "inner.near")]
+        graph = graph_compiler.compile(code.scaled, source=framework)
+        for scale in (2.0, 5.0, 2.0):
+            for module in modules:
+                vars(module)["SCALE"] = scale
+            np.testing.assert_allclose(np.asarray(graph(array_of(framework, X))), X * np.float32(scale))
+        assert len(graph.variants) == 2
+    finally:
+        for name in [name for name in sys.modules if name.startswith("package_here")]:
+            del sys.modules[name]
+
+
 def test_draws_after_an_import_are_inputs() -> None:
     torch = pytest.importorskip("torch")
 

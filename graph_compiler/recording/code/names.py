@@ -70,19 +70,22 @@ def compares_identities(code: types.CodeType) -> bool:
 def imports_of(code: types.CodeType) -> frozenset[str]:
     """Return the names of modules in the imports of ``code`` and functions inside it, and their first parts.
 
+    Names in relative imports begin with their dots.
+
     >>> def function():
     ...     import os.path
+    ...     from ..errors import Signal
     >>> sorted(imports_of(function.__code__))
-    ['os', 'os.path']
+    ['..errors', 'os', 'os.path']
     """
-    wholes = (
-        [step.argval for step in _steps(code) if step.opname == "IMPORT_NAME"]
-        if _has(code, {"IMPORT_NAME"})
-        else []
-    )
-    return frozenset(part for whole in wholes for part in (whole, whole.partition(".")[0])).union(
-        *map(imports_of, _inner(code))
-    )
+    found = set()
+    if _has(code, {"IMPORT_NAME"}):
+        steps = [step for step in _steps(code) if step.opname != "EXTENDED_ARG"]
+        for level, step in zip(steps, steps[2:]):
+            if step.opname == "IMPORT_NAME":
+                dots = "." * level.argval
+                found |= {dots + step.argval, dots + step.argval.partition(".")[0]}
+    return frozenset(found).union(*map(imports_of, _inner(code)))
 
 
 @functools.lru_cache(maxsize=_MOST_CODES)

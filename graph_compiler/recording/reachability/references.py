@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import functools
 import gc
+import importlib.util
 import inspect
 import itertools
 import os
@@ -128,18 +129,17 @@ OF_IMPORTS = frozenset({"__loader__", "__spec__", "__builtins__"})
 def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]:
     """Yield loaded modules that the code of ``function`` may import or look up by name.
 
-    Names of relative imports are resolved in the function's own package, not in its parents. If the code
-    reads ``sys.modules`` or the like, every module that a string constant names counts.
+    Names of relative imports are resolved from the package of the function's module. If the code reads
+    ``sys.modules`` or the like, every module that a string constant names counts.
 
     >>> def scaled(x):
     ...     return x * sys.modules["graph_compiler.errors"].SCALE
     >>> [module.__name__ for module in imported_modules(scaled) if module.__name__ != __name__]
     ['graph_compiler.errors']
     """
-    names, own = sorted(imports_of(function.__code__)), function.__globals__
+    own = function.__globals__
     package = str(own.get("__package__") or "")
-    # For ``from .name import attribute``.
-    names += [f"{package}.{name}".strip(".") for name in names]
+    names = [_absolute_name(name, package) for name in sorted(imports_of(function.__code__))]
     # Such code can take any module whose name it has as a string, and its own.
     if not _BY_NAME.isdisjoint(names_read(function.__code__)):
         names += [
@@ -148,6 +148,17 @@ def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]
         ]
     found = (sys.modules.get(name) for name in dict.fromkeys(names))
     yield from (module for module in found if isinstance(module, types.ModuleType))
+
+
+def _absolute_name(name: str, package: str) -> str:
+    """Return the full name of a module that code in ``package`` imports as ``name``, which may have dots.
+
+    Return an empty string if it is outside of the top-level package, so that the import fails.
+    """
+    try:
+        return importlib.util.resolve_name(name, package)
+    except ImportError:
+        return ""
 
 
 def names_of_builtins(function: types.FunctionType) -> list[str]:
