@@ -27,7 +27,7 @@ _BINARY = {
     "add": "add", "atan2": "atan2", "complex": "complex", "eq": "equal", "ge": "greater_equal",
     "gt": "greater", "igamma": "gammainc", "igammac": "gammaincc", "le": "less_equal", "lt": "less",
     "mul": "multiply", "ne": "not_equal", "nextafter": "nextafter", "pow": "pow", "rem": "fmod",
-    "shift_left": "bitwise_left_shift", "shift_right_arithmetic": "bitwise_right_shift", "sub": "subtract",
+    "shift_left": "bitwise_left_shift", "sub": "subtract",
     "zeta": "zeta",
 }  # fmt: skip
 
@@ -175,6 +175,14 @@ def round_(b: JaxBuilder, x: Any, *, rounding_method: Any) -> Any:
         return b.round(x)
     whole = b.trunc(x)
     return b.where(b.greater_equal(b.abs(b.subtract(x, whole)), 0.5), b.add(whole, b.sign(x)), whole)
+
+
+@rows.row("shift_right_arithmetic_p")
+def shift_right_arithmetic(b: JaxBuilder, x: Any, y: Any) -> Any:
+    # XLA takes the highest bit of an unsigned integer for its sign, too.
+    signed = x.dtype.removeprefix("u")
+    moved = b.bitwise_right_shift(b.bitcast(x, dtype=signed), b.bitcast(b.array(y, x.dtype), dtype=signed))
+    return b.bitcast(moved, dtype=b.result.dtype)
 
 
 @rows.row("shift_right_logical_p")

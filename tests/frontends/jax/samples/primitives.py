@@ -9,6 +9,7 @@ import functools
 import jax
 import jax.extend
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from tests.support.samples import Array, Sample, array, ints
@@ -148,6 +149,14 @@ SAMPLES = [
             name=f"shifts {kind}",
         )
         for kind in ("int8", "uint8", "int16", "int32")
+    ],
+    *[
+        Sample(
+            _shifts,
+            (np.array([255, 128, 127, 2, 200], kind) << up, np.array([0, 1, 7, 40, 3], kind)),
+            name=f"shifts {kind}, highest bit",
+        )
+        for kind, up in (("uint8", 0), ("uint16", 8), ("uint32", 24))
     ],
     *[
         Sample(
