@@ -266,15 +266,25 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Any:
-    x = _observations(b, m, y, rowvar)
+    x = _variables(b, m, y, rowvar)
     frequencies = None if fweights is None else b.cast(b.array(fweights), "int64")
     importances = None if aweights is None else b.cast(b.array(aweights), x.dtype)
     return b.cov(x, frequencies, importances, correction=(0 if bias else 1) if ddof is None else ddof)
 
 
-rows.table(
-    {"corrcoef": lambda b, x, y=None, rowvar=True, *, dtype=None: b.corrcoef(_observations(b, x, y, rowvar))}
-)
+@rows.row("corrcoef")
+def corrcoef(b: NumpyBuilder, x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    return b.corrcoef(_variables(b, x, y, rowvar))
+
+
+def _variables(b: NumpyBuilder, m: Any, y: Any, rowvar: bool) -> Value:
+    x = _observations(b, m, y, rowvar)
+    if x.ndim < 2:
+        return x
+    # NumPy has a 0-d result for a matrix of a single row, as for a vector.
+    is_single = hint_of(x.shape[0]) == 1
+    b.guard(apply("eq" if is_single else "ne", x.shape[0], 1))
+    return b.reshape(x, shape=(x.shape[1],)) if is_single else x
 
 
 def _observations(b: NumpyBuilder, m: Any, y: Any, rowvar: bool) -> Value:

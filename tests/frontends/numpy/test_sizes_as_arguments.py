@@ -132,6 +132,15 @@ def test_another_call_does_not_return_its_argument(name: str, to: str) -> None:
         assert_same(graph(*arguments), function(*arguments))
 
 
+@pytest.mark.parametrize("first", [(3, 4), (1, 4)], ids=str)
+@pytest.mark.parametrize("function", [np.cov, np.corrcoef], ids=lambda function: function.__name__)
+def test_one_variable_has_a_number(function: Callable[..., Any], first: tuple[int, int]) -> None:
+    arrays = [np.random.rand(*shape) for shape in (first, (3, 4), (1, 4), (2, 5))]
+    graph = graph_compiler.compile(function, to="torch", source="numpy", args=arrays[:1])
+    for x in arrays:
+        assert_same(graph(x), function(x))
+
+
 def test_a_number_that_changes_its_sign_is_another_place() -> None:
     graph = graph_compiler.compile(
         lambda x, like: np.insert(x, like.shape[0] - 2, 7.0), to="torch", args=(V, _of_length(1))
