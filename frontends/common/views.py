@@ -172,6 +172,7 @@ _INVERSES: dict[str, Callable[..., Any]] = {
     "reshape": lambda b, node, index, value: (
         b.reshape(value, shape=node.inputs[0].shape) if isinstance(value, Value) else value
     ),
+    "copy": lambda b, node, index, value: value,
     "permute_dims": _permute,
     "getitem": lambda b, node, index, value: b.setitem(node.inputs[0], value, key=node.params["key"]),
     "unstack": lambda b, node, index, value: b.setitem(

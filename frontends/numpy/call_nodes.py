@@ -10,9 +10,10 @@ import numpy as np
 from ...errors import TracingError
 from ...ir.node import CallRecord, Value
 from ...ops.dtypes import is_floating
-from ...sizes import Size, Symbol
+from ...sizes import Size
 from ...trees import iterate_structure, map_structure
 from .calls import BY_SIZES, BY_STRIDES, HOST_MATH, proposed_name, spec_of
+from .layouts import may_return_operand
 from .traced import owner_of, proxy_of
 
 _ARRAYS = (np.ndarray, np.generic)
@@ -40,9 +41,7 @@ def guard_failed_call(capture: Any, problem: Exception, operands: list[Any]) -> 
     """Guard all input sizes, and the elements of ``operands`` that may have caused ``problem``."""
     # The user's code may catch the exception. The graph then is valid only for sizes and elements for which
     # NumPy raises, too.
-    for value in capture.recorder.graph.inputs:
-        for axis, seen in enumerate(value.spec.shape):
-            capture.decide(Size.of(Symbol(value, axis, seen)))
+    capture.fix_all_sizes()
     is_of_elements = isinstance(
         problem, (np.linalg.LinAlgError, ArithmeticError)
     ) or capture.call.name.startswith(HOST_MATH)
@@ -90,7 +89,8 @@ def add_node(capture: Any, call: NumpyCall, noted: CallRecord) -> Any:
             views=_views(operands, list(made.values())),
         )
         origin = capture.call.locator.locate(call.name, 3)
-        capture.recorder.add_call(call.name, call.inputs, call.params, origin, outputs, record)
+        node = capture.recorder.add_call(call.name, call.inputs, call.params, origin, outputs, record)
+        capture.layouts.follow(node, [item._seen for item in made.values()])
     # ``np.array`` copies unless it is told not to.
     if noted.key in BY_STRIDES and not (noted.key == "array" and call.params.get("copy", True) is True):
         capture.by_strides.update(item._value for item in (*operands, *made.values()))
@@ -101,6 +101,7 @@ def _may_return_another(capture: Any, call: NumpyCall, key: str) -> bool:
     # ``numpy.squeeze`` does at other sizes, and ``numpy.diff`` does for another ``n``.
     return (
         key in BY_SIZES
+        or may_return_operand(key)
         or any(item._value in capture.weak for item in call.operands)
         or any(isinstance(item, Size) for item in iterate_structure((call.inputs, call.params)))
     )

@@ -29,7 +29,7 @@ def full(
     return b.full(shape=shape_of(shape), fill_value=b.operand(fill_value, kind), dtype=kind)
 
 
-@rows.row("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
+@rows.row("array", "asarray", "asanyarray")
 def array(
     b: NumpyBuilder,
     object: Any,
@@ -45,6 +45,15 @@ def array(
     )
     least = max(ndmin, len(b.recorded[0].shape))
     return b.reshape(made, shape=(*(1,) * (least - made.ndim), *made.shape)) if made.ndim < least else made
+
+
+@rows.row("ascontiguousarray", "asfortranarray")
+def arranged(b: NumpyBuilder, a: Any, dtype: Any = None, **unused: Any) -> Any:
+    if not isinstance(a, Value):
+        return array(b, a, dtype)
+    # The result may be a view, which is taken again when something is written through it.
+    made = b.cast(b.copy(a), a.dtype if dtype is None else dtype)
+    return made if made.ndim else b.reshape(made, shape=(1,))
 
 
 @rows.row("arange")

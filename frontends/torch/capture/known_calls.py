@@ -26,11 +26,12 @@ from ....ir.node import Node
 from ....ops.registry import ArraySpec
 from ....sizes import Size
 from ....trees import iterate_structure
+from ...common.copies import joins_axes
 from ..basics import tensors as kinds
 from ..basics.names import is_in_place, resolve
 from ..basics.tensors import PLAIN, TENSORS, hints, version
 from ..compat import is_any_autocast_enabled, is_grad_enabled, is_inference_mode_enabled
-from ..memory.layouts import VIEWS_ONLY, StrideOrder, is_in_order, joins_axes, order_of
+from ..memory.layouts import VIEWS_ONLY, StrideOrder, is_in_order, order_of
 from ..sizes import is_symbolic
 from .nodes import STRUCTURE
 

@@ -101,6 +101,81 @@ def test_orders_in_memory_are_told_apart(function: Callable[[Any], Any], to: str
         assert_same((graph(x), x), (function(same), same))
 
 
+def written_columns(x):
+    y = x.copy()
+    v = y.ravel("F")
+    v[0] = 100
+    return y, v
+
+
+def written_turned(x):
+    y = x * 2
+    v = y.T.reshape(-1)
+    v[0] = 100
+    return y, v
+
+
+def written_slice(x):
+    y = x.copy()
+    v = y[:, :2].reshape(-1)
+    v *= 3
+    return y, v
+
+
+def written_sum(x):
+    y = x.T + 1
+    v = y.reshape(-1)
+    y[0] = 7
+    return v
+
+
+def written_copies(x):
+    y = x.copy()
+    np.ascontiguousarray(y.T)[0] = 7
+    np.asfortranarray(y)[-1] = 5
+    return y
+
+
+def written_argument(x):
+    x[:, :2].reshape(-1)[:] = 4
+    return x.sum()
+
+
+_SIZES = [(4, 3), (1, 4), (4, 1), (3, 2)]
+
+
+@pytest.mark.parametrize("first", _SIZES, ids=str)
+@pytest.mark.parametrize(
+    "function",
+    [written_columns, written_turned, written_slice, written_sum, written_copies, written_argument],
+    ids=lambda function: function.__name__,
+)
+def test_whether_a_call_copies_depends_on_sizes(function: Callable[[Any], Any], first: Any) -> None:
+    graph = graph_compiler.compile(function, args=(np.ones(first),))
+    for shape in _SIZES:
+        x, same = np.random.rand(*shape), np.empty(shape)
+        same[:] = x
+        assert_same((graph(x), x), (function(same), same))
+
+
+def rows_and_whole(x):
+    y = x.copy()
+    y[1].reshape(-1)[0] = 5
+    y[1:].reshape(-1)[2:] *= 2
+    y.reshape(-1, 2)[0] = 1
+    v = y.T.ravel()
+    v[0] = 3
+    return v * 2
+
+
+def test_views_and_copies_at_every_size_are_not_recorded_again() -> None:
+    graph = graph_compiler.compile(rows_and_whole, args=(np.ones((4, 4)),))
+    for shape in [(3, 2), (5, 4)]:
+        x = np.random.rand(*shape)
+        assert_same(graph(x.copy()), rows_and_whole(x.copy()))
+    assert len(graph.variants) == 1
+
+
 def test_memory_in_another_order() -> None:
     function = lambda x: as_strided(x, (3,), (4,)) * 2  # noqa: E731
     x = np.arange(6, dtype="float32").reshape(2, 3)
