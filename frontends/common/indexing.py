@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...ir import Value
-from ...ir.node import Node
+from ...ir.node import Node, values_in
+from ...ops.manipulation import arange_length
+from ...ops.registry import Unknown
 from ...ops.rules import at_most, nonnegative
 from ...sizes import Size, apply, hint_of, product
 from .builder import RaisingBuilder
@@ -255,16 +257,17 @@ def _of_vectors(node: Node) -> Picked:
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
     """Assume that inputs of the graph are in bounds where the operations ``made`` read them as indices.
 
-    ``key`` is the recorded call that became these operations. It decides if negative indices are in bounds.
+    Indices that are computed from sizes, such as positions, add guards on these sizes. ``key`` is the
+    recorded call that became the operations. It decides if negative indices are in bounds.
     """
     for node in made:
         picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
         for indices, size, besides in picked(node) if picked is not None else ():
+            first = -size if node.op in _ALONG_AXES and key not in _FROM_THE_FRONT else _FIRST.get(node.op, 0)
             if (given := _as_given(b, indices, key)) is not None:
-                first = (
-                    -size if node.op in _ALONG_AXES and key not in _FROM_THE_FRONT else _FIRST.get(node.op, 0)
-                )
                 b.bound(given, first, size, besides)
+            elif (interval := _interval(b, indices)) is not None:
+                _guard_interval(b, interval, first, size)
 
 
 def _as_given(b: RaisingBuilder, value: Any, key: str) -> Value | None:
@@ -285,6 +288,66 @@ def _as_given(b: RaisingBuilder, value: Any, key: str) -> Value | None:
 
 def _widens(node: Node) -> bool:
     return node.op == "astype" and node.params["dtype"] == "int64"
+
+
+# ------------------------------------------------------------------------------ intervals of computed indices
+# A lower and an upper bound of all elements of an array, ints or sizes.
+Interval = tuple[Any, Any]
+
+
+def _guard_interval(b: RaisingBuilder, interval: Interval, first: Any, size: Any) -> None:
+    least, greatest = interval
+    if not any(isinstance(item, Unknown) for item in (least, greatest, size)) and all(
+        source in b.graph.inputs for source in values_in((least, greatest, size))
+    ):
+        holds_with_guard(b, first, least)
+        holds_with_guard(b, greatest + 1, size)
+
+
+def _interval(b: RaisingBuilder, item: Any) -> Interval | None:
+    """Return bounds of the elements of an integer array that follow from sizes, or None."""
+    if isinstance(item, (int, Size)):
+        return int(item) if isinstance(item, bool) else item, item
+    if not isinstance(item, Value) or item.dtype not in ("bool", "int32", "int64"):
+        return None
+    if item.dtype == "bool":
+        return 0, 1
+    node = b.maker(item)
+    if node is None:
+        return None
+    if node.op == "arange":
+        return _interval_of_arange(**node.params)
+    if node.op not in _INTERVALS:
+        return None
+    operands = [_interval(b, operand) for operand in node.inputs]
+    return None if None in operands else _INTERVALS[node.op](node, *operands)
+
+
+def _interval_of_arange(*, stop: Any, start: Any = 0, step: Any = 1, dtype: str) -> Interval | None:
+    if not isinstance(step, int) or not all(isinstance(end, (int, Size)) for end in (start, stop)):
+        return None
+    last = start + (arange_length(start, stop, step) - 1) * step
+    return (start, last) if step > 0 else (last, start)
+
+
+def _interval_of_product(node: Node, one: Interval, other: Interval) -> Interval | None:
+    if not (nonnegative(one[0]) and nonnegative(other[0])):
+        return None
+    return one[0] * other[0], one[1] * other[1]
+
+
+def _interval_of_sums(node: Node, terms: Interval) -> Interval | None:
+    # Each sum has at least one term, and at most the size of the axis.
+    return (terms[0], terms[1] * node.inputs[0].shape[node.params["axis"]]) if nonnegative(terms[0]) else None
+
+
+_INTERVALS: dict[str, Callable[..., Interval | None]] = {
+    **dict.fromkeys((*_SAME_ELEMENTS, *_PARTS, "astype"), lambda node, x: x),
+    "add": lambda node, x, y: (x[0] + y[0], x[1] + y[1]),
+    "subtract": lambda node, x, y: (x[0] - y[1], x[1] - y[0]),
+    "multiply": _interval_of_product,
+    "cumulative_sum": _interval_of_sums,
+}
 
 
 Arrays = list[tuple[int, Value]]
