@@ -180,9 +180,10 @@ def max_over_windows(x: Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tup
         inside, x.reshape(*x.shape[:-rank], math.prod(size))[..., place], lowest_value(x.dtype)
     )
     chosen = elements.argmax(-1, keepdims=True)
-    largest = xp.take_along_axis(elements, chosen, -1)
     # If all elements equal the filler, ``argmax`` may have found padding.
-    chosen = xp.where(largest == lowest_value(x.dtype), inside.argmax(-1)[..., None], chosen)
+    is_filler = elements.max(-1, keepdims=True) == lowest_value(x.dtype)
+    chosen = xp.where(is_filler, inside.argmax(-1)[..., None], chosen)
+    largest = xp.take_along_axis(elements, chosen, -1)
     indices = xp.take_along_axis(xp.broadcast_to(place, elements.shape), chosen, -1)
     return largest[..., 0], indices[..., 0].astype(chosen.dtype)
 

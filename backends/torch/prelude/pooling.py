@@ -50,12 +50,13 @@ def with_unpadded_indices(
     padding: list[tuple[int, int]],
     dilation: Sequence[int] | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Convert the flat indices of a max pooling of padded ``x`` to indices into the pooled axes of ``x``.
+    """Return the values of a max pooling of padded ``x``, with flat indices into the pooled axes of ``x``.
 
-    ``pooled`` has the values, which are returned unchanged, and the indices. If all elements of a window have
-    the lowest value, its index is that of its first element in ``x``.
+    ``pooled`` has the values and the indices into the padded axes. If all elements of a window have the
+    lowest value, its index is that of its first element in ``x``. The gradient goes to the elements at the
+    indices.
     """
-    values, places = pooled
+    _, places = pooled
     sizes = x.shape[-len(padding) :]
     found = torch.zeros_like(places)
     step = 1
@@ -66,4 +67,7 @@ def with_unpadded_indices(
         found = found + torch.where(place < 0, place % gap, place) * step
         places = torch.div(places, whole, rounding_mode="floor")
         step = step * size
-    return values, found
+    # The values of the pooling itself would pass the gradient of such a window to the padding.
+    lead = found.shape[: -len(padding)]
+    values = x.reshape(*lead, step).gather(-1, found.reshape(*lead, math.prod(found.shape[len(lead) :])))
+    return values.reshape(found.shape), found

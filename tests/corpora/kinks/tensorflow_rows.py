@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from . import AROUND, DOMAINS, FACTORS, NOTHING, TIES, Kink, kink, pairs
@@ -67,4 +68,5 @@ ROWS: dict[str, Kink] = {
     "segment_max": kink(lambda x: tf.math.unsorted_segment_max(x, tf.constant(_SEGMENTS), 2), [1.0, 1.0, 2.0, 1.0], orders=1),
     "segment_min": kink(lambda x: tf.math.unsorted_segment_min(x, tf.constant(_SEGMENTS), 2), [1.0, 1.0, 2.0, 2.0], orders=1),
     "max_pool": kink(lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID"), IMAGE, orders=1),
+    "max_pool_with_argmax-infinite": kink(lambda x: tf.nn.max_pool_with_argmax(x, 4, 2, "SAME")[0], np.full((1, 5, 5, 1), -np.inf), orders=1),
 }  # fmt: skip
