@@ -12,7 +12,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,7 @@ class RecordedRule:
     cotangents: gradients of the results, which the rule takes.
     gradients: gradients of the sources.
     nodes: the recorded calls.
+    before: recorded calls that the graph makes before the rule, because guards or sizes read their results.
     """
 
     results: Sequence[Value]
@@ -105,6 +106,7 @@ class RecordedRule:
     cotangents: Sequence[Value]
     gradients: Sequence[Value]
     nodes: Sequence[Node]
+    before: Sequence[Node] = ()
 
     @classmethod
     def of(
@@ -137,32 +139,63 @@ class RecordedRule:
         made = cls(
             values, [capture.value(arg) for arg, _ in pairs], cotangents, gradients, graph.nodes[first:]
         )
+        made = made._with_decisions_before(capture, graph.guards[guards:])
         made._check(capture)
         made._decide_sizes(capture, graph.guards[guards:])
         return made
+
+    def _with_decisions_before(self, capture: Trace, guards: Sequence[Guard]) -> RecordedRule:
+        """Move the calls whose elements decide in Python to ``before``.
+
+        Raise ``TracingError`` if they depend on a cotangent or on what the rule writes.
+        """
+        base_of = capture.recorder.base_of
+        # Calls by the values that they make and the memory that they write to.
+        calls: dict[Value, list[Node]] = {}
+        for node in self.nodes:
+            for value in (*node.outputs, *map(base_of, _written_by(node))):
+                calls.setdefault(value, []).append(node)
+        read = [(node.inputs, node.params) for node in self.nodes]
+        waiting = _elements_in([*read, *(guard.condition for guard in guards)])
+        waiting += [guard.condition for guard in guards if isinstance(guard.condition, Value)]
+        moved: set[int] = set()
+        while waiting:
+            value = waiting.pop()
+            if value in self.cotangents:
+                raise TracingError("elements of a gradient decide in Python")
+            for node in (*calls.get(value, ()), *calls.get(base_of(value), ())):
+                if id(node) not in moved:
+                    moved.add(id(node))
+                    waiting += node.uses
+        self._require_order(base_of, moved)
+        before = [node for node in self.nodes if id(node) in moved]
+        return replace(self, nodes=[node for node in self.nodes if id(node) not in moved], before=before)
+
+    def _require_order(self, base_of: Callable[[Value], Value], moved: set[int]) -> None:
+        """Raise ``TracingError`` if calls would compute something else after those in ``moved``."""
+        later: set[Value] = set()
+        for node in self.nodes:
+            written = {base_of(value) for value in _written_by(node)}
+            if id(node) not in moved:
+                later.update(map(base_of, node.uses))
+            elif node.is_random or not written <= self._inner - later:
+                raise TracingError("elements that a rule draws or writes decide in Python")
 
     @functools.cached_property
     def _inner(self) -> set[Value]:
         return {*self.cotangents, *(value for node in self.nodes for value in node.outputs)}
 
     def _decide_sizes(self, capture: Trace, guards: Sequence[Guard]) -> None:
-        """Replace guards on values of the rule by guards on the sizes of what the rule reads.
+        """Replace guards on sizes inside of the rule by guards on the sizes of what the rule reads.
 
-        Raise ``TracingError`` for a guard on elements, or on sizes that depend on elements.
+        Raise ``TracingError`` if sizes depend on elements.
         """
         # A guard of the graph cannot read a value of a rule.
         decided = [guard for guard in guards if not self._inner.isdisjoint(values_in((guard.condition,)))]
         if not decided:
             return
-        symbols = [
-            symbol
-            for guard in decided
-            for symbol in (guard.condition.symbols() if isinstance(guard.condition, Size) else (None,))
-        ]
-        if any(symbol is None or symbol.kind != "size" for symbol in symbols) or any(
-            node.key in DATA_SIZED for node in self.nodes
-        ):
-            raise TracingError("elements of a gradient decide in Python")
+        if any(map(_has_data_size, self.nodes)):
+            raise TracingError("sizes that depend on elements of a gradient decide in Python")
         for value in (*self.results, *self._read()):
             if value not in self._inner:
                 numbers.decide_sizes(capture, value)
@@ -172,23 +205,9 @@ class RecordedRule:
         ]
 
     def _check(self, capture: Trace) -> None:
-        recorder, inner = capture.recorder, self._inner
-        written = {
-            recorder.base_of(value)
-            for node in self.nodes
-            if node.key != "requires_grad_"
-            for value in node.writes
-        }
-        read = [
-            symbol
-            for node in self.nodes
-            for item in iterate_structure((node.inputs, node.params))
-            if isinstance(item, Size)
-            for symbol in item.symbols()
-        ]
-        if any(symbol.kind != "size" and symbol.source in inner for symbol in read):
-            raise TracingError("elements of a gradient decide in Python")
-        if any(node.is_random for node in self.nodes) or not written <= inner:
+        recorder = capture.recorder
+        written = {recorder.base_of(value) for node in self.nodes for value in _written_by(node)}
+        if any(node.is_random for node in self.nodes) or not written <= self._inner:
             raise TracingError("a rule draws random numbers, or writes to what is not its own")
         if not self.sources:
             raise TracingError("a rule that gives no gradient")
@@ -240,6 +259,22 @@ class RecordedRule:
 
     def _read(self) -> list[Value]:
         return list(dict.fromkeys([*(value for node in self.nodes for value in node.uses), *self.gradients]))
+
+
+def _written_by(node: Node) -> Sequence[Value]:
+    return () if node.key == "requires_grad_" else node.writes
+
+
+def _has_data_size(node: Node) -> bool:
+    if node.key == "__getitem__":
+        return any(value.dtype in ("bool", "uint8") for value in node.uses)
+    return node.key in DATA_SIZED
+
+
+def _elements_in(items: Any) -> list[Value]:
+    """Return the values whose elements, rather than sizes, are read by symbols in ``items``."""
+    sizes = [item for item in iterate_structure(items) if isinstance(item, Size)]
+    return [symbol.source for size in sizes for symbol in size.symbols() if symbol.kind != "size"]
 
 
 def _reduce_gradient(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
@@ -307,6 +342,10 @@ class GradientRules:
         self.is_following = False
         # Number of rules that are being recorded inside of each other.
         self._depth = 0
+
+    @property
+    def are_recorded(self) -> bool:
+        return self._depth > 0
 
     @contextmanager
     def patches_undone(self) -> Iterator[None]:
@@ -500,6 +539,7 @@ class GradientRules:
             self.is_following = before
             world.restore()
         del graph.nodes[nodes:]
+        graph.nodes += () if recorded is None else recorded.before
         if recorded is None:
             recorder.give_up(assumed)
             return why

@@ -552,7 +552,10 @@ def loops_of(capture: RunningTrace) -> LoopMarker:
         lambda item: expression_of(item) if is_symbolic(item) else item,
         lambda size: symbolic(size, capture.decide),
         capture.here,
-        lambda: not capture.kernels.inside_call and current_transform() is None,
+        # A rule becomes a region, in which no loop is made of iterations.
+        lambda: (
+            not capture.kernels.inside_call and current_transform() is None and not capture.rules.are_recorded
+        ),
         lambda: len(capture.recorder.graph.nodes),
     )
     return LoopMarker(capture.recorder, means)

@@ -14,10 +14,11 @@ from tests.support.selection import pairs
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
+from graph_compiler import transforms  # noqa: E402
 from graph_compiler.errors import GradientRefused  # noqa: E402
 from tests.support.canonical import lifted  # noqa: E402
 
-from .torch_rules import ROWS, Masked, Row  # noqa: E402
+from .torch_rules import ROWS, Masked, Row, Summed  # noqa: E402
 
 RECORDED, OTHER = 3, 5
 TARGETS = ("torch", "lifted", "jax", "tensorflow")
@@ -124,6 +125,22 @@ def test_gradients_of_a_graph_recorded_without_any(name: str) -> None:
     args = made(row, RECORDED)
     for one, other in zip(by_torch(graph, args)[0], by_torch(row.function, args)[0], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-10)
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
+def test_elements_of_arguments_decide_in_a_rule(to: str) -> None:
+    pytest.importorskip(to)
+    x = torch.sin(torch.arange(12.0)).reshape(3, 4)
+    graph = graph_compiler.compile(Summed.apply, to=to, args=(x, torch.tensor(2.5)))
+    convert = graph.variants[-1].target.convert
+    for end in map(torch.tensor, (2.5, 2.75, 3.5)):
+        given = x[:2].clone().requires_grad_()
+        expected = torch.autograd.grad(Summed.apply(given, end).sum(), given)[0]
+        graph(x[:2], end)
+        pullback = transforms.vjp(graph, convert(x[:2]), convert(end))[1]
+        np.testing.assert_allclose(
+            np.asarray(pullback(convert(torch.ones(2, 4)))[0]), expected, rtol=1e-5, atol=1e-6
+        )
 
 
 @pytest.mark.parametrize("to", ["jax", "tensorflow"])

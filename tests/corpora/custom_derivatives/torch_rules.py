@@ -355,6 +355,40 @@ class RecomputedByBackward(Recomputed):
         return x.grad, weight.grad * 3
 
 
+class Summed(Function):
+    """Elements of an argument decide in its rule, which also writes to the array that it reads them from."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, end: Any) -> Any:
+        ctx.save_for_backward(x, end)
+        return x * end
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        x, end = ctx.saved_tensors
+        grid = torch.arange(0, torch.ceil(end).item(), dtype=end.dtype)
+        grid[-1] = end
+        total = gradient[1:].sum() if grid[-1] > 3 else gradient.sum()
+        for time in grid:
+            total = total + (time * gradient).mean()
+        return total * x.cos(), None
+
+
+class OverRows(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        total = gradient.sum()
+        for row in x:
+            total = total + (row * gradient).mean()
+        return total * x.cos()
+
+
 class TwoUnchanged(Function):
     @staticmethod
     def forward(ctx: Any, x: Any, y: Any) -> Any:
@@ -425,6 +459,7 @@ ROWS: dict[str, Row] = {
     "left elsewhere": Row(centred),
     "the gradient of a layer": Row(lambda x, y: Recomputed.apply(x, y) * x, 2),
     "a backward pass": Row(lambda x, y: RecomputedByBackward.apply(x, y) * x, 2),
+    "a loop over rows": Row(lambda x: OverRows.apply(x) * x),
     "two arguments returned": Row(lambda x, y: [item**2 * x for item in TwoUnchanged.apply(x, y)], 2),
     "one result twice": Row(lambda x: [ReturnsTwice.apply(x)[0] * x, ReturnsTwice.apply(x)[1] * 2]),
     "vjp": Row(lambda x: ByVjp.apply(x) * x),
