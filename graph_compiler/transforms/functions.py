@@ -582,13 +582,11 @@ class DifferentiatedCall:
             raise InvalidOption(
                 f"{self.words} of {self.function.name}: say of which argument, argnums= or argnames="
             )
-        for place in self._places if not any(self._has) or self.words not in _WITH_RESPECT_TO_ALL else ():
+        if any(self._has) and self.words in _WITH_RESPECT_TO_ALL:
+            return
+        for number, place in enumerate(self._places):
             argument = self._container_of(place)[place]
-            found = [
-                self.function.derivatives.array(item)
-                for item in iterate_structure(argument)
-                if is_value(item)
-            ]
+            found = [leaf for leaf, path in zip(self._leaves, paths(self._tree)) if path[0] == number]
             if is_container(type(argument)) and not [*iterate_structure(argument)]:
                 # A graph may have no parameters: the gradient is an empty dict.
                 continue

@@ -320,13 +320,25 @@ CONTAINERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def array_in(held: Any) -> Any:
+    while isinstance(held, (list, dict, Pair)):
+        held = held[0] if isinstance(held, list) else held["x"] if isinstance(held, dict) else held.x
+    return held
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_gradients_are_taken_by_any_container(container: str, to: str) -> None:
+    made, x = CONTAINERS[container], torch.tensor([2.0, 5.0])
+    function = lambda held: (array_in(held) ** 2).sum()  # noqa: E731
+    graph = graph_compiler.transpile(function, source="torch", to=to, args=(made(x + 1),))
+    convert = graph.variants[-1].target.convert
+    found = transforms.grad(graph)(made(convert(x)))
+    assert type(found) is type(made(x)) and as_numpy(array_in(found)).tolist() == [4, 10]
+
+
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_gradients_are_stopped_and_arrays_named_in_any_container(container: str) -> None:
-    def array_in(held: Any) -> Any:
-        while not isinstance(held, torch.Tensor):
-            held = held[0] if isinstance(held, list) else held["x"] if isinstance(held, dict) else held.x
-        return held
-
     made = CONTAINERS[container]
     x = torch.tensor([2.0, 5.0])
     stopped = transforms.grad(lambda x: (x * array_in(transforms.stop_gradient(made(x)))).sum())
