@@ -23,7 +23,6 @@ from ..sizes import Size
 from ..trees import (
     Branch,
     Leaf,
-    Tree,
     TypedLeaf,
     call_of,
     flatten,
@@ -243,7 +242,7 @@ def difference(
     return ""
 
 
-def _tree_difference(actual: Tree, expected: Tree, path: str) -> str:
+def _tree_difference(actual: Any, expected: Any, path: str) -> str:
     if actual == expected:
         return ""
     if isinstance(actual, Branch) and isinstance(expected, Branch):
