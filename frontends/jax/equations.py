@@ -654,13 +654,7 @@ def origin_of(equation: Any, call: str) -> Origin:
     for place, frame in enumerate(getattr(traceback, "frames", ())):
         if is_users(frame.file_name):
             codes, instructions = traceback.raw_frames()
-            told = (
-                (
-                    stored_names(codes[place], instructions[place]),
-                    Instruction(codes[place], instructions[place]),
-                )
-                if len(codes) > place
-                else ()
-            )
+            running = [*map(Instruction, codes, instructions)][place : place + 2]
+            told = (stored_names(*running[0], *running[1:]), running[0]) if running else ()
             return Origin(frame.file_name, frame.line_num, "", call, *told)
     return Origin(call=call)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,32 @@ def decomposed(x: Any) -> Any:
     return (left * values) @ right, values
 
 
+class Held:
+    last: Any = None
+
+
+def assigned_twice(x: Any) -> Any:
+    held = Held()
+    low = least = x.min(0)
+    held.last = high = x.max(0)
+    middle = held.last = x.mean(0)
+    return (x - low) / (high - least), middle * (spread := x.std(0)) + spread * middle
+
+
+def of_items(x: Any) -> Any:
+    first, second, third = (row * 2 for row in x[:3])
+    low, high = [part.min() for part in (x[0], x[1])]
+    return (first - second) * third + first * second, low * high - low / high
+
+
+def of_items_again(x: Any) -> Any:
+    parts = []
+    for row in x[:2]:
+        left, right = (part * 2 for part in (row[:1], row[1:]))
+        parts.append(left * left + right * right)
+    return parts
+
+
 def arrays(shape: tuple[int, ...], dtype: str = "float64") -> Any:
     return np.random.default_rng(shape[0]).normal(size=shape).astype(dtype)
 
@@ -64,6 +91,11 @@ SAMPLES: list[tuple[Callable[..., Any], Callable[..., Any], str, list[str], list
     (unpacked, arrays, "torch", [], ["first = x[1]", "first = getitem[1]"]),
     (of_rows, arrays, "torch", ["row = ", "row * row - row", "other"], ["getitem_1"]),
     (decomposed, floats, "torch", [], ["values, left", "left ="]),
+    (assigned_twice, arrays, "torch", ["low = ", "high = ", "middle = ", "spread = "], ["least", "held"]),
+    (assigned_twice, floats, "torch", ["low = ", "high = ", "middle = ", "spread = "], ["least", "held"]),
+    (of_items, arrays, "torch", ["first = ", "second = ", "third = "], []),
+    (of_items, floats, "torch", ["first = ", "second = ", "third = "], []),
+    (of_items_again, arrays, "torch", ["left = ", "right = "], []),
     (selected, floats, "torch", [], ["chosen", "converted", "total"]),
 ]
 
@@ -82,6 +114,14 @@ def test_names(
     assert [text for text in absent if text in body] == [], body
     x = make((7, 3))
     assert_same(graph(x), function(x))
+
+
+@pytest.mark.skipif(
+    sys.version_info >= (3, 12), reason="the code of a list's items is part of the function's"
+)
+def test_items_of_a_list_have_the_names_of_their_variables() -> None:
+    source = graph_compiler.transpile(of_items, to="torch", args=(arrays((4, 3)),)).source
+    assert "low = " in source and "high = " in source, source
 
 
 class Momentum:

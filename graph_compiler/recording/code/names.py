@@ -6,7 +6,7 @@ import dis
 import functools
 import types
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from itertools import cycle, pairwise, tee
 from types import CodeType
 from typing import Any
 
@@ -186,26 +186,34 @@ _CACHES = getattr(dis, "_inline_cache_entries", None)
 _PAIRS = ("STORE_FAST_STORE_FAST",)
 
 
-def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
+def stored_names(code: CodeType, instruction: int, outer: Instruction | None = None) -> tuple[str, ...]:
     """Return a tuple with the name of the variable that stores the value made at offset ``instruction``.
 
     If the value is a tuple that is unpacked, return the names of all its variables. If several variables
-    store it (``a = b = f(x)``), return only the last one. Return an empty tuple if no variable is found.
+    store it (``a = b = f(x)``), return only the first one. If ``code`` is a comprehension whose items are
+    unpacked, and the value is an item, return the variables of all items; ``outer`` is the instruction that
+    runs the comprehension. Return an empty tuple if no variable is found.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)
     ...     first, last = min(low, 1), max(high, 1)
-    ...     return first + last
+    ...     total = rest = abs(first)
+    ...     return total + rest + last
     >>> calls = [step.offset for step in dis.get_instructions(f) if step.opname in ("CALL", "CALL_FUNCTION")]
     >>> [stored_names(f.__code__, call) for call in calls]
-    [('low', 'high'), ('first',), ('last',)]
+    [('low', 'high'), ('first',), ('last',), ('total',)]
     """
     if _OPNAME[code.co_code[instruction]] == "UNPACK_SEQUENCE":
         # The value is one of several items, and nothing tells which one.
         return ()
-    steps = _after(code.co_code, instruction)
-    # How many items of the stack are above the value.
-    above = 0
+    found = _variables_of(code, _after(code.co_code, instruction), 0)
+    if found or outer is None or code.co_name not in _COMPREHENSIONS:
+        return found
+    return _variables_of_items(code, instruction, *outer)
+
+
+def _variables_of(code: CodeType, steps: Iterator[tuple[str, int]], above: int) -> tuple[str, ...]:
+    """Return the variables that ``steps`` store a value in that has ``above`` items above it on the stack."""
     for name, arg in steps:
         stored = _stored(code, name, arg)
         if name == "UNPACK_SEQUENCE" and not above:
@@ -216,16 +224,49 @@ def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
             return found[arg - 1 - above :][:1]
         if above < len(stored):
             return (stored[above],)
+        if (name, arg) == ("COPY", above + 1) or name == "DUP_TOP" and not above:
+            # The copy is above the value. It is stored first, or is an argument of another instruction.
+            copied, steps = tee(steps)
+            return _variables_of(code, copied, 0) or _variables_of(code, steps, above + 1)
         if name in _EXCHANGES:
             above = _EXCHANGES[name](above, arg)
         elif name in _LOADS or stored:
             above += _effect(name, arg)
-        elif dis.opmap[name] in _JUMPS or above < max(1, 1 - _effect(name, arg)):
-            # Other instructions take at least one item, and most leave one.
-            return ()
         else:
-            above += _effect(name, arg)
+            effect = _effect(name, arg)
+            # Other instructions take at least one item, and most leave one.
+            taken = -effect if name in _STORES else max(1, 1 - effect)
+            if dis.opmap[name] in _JUMPS or above < taken:
+                return ()
+            above += effect
     return ()
+
+
+# Since Python 3.12, the code of the comprehension of a list is part of the code around it.
+_COMPREHENSIONS = frozenset({"<genexpr>", "<listcomp>"})
+
+
+def _variables_of_items(code: CodeType, instruction: int, outer: CodeType, running: int) -> tuple[str, ...]:
+    """Return the variables that the items of a comprehension are unpacked to, or an empty tuple.
+
+    >>> def f(a):
+    ...     low, high = (abs(b) for b in a)
+    ...     return low + high
+    >>> items = next(item for item in f.__code__.co_consts if hasattr(item, "co_code"))
+    >>> at = {step.opname: step.offset for step in dis.get_instructions(items)}
+    >>> running = next(step.offset for step in dis.get_instructions(f) if step.opname == "UNPACK_SEQUENCE")
+    >>> _variables_of_items(items, at.get("CALL", at.get("CALL_FUNCTION")), f.__code__, running)
+    ('low', 'high')
+    """
+    follows = next(_after(code.co_code, instruction), ("", 0))[0]
+    if follows not in ("LIST_APPEND", "YIELD_VALUE") or not any(item is code for item in outer.co_consts):
+        return ()
+    words = outer.co_code
+    # A generator runs while its items are unpacked, a list before.
+    if _OPNAME[words[running]] == "UNPACK_SEQUENCE":
+        return _unpacked(outer, _after(words, running), words[running + 1])
+    names = stored_names(outer, running) if follows == "LIST_APPEND" else ()
+    return names if len(names) > 1 else ()
 
 
 # Place of an item, counted from the top of the stack, after an instruction that exchanges items.
@@ -242,6 +283,8 @@ _LOADS = frozenset(
         ("LOAD_FAST", "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF")
     )
 )
+# Instructions that leave no item.
+_STORES = frozenset({"STORE_ATTR", "STORE_SUBSCR"})
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 
 
@@ -297,16 +340,18 @@ def _stored(code: CodeType, name: str, arg: int) -> list[str]:
 def name_by_variables(nodes: Iterable[Node]) -> None:
     """Rename outputs of nodes after the variables that store them, where these are known."""
     before: Node | None = None
+    items: dict[Instruction | None, list[Node]] = {}
     for node in (*nodes, None):
-        if (
+        if before is not None and before.origin.stored:
+            if _is_item(before):
+                items.setdefault(before.origin.instruction, []).append(before)
             # Calls that one expression makes, for example inside a library function, follow each other, and
             # the last of them is taken to return the result.
-            before is not None
-            and before.origin.stored
-            and (node is None or _expression(node.origin) != _expression(before.origin))
-        ):
-            _name(before)
+            elif node is None or _expression(node.origin) != _expression(before.origin):
+                _name(before)
         before = node
+    for each in items.values():
+        _name_items(each)
 
 
 def _expression(origin: Origin) -> tuple[str, int, Instruction | None]:
@@ -318,3 +363,20 @@ def _name(node: Node) -> None:
     if len(names) == len(node.outputs):
         for value, name in zip(node.outputs, names):
             value.name = name
+
+
+def _is_item(node: Node) -> bool:
+    made_by = node.origin.instruction
+    is_in_comprehension = made_by is not None and made_by.code.co_name in _COMPREHENSIONS
+    return is_in_comprehension and len(node.origin.stored) > len(node.outputs) == 1
+
+
+def _name_items(nodes: list[Node]) -> None:
+    """Rename the results of one expression of a comprehension after the variables that store its items.
+
+    ``nodes`` are the calls of all iterations. Nothing is renamed if an iteration may make several calls.
+    """
+    names = nodes[0].origin.stored
+    if len(nodes) % len(names) == 0 and len({(node.op, node.key) for node in nodes}) == 1:
+        for node, name in zip(nodes, cycle(names)):
+            node.outputs[0].name = name

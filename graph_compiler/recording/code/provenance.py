@@ -58,13 +58,16 @@ class Locator:
             place.f_lineno,
             path or "",
             call,
-            *self._instruction(place.f_code, place.f_lasti),
+            *self._instruction(place),
         )
 
-    def _instruction(self, code: CodeType, offset: int) -> tuple[tuple[str, ...], Instruction]:
+    def _instruction(self, frame: FrameType) -> tuple[tuple[str, ...], Instruction]:
+        code, offset = frame.f_code, frame.f_lasti
         key = id(code), offset
         if key not in self._stored:
-            self._stored[key] = stored_names(code, offset), Instruction(code, offset)
+            back = frame.f_back
+            outer = None if back is None else Instruction(back.f_code, back.f_lasti)
+            self._stored[key] = stored_names(code, offset, outer), Instruction(code, offset)
         return self._stored[key]
 
     def in_message(self) -> bool:
