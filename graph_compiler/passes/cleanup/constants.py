@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.graph import Aliases, Graph, Guard
-from ...ir.node import Block, CallRecord, Node, Origin, Value, values_in
+from ...ir.node import Block, CallRecord, Node, Origin, Value, every, values_in
 from ...ops.control import own_inputs
 from ...ops.dtypes import is_complex, is_inexact
 from ...ops.registry import ArraySpec, find
@@ -19,7 +19,7 @@ from ...trees import Branch, Leaf, iterate_structure, map_structure
 from ..driver import Pass
 
 # ------------------------------------------------------------------------------------------- constant folding
-_USES = attrgetter("uses")
+_USES, _OP = attrgetter("uses"), attrgetter("op")
 Evaluate = Callable[[Graph], list[Any]]
 
 
@@ -123,6 +123,8 @@ def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
         for value, array in graph.constants.values()
         if isinstance(array, (np.number, np.bool_))
     }
+    if not scalars and "full" not in map(_OP, every(graph.nodes)):
+        return graph, False
     numbers = {value: number for value, number in scalars.items() if _is_literal(number)}
 
     def run(block: Block) -> Block:
