@@ -13,7 +13,7 @@ from ...ops.dtypes import is_floating
 from ...sizes import Size
 from ...trees import iterate_structure, map_structure
 from .calls import BY_SIZES, BY_STRIDES, HOST_MATH, proposed_name, spec_of
-from .layouts import may_return_operand
+from .row_major import may_return_operand
 from .traced import owner_of, proxy_of
 
 _ARRAYS = (np.ndarray, np.generic)
@@ -90,7 +90,7 @@ def add_node(capture: Any, call: NumpyCall, noted: CallRecord) -> Any:
         )
         origin = capture.call.locator.locate(call.name, 3)
         node = capture.recorder.add_call(call.name, call.inputs, call.params, origin, outputs, record)
-        capture.layouts.follow(node, [item._seen for item in made.values()])
+        capture.row_major.follow(node, [item._seen for item in made.values()])
     # ``np.array`` copies unless it is told not to.
     if noted.key in BY_STRIDES and not (noted.key == "array" and call.params.get("copy", True) is True):
         capture.by_strides.update(item._value for item in (*operands, *made.values()))

@@ -28,9 +28,9 @@ from . import calls as kinds
 from .call_nodes import NumpyCall, add_node, guard_failed_call
 from .calls import METHOD, PYTHON_MODULES, name_of, row_key
 from .draws import FUNCTION, SPEC, GeneratorStates, TracedGenerator
-from .layouts import Layouts
 from .patches import recorded
 from .reading import ANSWERS, METHODS, ElementGuards, decide_operands, expect_as_read, rounded_number
+from .row_major import RowMajorOrder
 from .traced import Traced, TracedScalar, hint, is_traced, owner_of, proxy_of, seen_of, symbolic
 
 # -------------------------------------------------------------------------------------------------- constants
@@ -196,7 +196,7 @@ class NumpyCapture:
     read: those of ``weak`` that Python code has read from arrays or computed from such numbers.
     reads_layout: True once the function asks for the memory layout of an array.
     by_strides: arguments and results of calls that return a view or a copy, depending on strides.
-    layouts: which values are not row-major at every size.
+    row_major: which values are not row-major at every size.
     """
 
     def __init__(self, recorder: Recorder, reading: Reading) -> None:
@@ -221,7 +221,7 @@ class NumpyCapture:
         self.read: set[Value] = set()
         self.reads_layout = False
         self.by_strides: set[Value] = set()
-        self.layouts = Layouts()
+        self.row_major = RowMajorOrder()
         self._constants = Constants(recorder, self.call.locator)
 
     # ------------------------------------------------------------------------------ begin and end

@@ -378,7 +378,7 @@ def _note_sharing(
             "memory, which cannot be recorded; pass a copy of it, or keep one array and take the others of "
             "it inside the function"
         )
-    if capture.layouts.depend_on_sizes(graph):
+    if capture.row_major.depend_on_sizes(graph):
         capture.fix_all_sizes()
     # Whether such a write changes the argument or a copy depends on its strides.
     if capture.reads_layout or any(aliases.is_written(value) for value in capture.by_strides):

@@ -27,7 +27,7 @@ _WHOLE = frozenset({"ravel", "ascontiguousarray", "asfortranarray", "asarray", "
 _OTHER_ORDERS = frozenset("FAK")
 
 
-class Layouts:
+class RowMajorOrder:
     """Values of one recording that are not row-major at every size."""
 
     def __init__(self) -> None:
