@@ -34,7 +34,8 @@ from .unrolled import UNROLLED, flex_attention
 class UnrecordedMode(TorchFunctionMode):
     """Function mode of unrecorded runs.
 
-    It replaces symbolic sizes in arguments by their numbers, and unrolls higher-order operators.
+    It replaces symbolic sizes in arguments by their numbers, and unrolls higher-order operators. One that it
+    does not know raises ``OperatorRefused``.
     """
 
     def __init__(self, capture: RunningTrace) -> None:
@@ -47,9 +48,9 @@ class UnrecordedMode(TorchFunctionMode):
         args, kwargs = hints_of(args), hints_of(kwargs or {})
         if isinstance(function, HigherOrderOperator):
             key = row_key(name_of(function))
-            return (
-                UNROLLED[key](self, args) if key in UNROLLED else flex_attention(self, function, args, kwargs)
-            )
+            if key == "flex_attention":
+                return flex_attention(self, function, args, kwargs)
+            return UNROLLED[key](self, args) if key in UNROLLED else refuse_operator(function, self.here)
         return forward(function, *args, **kwargs)
 
 

@@ -8,6 +8,7 @@ import functools
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,9 @@ from torch._higher_order_ops.while_loop import while_loop  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import GraphCompilerError  # noqa: E402
+from graph_compiler.frontends.torch.basics.refusals import OperatorRefused  # noqa: E402
 from graph_compiler.frontends.torch.capture import unrolled  # noqa: E402
+from graph_compiler.frontends.torch.capture.unrecorded import UnrecordedMode  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 from tests.support.torch_operators import loops_of_python  # noqa: E402
 
@@ -430,3 +433,13 @@ def test_a_loop_without_its_public_function_returns_what_it_carries(count: int) 
         (WEIGHT,),
     )
     assert_same(tuple(unrolled.while_loop(nullcontext(), loop)), torch.ops.higher_order.while_loop(*loop))
+
+
+def test_an_operator_that_runs_unrecorded_and_is_unknown_is_refused() -> None:
+    """An ``associative_scan`` of combine mode "pointwise", which needs a GPU, inside of a branch is one."""
+    mode = UnrecordedMode(SimpleNamespace(here=lambda: "torch.cond at here"))
+    with (
+        pytest.raises(OperatorRefused, match="torch's operator out_dtype takes functions"),
+        mode,
+    ):
+        torch.ops.higher_order.out_dtype(torch.ops.aten.mm.default, torch.int32, *[torch.ones(2, 2)] * 2)
