@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Final
+
+import numpy as np
 
 from ..errors import InvalidGraph
 from .registry import ArraySpec, check_axis, declare, decomposition
@@ -76,6 +79,28 @@ def complex_of(dtype: str) -> str:
     ('complex64', 'complex64')
     """
     return _COMPLEX_OF.get(dtype, dtype)
+
+
+_LARGEST: Final = {
+    **{dtype: float(np.finfo(dtype).max) for dtype in ("float16", "float32", "float64")},
+    "bfloat16": (2 - 2.0**-7) * 2.0**127,
+}
+
+
+def is_in_range(number: complex, dtype: str) -> bool:
+    """Return True if a Python number is between the least and the largest element of ``dtype``.
+
+    Infinities and NaN are in the range of all dtypes but integers, and any number in that of bool.
+
+    >>> is_in_range(300, "int8"), is_in_range(300, "float16"), is_in_range(1e5, "float16")
+    (False, True, False)
+    """
+    if dtype in INTEGERS:
+        limits = np.iinfo(dtype)
+        return bool(limits.min <= number.real <= limits.max)
+    largest = _LARGEST.get(real_of(dtype), inf)
+    parts = (abs(number.real), abs(number.imag))
+    return all(part <= largest or part == inf or part != part for part in parts)
 
 
 def dtype_name(array: Any) -> str:

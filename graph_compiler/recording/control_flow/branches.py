@@ -359,7 +359,7 @@ class BranchRecorder:
     ) -> ArrayKind | None:
         if one.is_same(other):
             return None
-        found = None if one.kind is None or other.kind is None else common_kind(one.kind, other.kind)
+        found = common_kind(one, other)
         if found is None:
             raise self._differs(name, then, otherwise)
         return found

@@ -661,7 +661,7 @@ class LoopRecorder:
         first = self.values[place[0]][1][place[1]]
         before = describe_contents(self.regions, first).leaves[0]
         start = before.kind if known is None else known.kind
-        kind = None if start is None or leaf.kind is None else common_kind(start, leaf.kind)
+        kind = common_kind(VariableLeaf(before.item, start), leaf)
         is_number = before.kind is not None and before.kind.number
         # An array keeps its dtype; only a number takes that of the iteration.
         if kind is None or kind != start and not is_number:

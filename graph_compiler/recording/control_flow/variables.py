@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import TracingError
 from ...forwarding import forwards
+from ...ops.dtypes import is_in_range
 from ...sizes import is_symbolic
 from .regions import ArrayKind, Regions
 
@@ -377,24 +378,33 @@ def _kind(regions: Regions, item: Any) -> ArrayKind | None:
     )
 
 
-def common_kind(one: ArrayKind, other: ArrayKind) -> ArrayKind | None:
-    """Return the kind to which leaves of both kinds can be converted, or None.
+def common_kind(leaf: VariableLeaf, other: VariableLeaf) -> ArrayKind | None:
+    """Return the kind to which both leaves can be converted, or None.
 
     Two numbers take the dtype that comes later in the order bool, unsigned integer, integer, float, complex.
-    A number takes the kind of an array without axes whose dtype does not come earlier in this order; widths
-    are not compared. Two arrays must agree in dtype and shape. The dtype "object" has no common kind with
-    any.
+    A number takes the kind of an array without axes whose dtype does not come earlier in this order, unless
+    it is known to be out of the range of that dtype. Two arrays must agree in dtype and shape. The dtype
+    "object" has no common kind with any.
     """
-    # No array dtype can hold the number.
-    if "object" in (one.dtype, other.dtype):
+    one, two = leaf.kind, other.kind
+    # No array dtype can hold a number of the dtype "object".
+    if one is None or two is None or "object" in (one.dtype, two.dtype):
         return None
     # Two numbers take the wider kind, as in Python.
-    if one.number and other.number:
-        return max(one, other, key=lambda kind: _place(kind.dtype))
-    if one.number != other.number:
-        number, array = (one, other) if one.number else (other, one)
-        return array if not array.shape and _place(number.dtype) <= _place(array.dtype) else None
-    return one if (one.dtype, one.shape) == (other.dtype, other.shape) else None
+    if one.number and two.number:
+        return max(one, two, key=lambda kind: _place(kind.dtype))
+    if one.number != two.number:
+        number, array = (leaf, two) if one.number else (other, one)
+        return array if _can_become(number, array) else None
+    return one if (one.dtype, one.shape) == (two.dtype, two.shape) else None
+
+
+def _can_become(number: VariableLeaf, array: ArrayKind) -> bool:
+    assert number.kind is not None
+    is_wide = _place(number.kind.dtype) <= _place(array.dtype)
+    # Other numbers are symbols and arrays, whose values differ between calls.
+    is_known = type(number.item) in NUMBERS
+    return not array.shape and is_wide and not (is_known and not is_in_range(number.item, array.dtype))
 
 
 def _place(dtype: str) -> int:

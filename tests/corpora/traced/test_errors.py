@@ -263,6 +263,41 @@ def test_refused_with_the_line(function: Callable[..., Any]) -> None:
     assert not HISTORY and STATE.last is None
 
 
+def _branch_with(number: Any) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        return (x[0] if x.sum() > 0 else number) * 1
+
+    return function
+
+
+def _loop_from(number: Any) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        last = number
+        for i in range(3):
+            if x[i] > 0:
+                last = x[i]
+        return last
+
+    return function
+
+
+@pytest.mark.parametrize("make", [_branch_with, _loop_from])
+@pytest.mark.parametrize("framework", ["numpy", "jax"])
+@pytest.mark.parametrize(
+    ("dtype", "fits", "exceeds"), [("int8", 127, 128), ("float16", 65504.0, 1e5), ("float32", 2.0**127, 1e39)]
+)
+def test_a_number_beyond_the_range_of_the_array(
+    dtype: str, fits: Any, exceeds: Any, framework: str, make: Callable[[Any], Callable[[Any], Any]]
+) -> None:
+    xp = pytest.importorskip("jax.numpy" if framework == "jax" else framework)
+    x = xp.asarray([1, 2, 3], dtype)
+    with pytest.raises(TracingError, match=f"is {dtype}.* where it is False"):
+        graph_compiler.compile(graph_compiler.trace(make(exceeds)), source=framework, args=(x,))
+    graph = graph_compiler.compile(graph_compiler.trace(make(fits)), source=framework, args=(x,))
+    for one in (x, -x):
+        assert float(graph(one)) == float(make(fits)(one))
+
+
 def test_the_remedy_for_an_array_that_is_returned_out_of_a_loop() -> None:
     graph = graph_compiler.compile(
         graph_compiler.trace(array_left_behind_a_loop), source="numpy", to="numpy", args=(np.ones(3),)
