@@ -321,6 +321,14 @@ class JaxTarget(Target):
         with jax.ensure_compile_time_eval():
             self._key = jax.random.PRNGKey(number)
 
+    def is_key(self, item: Any) -> bool:
+        if not isinstance(item, (jax.Array, np.ndarray)):
+            return False
+        if jnp.issubdtype(item.dtype, jax.dtypes.prng_key):
+            return item.ndim == 0
+        # Keys of ``jax.random.PRNGKey`` are words, whose number depends on the generator.
+        return item.dtype == jnp.uint32 and item.ndim == 1
+
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
         if draw := self.of_slices.next():
             return draw()

@@ -92,6 +92,9 @@ class NumpyTarget(Target):
     def seed(self, number: int) -> None:
         self._seeds = np.random.SeedSequence(number)
 
+    def is_key(self, item: Any) -> bool:
+        return isinstance(item, np.random.Generator)
+
     def next_key(self, leaves: Iterable[Any] = ()) -> np.random.Generator:
         # Spawned seeds lead to independent sequences.
         return np.random.default_rng(self._seeds.spawn(1)[0])

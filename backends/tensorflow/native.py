@@ -167,6 +167,13 @@ class TensorFlowTarget(Target):
     def seed(self, number: int) -> None:
         self._key = tf.constant([number, 0], tf.int32)
 
+    def is_key(self, item: Any) -> bool:
+        try:
+            seed = tf.convert_to_tensor(item)
+        except (TypeError, ValueError):
+            return False
+        return bool(seed.dtype.is_integer and seed.shape.is_compatible_with([2]))
+
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
         if draw := self.of_slices.next():
             return draw()

@@ -463,6 +463,9 @@ class TorchTarget(Target):
     def seed(self, number: int) -> None:
         torch.manual_seed(number)
 
+    def is_key(self, item: Any) -> bool:
+        return isinstance(item, torch.Generator)
+
     def next_key(self, leaves: Iterable[Any] = ()) -> Any:
         return None
 

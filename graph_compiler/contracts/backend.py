@@ -370,6 +370,14 @@ class Target(Protocol):
         return "None"
 
     @default
+    def is_key(self, item: Any) -> bool:
+        """Return False if ``item`` cannot be the key of a graph that draws random numbers.
+
+        The default accepts everything.
+        """
+        return True
+
+    @default
     def seed(self, number: int) -> None:
         """Seed the sequence of keys that :meth:`next_key` returns, or the framework's own generator.
 

@@ -14,6 +14,7 @@ from ..ir.assumption import same_elements
 from ..ir.graph import Graph as IRGraph
 from ..ir.graph import Guard
 from ..ir.node import count_all, every
+from ..ir.quotation import shortened
 from ..recording import EnvironmentGuards
 from ..recording.faults import is_fault
 from ..recording.request import AbandonedWay
@@ -383,7 +384,7 @@ class Variant:
 
         ``state`` has the new values of what the call changes, by name or index. ``checks`` are the values of
         the guards, which the caller has to compare with the expected ones. Raise ``CallMismatch`` if the
-        graph needs a random key and ``rng`` is None, and ``GuardFailed`` if a parameter is known to have
+        graph needs a random key and ``rng`` is no key, and ``GuardFailed`` if a parameter is known to have
         another shape than while recording.
 
         held: the objects that hold state outside the arguments, before the call.
@@ -395,6 +396,11 @@ class Variant:
                 raise CallMismatch(
                     f"{self.graph.name} draws random numbers: pass a key, rng={self.target.a_key}, another "
                     "at each call"
+                )
+            if not self.target.is_key(rng):
+                raise CallMismatch(
+                    f"{self.graph.name} draws random numbers: rng= has to be a key, such as "
+                    f"{self.target.a_key}, and is {shortened(repr(rng))}"
                 )
             leaves = (*leaves, rng)
         self.executable.require_shapes(parameters)

@@ -75,6 +75,29 @@ def test_the_message_says_how_a_key_is_made(to: str) -> None:
     ) == {0, 2}
 
 
+X4 = np.ones(4, np.float32)
+KEYS = {
+    "torch": r"torch\.Generator",
+    "jax": r"jax\.random\.key",
+    "tensorflow": r"tf\.constant",
+    "numpy": r"np\.random\.default_rng",
+}
+
+
+@pytest.mark.parametrize("no_key", [0, "a", np.ones((2, 2), "float32")], ids=["number", "string", "array"])
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+def test_what_is_no_key_is_refused(to: str, no_key: Any) -> None:
+    pytest.importorskip(to)
+    # A graph for torch draws from keys if it comes from another framework.
+    graph = (
+        graph_compiler.transpile(lambda x: x + np.random.normal(), source="numpy", to=to, args=(X4,))
+        if to == "torch"
+        else graph_compiler.transpile(dropped, to=to, args=(torch.ones(4),))
+    )
+    with pytest.raises(CallMismatch, match=rf"rng= has to be a key, such as {KEYS[to]}.*, and is "):
+        graph.functional({}, X4, rng=no_key)
+
+
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
 def test_a_graph_draws_the_same_numbers_from_the_same_seed(to: str) -> None:
     graph = graph_compiler.compile(dropped, to=to, args=(torch.ones(4),))
