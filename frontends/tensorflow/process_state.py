@@ -53,9 +53,9 @@ class Mode:
     def guard(self, layers: Iterable[Any]) -> EnvironmentGuard:
         # In prediction, layers of Keras itself compute the same for None and False, so both satisfy the guard
         # unless one of ``layers`` may distinguish them.
-        what = "the mode of training that layers of Keras are called in"
+        what = "training= of Keras layers"
         if not self.training and not any(map(_may_tell_modes_apart, layers)):
-            return EnvironmentGuard("not {}.training", (self,), what)
+            return EnvironmentGuard("bool({}.training) is {}", (self, False), what)
         return EnvironmentGuard("{}.training is {}", (self, self.training), what)
 
     @contextmanager

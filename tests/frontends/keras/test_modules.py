@@ -16,7 +16,7 @@ import keras
 import tensorflow as tf
 
 import graph_compiler
-from graph_compiler.errors import InvalidOption, NotTraced, WeightsMismatch
+from graph_compiler.errors import GuardFailed, InvalidOption, NotTraced, WeightsMismatch
 from graph_compiler.frontends.tensorflow.process_state import mode_of
 from tests.support.compare import assert_same, to_numpy
 
@@ -252,6 +252,18 @@ def test_what_does_not_fit_is_named_and_changes_nothing() -> None:
         graph.to_source([1, 2])
     with pytest.raises(NotTraced, match="nothing is recorded yet"):
         graph_compiler.compile(model, to="numpy").to_source(given)
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+def test_the_message_shows_the_recorded_and_the_current_mode(is_training: bool) -> None:
+    model, other = classifier(), not is_training
+    mode = mode_of(model)
+    mode.training = is_training
+    graph = graph_compiler.compile(model, to="numpy", args=(images(2),))
+    mode.training = other
+    message = f"training= of Keras layers was {is_training} when recorded and is {other} now"
+    with pytest.raises(GuardFailed, match=message):
+        graph.functional(graph.parameters, images(2))
 
 
 # ------------------------------------------------------------------------------------- files and forms
