@@ -69,6 +69,7 @@ from ..recording.state.places import Stateful, StatePlace
 from ..registration import entry_method
 from ..trees import Branch, Tree, iterate_structure, unfixed
 from .boundary import level_of_user
+from .calling.binding import recording_call
 from .calling.matcher import narrows
 from .effects import UserObjects
 from .executable import Compilation
@@ -351,8 +352,8 @@ class Pipeline:
             raise CallMismatch(
                 f"{self.name}: {target.name} traces this call, which fits no recorded variant ({why}), and "
                 "the original cannot be recorded with arrays that have no elements. Record a variant for "
-                "such arguments before, with add_variant(args, kwargs); where elements decide in one that is "
-                "there, call functional(parameters, ...) instead, which looks at them while it runs"
+                f"such arguments before, with {recording_call(args, kwargs)}; where elements decide in one "
+                "that is there, call functional(parameters, ...) instead, which looks at them while it runs"
             )
 
     def record_unrolled(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:

@@ -26,7 +26,7 @@ from ..recording.patches.host_random import host_state_kept
 from ..registration import backends
 from ..trees import Branch, Static, Tree, TypedLeaf, iterate_structure, leaves_at, leaves_of, unflatten
 from .boundary import line_of_user, public, raise_refused
-from .calling.binding import calls_in_recorded_order, positional
+from .calling.binding import calls_in_recorded_order, positional, recording_call
 from .calling.matcher import NO_FIT, CallMiss
 from .calling.nested import force_graph_break, tracer_of
 from .calling.pure import call_purely
@@ -381,7 +381,7 @@ class RecordingMethods(RecordedGraph):
         if self._variants and self._on_miss == "error":
             raise GuardFailed(
                 f"{self.name}: this call fits no recorded variant: {why}. Record one for it with "
-                "add_variant(args, kwargs), or allow on_miss='retrace'"
+                f"{recording_call(args, kwargs)}, or allow on_miss='retrace'"
             )
         if self._limit.is_reached(self):
             self._limit.raise_too_many_variants(self, why, args, kwargs)

@@ -125,7 +125,11 @@ FILES: dict[str, tuple[Callable[[Any, Path], Any], str]] = {
     ),
     "a pure call of another dtype": (
         lambda graph, folder: graph.functional(graph.parameters, X.double()),
-        r"float64.*A pure call records none: record one before, with add_variant\(args, kwargs\)",
+        r"float64.*A pure call records none: record one before, with graph\.add_variant\(\(\.\.\.,\), \{\}\)",
+    ),
+    "a pure call by a misspelt keyword": (
+        lambda graph, folder: graph_compiler.compile(lambda **given: given["input_ids"] * 1, kwargs={"input_ids": X}).functional({}, input_id=X),
+        r"was recorded with input_ids; did you mean 'input_ids'\?.* with graph\.add_variant\(\(\), \{\"input_id\": \.\.\.\}\)",
     ),
     "a pure call of a file": (
         lambda graph, folder: graph_compiler.load(folder / "whole.zip").functional(graph.parameters, X.double()),

@@ -50,6 +50,17 @@ def positional(function: Callable[..., Any]) -> list[str]:
     ]
 
 
+def recording_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Return the expression that records a variant for such a call, with ``...`` for each argument.
+
+    >>> recording_call((1,), {"mask": 2})
+    'graph.add_variant((...,), {"mask": ...})'
+    """
+    by_position = f"{', '.join(['...'] * len(args))}{',' if len(args) == 1 else ''}"
+    by_keyword = ", ".join(f'"{name}": ...' for name in kwargs)
+    return f"graph.add_variant(({by_position}), {{{by_keyword}}})"
+
+
 def is_open_ended(function: Callable[..., Any]) -> bool:
     parameters = _known_parameters(function)
     return parameters is None or any(p.kind is p.VAR_POSITIONAL for p in parameters)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...assumptions import in_order
 from ...contracts import Target
-from ...errors import InvalidRegistration
+from ...errors import InvalidRegistration, nearest
 from ...ir.node import Value, count_all
 from ...ops.dtypes import dtype_name
 from ...recording.state.places import StatePlace
@@ -130,9 +130,12 @@ def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...], reader: Argum
         )
     if path == (1,):
         now, before = (", ".join(map(str, names)) for names in (keys, old.keys))
+        absent = [name for name in old.keys if name not in keys]
+        # Other parameters of the function are no misspellings.
+        unknown = (name for name in keys if name not in old.keys and name not in reader.positional)
         return (
             f"the call has {f'the keywords {now}' if now else 'no keywords'} and was recorded with "
-            f"{before or 'none'}"
+            f"{before or 'none'}{''.join(nearest(name, absent) for name in unknown)}"
         )
     order = ", the keys in another order" if set(keys) == set(old.keys) else ""
     now, before = _keys(old.type, keys), _keys(old.type, old.keys)

@@ -15,7 +15,7 @@ from ...recording.control_flow.regions import Regions, regions
 from ...trees import Branch, Tree, TypedLeaf, flatten, unflatten
 from ..variant import Variant
 from ..verify import synthetic_call
-from .binding import calls_in_recorded_order
+from .binding import calls_in_recorded_order, recording_call
 
 if TYPE_CHECKING:
     from ...contracts import Target
@@ -193,7 +193,9 @@ def call_purely(
             return fitting
     random = next((variant for variant in variants if variant.is_random), None)
     key = f" (its random key is rng={random.target.a_key})" if random is not None and rng is None else ""
-    how = "with add_variant(args, kwargs)" if graph._pipeline.has_original else "and save the graph again"
+    how = (
+        f"with {recording_call(args, kwargs)}" if graph._pipeline.has_original else "and save the graph again"
+    )
     raise GuardFailed(
         f"{graph.name}: no recorded variant fits this call{key}: {graph._why_missed(args, kwargs, given)}. "
         f"A pure call records none: record one before, {how}"
