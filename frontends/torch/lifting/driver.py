@@ -115,7 +115,10 @@ def lift_by_tracing(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[s
         }
     )
     if missing:
-        raise UnsupportedOperation(f"no row for it, nor for {', '.join(missing)} which it consists of")
+        # torch cannot open a kernel, so its trace is the call itself.
+        parts = [key for key in missing if key != row_key(node.op)]
+        nor = f", nor for {', '.join(parts)} which it consists of" if parts else ""
+        raise UnsupportedOperation(f"no row for it{nor}: add a row named {pure_key(row_key(node.op))!r}")
     _keep_sizes(b, values, _sizes((args, kwargs)), is_general=not traced.shape_env.guards)
     return _TracedCall(b, traced, values).run()
 

@@ -475,6 +475,9 @@ def _quadruple(x: torch.Tensor) -> torch.Tensor:
     return x * 4
 
 
+_quadruple.register_fake(torch.empty_like)
+
+
 def library_operation(x: Any) -> Any:
     return torch.ops.graph_compiler_tests.triple(x) + 1
 
@@ -523,7 +526,7 @@ _ERRORS = {
     "linearize": dict.fromkeys(("torch", ELSEWHERE), "takes? functions"),
     "custom_numpy": dict.fromkeys(("torch", ELSEWHERE), "hands the memory of a tensor"),
     "library_operation": {ELSEWHERE: "translated"},
-    "custom_operation": {ELSEWHERE: "translated"},
+    "custom_operation": {ELSEWHERE: "add a row named 'graph_compiler_tests.quadruple'"},
     "operation_named_as_one_of_torch": {ELSEWHERE: "translated"},
     "write_named_as_one_of_torch": {ELSEWHERE: "translated"},
 }
