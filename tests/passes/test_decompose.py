@@ -76,6 +76,13 @@ def test_all_that_is_missing_is_told_at_once_that_of_regions_too() -> None:
     assert len(found.value.problems) == 2
 
 
+def test_what_decompositions_lack_is_told_with_the_rest() -> None:
+    graph = canonical(lambda b, x: b.cos(b.mish(b.hard_swish(b.hard_swish(x)))), SPEC)
+    with pytest.raises(UnsupportedOperation) as found:
+        decompose(graph, Rows(all_ops().keys() - {"cos", "mish", "tanh", "hard_swish", "divide"}))
+    assert [problem.partition(",")[0] for problem in found.value.problems] == ["divide", "tanh", "cos"]
+
+
 def test_in_regions() -> None:
     body, made = hard_swish().block, Recording()
     result = made.call("loop", made.input("x"))

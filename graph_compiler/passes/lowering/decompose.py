@@ -38,20 +38,22 @@ def decompose(graph: Graph, rows: LoweringTable) -> tuple[Graph, bool]:
     """
     if all(map(rows.can_write, nodes_of(graph.block))):
         return graph, False
-    _require(graph.block, rows, graph.name)
-    return _decomposition(rows, graph.name)(graph)
+    made, is_changed = _decomposition(rows)(graph)
+    _require(made.block, rows, graph.name)
+    return made, is_changed
 
 
-def _decomposition(rows: LoweringTable, name: str) -> Pass:
-    return Pass("decompose", lambda block: _decompose_block(block, rows, name), "deep")
+def _decomposition(rows: LoweringTable) -> Pass:
+    return Pass("decompose", lambda block: _decompose_block(block, rows), "deep")
 
 
 def _require(block: Block, rows: LoweringTable, name: str) -> None:
-    missing = [
-        node for node in nodes_of(block) if not rows.can_write(node) and get_decomposition(node.op) is None
-    ]
+    """Raise ``UnsupportedOperation`` with all operations of a decomposed block that have no row."""
+    missing = [node for node in nodes_of(block) if not rows.can_write(node)]
     if missing:
-        problems = [f"{node.op}, for {node.origin}{_reason(rows, node.op)}" for node in missing]
+        problems = list(
+            dict.fromkeys(f"{node.op}, for {node.origin}{_reason(rows, node.op)}" for node in missing)
+        )
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise UnsupportedOperation(
             f"{rows.framework} has no row for these operations of {name}, and they have no decomposition:\n"
@@ -60,7 +62,8 @@ def _require(block: Block, rows: LoweringTable, name: str) -> None:
         )
 
 
-def _decompose_block(block: Block, rows: LoweringTable, name: str) -> Block:
+def _decompose_block(block: Block, rows: LoweringTable) -> Block:
+    """Return the block with decompositions; operations with neither a row nor a decomposition remain."""
     if all(map(rows.can_write, block.nodes)):
         return block
     rewriter = Rewriter(block)
@@ -74,8 +77,7 @@ def _decompose_block(block: Block, rows: LoweringTable, name: str) -> Block:
         outputs = _apply_rule(Builder(scratch, node.origin, rewriter.maker), rule, node, rows)
         made = Block((), tuple(scratch.nodes), outputs)
         # A decomposition may itself use operations that need decomposing.
-        _require(made, rows, name)
-        opened = _decomposition(rows, name).on(made)
+        opened = _decomposition(rows).on(made)
         for part in opened.nodes:
             rewriter.append(part)
         rewriter.replace(node.outputs, opened.outputs)
