@@ -442,14 +442,23 @@ def _conjunction(guards: list[EnvironmentGuard]) -> Condition:
     alone = [
         guard for guard in guards if guard.text not in many or (guard.of is None and guard.class_of is None)
     ]
-    texts = [guard.text.format(*(_bind(bound, item) for item in guard.items)) for guard in alone]
+    texts = [_filled(guard.text, [_bind(bound, item) for item in guard.items]) for guard in alone]
     texts += [_loop(bound, text, rows) for text, rows in many.items()]
     return Condition(" and ".join(texts) or "True", bound)
 
 
 def _loop(bound: dict[str, Any], text: str, rows: list[tuple[Any, ...]]) -> str:
     names = [f"item_{place}" for place in range(len(rows[0]))]
-    return f"all([{text.format(*names)} for {', '.join(names)}, in {_bind(bound, rows)}])"
+    return f"all([{_filled(text, names)} for {', '.join(names)}, in {_bind(bound, rows)}])"
+
+
+def _filled(text: str, names: Sequence[str]) -> str:
+    try:
+        return text.format(*names)
+    except IndexError as problem:
+        raise IndexError(
+            f"the guard {text!r} has more pairs of braces than items ({len(names)})"
+        ) from problem
 
 
 # Guards of most recordings have the same text; their objects are bound later.

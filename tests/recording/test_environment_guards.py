@@ -53,6 +53,13 @@ def test_entries_are_read_only_after_a_change() -> None:
     assert not holds()
 
 
+@pytest.mark.parametrize("count", [1, 1000])
+def test_a_guard_with_too_few_items_is_named(count: int) -> None:
+    guard = EnvironmentGuard("{} == {}", (2,), of={})
+    with pytest.raises(IndexError, match=r"the guard '{} == {}' has more pairs of braces than items \(1\)"):
+        conjunction([guard] * count)
+
+
 @pytest.mark.parametrize("versions_of", FOUND)
 def test_versions_follow_attributes_of_modules(versions_of: VersionsOf) -> None:
     """Every way to set an attribute must change the versions."""

@@ -139,6 +139,7 @@ class Recipe:
 
 limit, other, offset = 2.0, 1.0, None
 settings: dict[str, float] = {"scale": 2}
+numbers = [1] * 5000
 recipe = Recipe()
 
 
@@ -156,6 +157,10 @@ def reads_a_global_that_is_none(x: Any) -> Any:
 
 def reads_an_item(x: Any) -> Any:
     return x * settings["scale"]
+
+
+def reads_a_long_list(x: Any) -> Any:
+    return x * len(numbers)
 
 
 def reads_an_attribute(x: Any) -> Any:
@@ -190,6 +195,11 @@ OUTSIDE = (
         reads_an_item,
         lambda: settings.update(scale=4),
         "an item of the global settings changed since",
+    ),
+    OutsideSample(
+        reads_a_long_list,
+        lambda: numbers.append(1),
+        "the length of the global numbers was 5000 when recorded and is 5001 now",
     ),
     OutsideSample(
         reads_an_attribute,

@@ -416,17 +416,19 @@ def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> It
         if isinstance(items, (tuple, frozenset)) or free(items, None):
             continue
         which = known_as.get(id(items)) or _described(items)
-        what = f"an item of {which}" if len(items) < MOST_ITEMS else f"the length of {which}"
+        what = f"an item of {which}"
         if isinstance(items, dict) and any(free(items, key) for key in items):
             yield from (_entry(what, items, key) for key in items if not free(items, key))
             yield keys_guard(items, free, f"which items {which} has")
         elif isinstance(items, list) and any(free(items, place) for place in range(len(items))):
-            yield EnvironmentGuard("len({}) == {}", (items, len(items)), f"the length of {which}")
+            yield _length_guard(items, which)
             yield from (
                 same_guard("{}[{}]", (items, place), item, what)
                 for place, item in enumerate(items)
                 if not free(items, place)
             )
+        elif len(items) > MOST_ITEMS and not isinstance(items, set):
+            yield _length_guard(items, which)
         else:
             text, objects = _as_it_is(items)
             # The version of the dict below does not change with the order of an ``OrderedDict``.
@@ -435,8 +437,12 @@ def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> It
 
 
 def _described(items: Any) -> str:
-    text = reprlib.repr(items)[:60] if len(items) < MOST_ITEMS else ""
+    text = reprlib.repr(items)[:60] if len(items) <= MOST_ITEMS else ""
     return f"the {type(items).__name__} {text}".rstrip()
+
+
+def _length_guard(items: Any, which: str) -> EnvironmentGuard:
+    return EnvironmentGuard("len({}) == {}", (items, len(items)), f"the length of {which}")
 
 
 def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
@@ -444,8 +450,6 @@ def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
         return "not {}", (items,)
     if isinstance(items, set):
         return "{} == {}", (items, set(items))
-    if len(items) > MOST_ITEMS:
-        return f"len({{}}) == {len(items)}", (items,)
     if isinstance(items, dict):
         keys, values = list(items), list(items.values())
         return "{}({}, {}) and {}({}.values(), {})", (same_items, items, keys, same_items, items, values)
