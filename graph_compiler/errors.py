@@ -71,7 +71,8 @@ class InvalidRegistration(GraphCompilerError, TypeError):
     It may be raised as late as when the frontend or backend is first used.
 
     Cause: the entry point cannot be imported, is of the wrong type, or has another name than its entry; the
-        name is taken; or the module, or an array of the framework, lacks a member of the contract.
+        name is taken; its module or object does not exist; or it, or an array of the framework, lacks a
+        member of the contract.
     Fix: do what the message says; docs/extending.md has a complete example.
 
     >>> import types

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from ..contracts import Backend, Frontend, LoadsModels, require
-from ..errors import FrameworkNotInstalled, InvalidFile
+from ..errors import FrameworkNotInstalled, InvalidFile, InvalidRegistration
 from ..recording.patches.host_random import host_state_kept
 from ..registration import backends, frontends
 
@@ -19,7 +19,8 @@ def frontend_of(name: str) -> Frontend:
     """Import, check and return the frontend ``name``.
 
     Raise ``UnknownFramework`` if no frontend has this name, ``FrameworkNotInstalled`` if its framework is
-    missing, and ``InvalidRegistration`` if it lacks members of its contract.
+    missing, and ``InvalidRegistration`` if the module or object of its entry does not exist, or lacks members
+    of its contract.
     """
     entry = frontends.get(name)
     entry.require()
@@ -48,10 +49,26 @@ def _import_checked(name: str, module: str, contract: type) -> Any:
     file, _, inside = module.partition(":")
     # A framework may draw from, or seed, the generators of Python and NumPy while it is imported.
     with nullcontext() if file in sys.modules else host_state_kept():
-        found: Any = importlib.import_module(file)
+        found: Any = _imported(name, file)
+    if inside and not hasattr(found, inside):
+        raise InvalidRegistration(
+            f"{file} has no {inside!r}; the entry {name!r} names {module!r} as its module: correct module="
+        )
     found = getattr(found, inside) if inside else found
     require(contract, found, f"{module}, registered as {name!r},")
     return found
+
+
+def _imported(name: str, file: str) -> Any:
+    try:
+        return importlib.import_module(file)
+    except ModuleNotFoundError as problem:
+        # The module exists, and imports another one that does not.
+        if problem.name is None or not f"{file}.".startswith(f"{problem.name}."):
+            raise
+        raise InvalidRegistration(
+            f"{problem}; the entry {name!r} names {file!r} as its module: correct module="
+        ) from problem
 
 
 class MissingFrontend:

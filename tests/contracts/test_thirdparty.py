@@ -105,6 +105,24 @@ except InvalidRegistration as problem:
 else:
     raise AssertionError
 """,
+    "an entry of what does not exist": """
+from graph_compiler.errors import InvalidRegistration
+from graph_compiler.registration import BackendEntry, FrontendEntry
+for registry, kind, option in ((backends, BackendEntry, "to"), (frontends, FrontendEntry, "source")):
+    for module, message in (
+        ("graph_compiler_toy_lists.bakend:backend", "No module named 'graph_compiler_toy_lists.bakend'; the entry 'wrong'"),
+        ("toy_compiler.backend", "No module named 'toy_compiler'; the entry 'wrong'"),
+        ("graph_compiler_toy_lists.backend:bakend", "graph_compiler_toy_lists.backend has no 'bakend'; the entry 'wrong'"),
+    ):
+        registry.register(kind(name="wrong", module=module, packages=("toy_lists",)))
+        try:
+            graph_compiler.transpile(np.tanh, args=(np.ones(3),), **{"source": "numpy", "to": "numpy", option: "wrong"})
+        except InvalidRegistration as problem:
+            assert message in str(problem) and "module=" in str(problem), problem
+        else:
+            raise AssertionError
+        registry.unregister("wrong")
+""",
     "arrays that are not finished": """
 import toy_lists
 from graph_compiler.errors import InvalidRegistration

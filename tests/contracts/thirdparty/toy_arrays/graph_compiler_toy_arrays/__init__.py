@@ -5,7 +5,7 @@ It does not import toy_arrays; the module named by the entry does when it is nee
 
 from graph_compiler.registration import FrontendEntry
 
-frontend = FrontendEntry(
+entry = FrontendEntry(
     name="toy_arrays",
     module="graph_compiler_toy_arrays.frontend:frontend",
     packages=("toy_arrays",),

@@ -2,12 +2,12 @@
 
 from graph_compiler.registration import BackendEntry
 
-backend = BackendEntry(
+entry = BackendEntry(
     name="toy_lists",
     module="graph_compiler_toy_lists.backend:backend",
     packages=("toy_lists",),
     install="pip install graph-compiler-toy-lists",
 )
-unfinished = BackendEntry(
+unfinished_entry = BackendEntry(
     name="toy_unfinished", module="graph_compiler_toy_lists.unfinished:backend", packages=("toy_lists",)
 )
