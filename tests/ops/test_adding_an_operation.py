@@ -48,6 +48,29 @@ for sample in made:
 """
 
 
+# Runs the block with the row of an operation that is registered in torch's library of operations.
+CUSTOM = """
+import torch
+import graph_compiler
+
+@torch.library.custom_op("toy::softsign_squared", mutates_args=())
+def operation(x: torch.Tensor) -> torch.Tensor:
+    return (x / (1 + x.abs())) ** 2
+
+{block}
+
+x = torch.tensor([-3.0, 1.0])
+graph = graph_compiler.transpile(lambda x: operation(x) + 1, to="numpy", args=(torch.ones(3),))
+print(graph(x).tolist(), operation(x).add(1).tolist())
+"""
+
+
+def test_the_row_of_the_page_lifts_a_custom_operation(checkout: Path) -> None:
+    page = (checkout / "docs" / "adding_an_operation.md").read_text("utf-8")
+    (block,) = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+    assert run_python(CUSTOM.format(block=block)) == "[1.5625, 1.25] [1.5625, 1.25]"
+
+
 def test_the_blocks_of_the_page_make_an_operation(checkout: Path) -> None:
     """The code runs in a process of its own, because the registry would keep the new operation."""
     page = (checkout / "docs" / "adding_an_operation.md").read_text("utf-8")
