@@ -26,6 +26,8 @@ _REMEDIES = {
     "object": "pass an array of numbers, of one data type",
     "qint": "pass it as floats, x.dequantize()",
     "quint": "pass it as floats, x.dequantize()",
+    "Tracer": "JAX differentiates or traces this call, and a graph for another framework cannot take part; "
+    'transpile(..., to="jax") can',
 }
 
 
@@ -33,7 +35,7 @@ def refuse_array(array: Any, framework: str, problem: Exception) -> NoReturn:
     """Raise ``CallMismatch`` for an array that cannot become one of ``framework``, and say what to pass."""
     dtype, layout, device = (str(getattr(array, name, "")) for name in ("dtype", "layout", "device"))
     layout = "torch.jagged" if getattr(array, "is_nested", False) else layout
-    told = " ".join((layout, device, dtype))
+    told = " ".join((layout, device, dtype, type(array).__name__))
     remedy = next(
         (remedy for word, remedy in _REMEDIES.items() if word in told),
         "pass an array of numbers, of a data type that it has",
@@ -82,8 +84,12 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
         return None
     if not hasattr(array, "detach"):
         plain = underlying_array(array)
-        # ``__array__`` of a bfloat16 scalar of TensorFlow returns a scalar, so the result is converted again.
-        return np.asarray(plain if tuple(array.shape) else plain.__array__())
+        try:
+            # ``__array__`` of a bfloat16 scalar of TensorFlow returns a scalar, so the result is converted
+            # again.
+            return np.asarray(plain if tuple(array.shape) else plain.__array__())
+        except INCONVERTIBLE as problem:
+            refuse_array(array, "numpy", problem)
     try:
         plain = array.detach().cpu().resolve_conj().resolve_neg()
         if str(plain.dtype) == "torch.bfloat16":

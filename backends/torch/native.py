@@ -368,13 +368,9 @@ class TorchTarget(Target):
         # DLPack does not support all layouts and dtypes.
         try:
             return torch.from_dlpack(array)
-        except (
-            BufferError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-        ):
-            return _from_numpy(np.asarray(array))
+        # A tracer of JAX has ``__dlpack__``, but no ``__dlpack_device__``.
+        except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+            return _from_numpy(_as_numpy(array))
 
     def dtype(self, name: str) -> Any:
         found = getattr(torch, name, None)
@@ -528,6 +524,13 @@ def _compiler_failure() -> Callable[[Exception], str | None]:
         return "the compiler fails on it" if is_whole and isinstance(problem, BackendCompilerFailed) else None
 
     return reason
+
+
+def _as_numpy(array: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(array)
+    except INCONVERTIBLE as problem:
+        refuse_array(array, "torch", problem)
 
 
 @forwards

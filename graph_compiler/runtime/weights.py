@@ -14,8 +14,9 @@ from ..contracts import Live, Target, Unwatched, Watch, Weights
 from ..errors import CallMismatch, GuardFailed
 from ..ir.graph import Graph as IRGraph
 from ..recording.code.ownership import package_of
-from ..registration import frameworks_by_package, frontends
+from ..registration import backends, frameworks_by_package, frontends
 from .foreign_state import ConversionCache, numpy_values
+from .frameworks import backend_of
 
 
 def missing_weight_error(graph: IRGraph, name: str) -> CallMismatch:
@@ -35,6 +36,14 @@ def foreign_weight_error(graph: IRGraph, target: Target, leading: Sequence[Any])
         for name in graph.parameters.keys() & given.keys():
             framework = frameworks.get(package_of(type(given[name]).__module__))
             if framework not in (None, "numpy", target.name):
+                if framework in backends.known() and backend_of(framework).target.is_traced(given[name]):
+                    has_derivatives = backends.get(target.name).has_derivatives
+                    transforms = ", or use graph_compiler.transforms" if has_derivatives else ""
+                    return CallMismatch(
+                        f"{graph.name}: {framework} traces the weight {name!r}, to differentiate or compile "
+                        f"the call, and a graph for {target.name} cannot take part in that. Make a graph "
+                        f'with transpile(..., to="{framework}"){transforms}'
+                    )
                 return CallMismatch(
                     f"{graph.name}: the weight {name!r} is a {type(given[name]).__name__} of {framework}, "
                     f"and has to be an array of {target.name}, as in graph.parameters"

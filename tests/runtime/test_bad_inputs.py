@@ -24,6 +24,12 @@ def square(x: Any) -> Any:
     return (x**2).sum()
 
 
+def in_numpy() -> Any:
+    # NumPy's operators would leave a product of JAX's tracers to JAX, but its functions do not.
+    network = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh())
+    return graph_compiler.transpile(network, to="numpy", args=(X,))
+
+
 @pytest.fixture(scope="module")
 def graph() -> Any:
     torch.manual_seed(0)
@@ -123,6 +129,17 @@ FILES: dict[str, tuple[Callable[[Any, Path], Any], str]] = {
         lambda graph, folder: graph.to("jax").functional(graph.parameters, X),
         "the weight '(weight|bias)' is a Parameter of torch, and has to be an array of jax, as in graph.parameters",
     ),
+    "weights that JAX differentiates": (
+        lambda graph, folder: jax.grad(lambda weights: in_numpy().functional(weights, ROWS).sum())(in_numpy().parameters),
+        r"jax traces the weight '0\.(weight|bias)'.* a graph for numpy cannot take part.* with transpile\(\.\.\., to=\"jax\"\)\n",
+    ),
+    **{
+        f"an argument for {to} that JAX differentiates": (
+            lambda graph, folder, to=to: jax.grad(lambda x: graph.to(to)(x).sum())(ROWS),
+            rf"cannot become one of {to}.*JAX differentiates or traces this call.*transpile\(\.\.\., to=\"jax\"\)",
+        )
+        for to in ("torch", "tensorflow", "numpy")
+    },
     "a pure call of another dtype": (
         lambda graph, folder: graph.functional(graph.parameters, X.double()),
         r"float64.*A pure call records none: record one before, with graph\.add_variant\(\(\.\.\.,\), \{\}\)",
