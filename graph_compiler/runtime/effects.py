@@ -30,7 +30,9 @@ class UserObjects:
     store(name, value): writes the new value of a buffer.
     write_back: access to state in the user's objects, which converts arrays; None if no array is converted
         or the graph has no such state.
-    is_own(array): returns True for arrays of the source framework; None if the graph runs in that framework.
+    same_framework: True if the graph runs in the source framework, as it was recorded.
+    is_foreign: True if the source framework is not the target. A graph for its source framework that is not
+        written as it was recorded has neither property.
     watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None
         if writes cannot be detected.
     proxies: proxy classes for objects that hold arrays of the target, or None.
@@ -39,7 +41,8 @@ class UserObjects:
     saved: Callable[[Any], Callable[[], None]] | None = None
     store: Callable[[str, Any], None] = lambda name, value: None
     write_back: WriteBack | None = None
-    is_own: Callable[[Any], bool] | None = None
+    same_framework: bool = True
+    is_foreign: bool = False
     watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None
     proxies: ProxyClasses | None = None
 

@@ -476,7 +476,8 @@ class Pipeline:
             reference.saved,
             store,
             write_back,
-            None if self.same_framework else self.frontend.array_access.is_own,
+            self.same_framework,
+            self.frontend.name != self.target.name,
             reference.watching(graph) if as_recorded and reference.watching is not None else None,
             self.proxies,
         )

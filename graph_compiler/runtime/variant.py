@@ -105,10 +105,10 @@ class Variant:
             self.compilation,
             is_writing=bool(self.written.keys),
             is_derived=cast(Any, self.parameters) in self.environment.derived,
-            same_framework=self.objects.is_own is None,
+            same_framework=self.objects.same_framework,
         )
         held = None if self.objects.write_back is None else self.objects.write_back.convert
-        self.matching = Matching(self.graph, self.target, held, self.objects.is_own)
+        self.matching = Matching(self.graph, self.target, held, self.objects.is_foreign)
         self.state: ExternalState | None = self.graph.state.places
         self._tracer = self.target.tracer
         weights = self.recording.weights if self.recording else None

@@ -399,7 +399,7 @@ class RecordingMethods(RecordedGraph):
         result = variant.run(leaves, args, kwargs)
         if isinstance(result, CallMiss):
             if result.problem is not None:
-                raise_refused(result.problem, variant.program, variant.target, variant.objects.is_own is None)
+                raise_refused(result.problem, variant.program, variant.target, variant.objects.same_framework)
             # A folded loop is recorded again, unrolled.
             original = None if variant.folds_loops else self._problem_of_original(variant, args, kwargs)
             told = "" if original is None else f". {original[0]}"

@@ -97,30 +97,27 @@ class MatchCode(NamedTuple):
     misfit: str
 
 
-def match_code(
-    graph: Graph, target: Target, is_own: Callable[[Any], bool] | None, misfit: str, on_elements: str
-) -> MatchCode:
+def match_code(graph: Graph, target: Target, is_foreign: bool, misfit: str, on_elements: str) -> MatchCode:
     """Return code that matches a call, and leaves by the statement ``misfit`` if the call does not fit.
 
     ``on_elements`` is the statement that leaves if a condition on elements of arrays does not hold.
-    ``is_own(array)`` returns True for arrays of the source framework; None if that is the target.
+    ``is_foreign`` is True if the source framework is not the target.
     """
-    return _Matcher(graph, target, None, is_own, misfit, on_elements).matching()
+    return _Matcher(graph, target, None, is_foreign, misfit, on_elements).matching()
 
 
 def matcher(
     graph: Graph,
     target: Target,
     held: Callable[[Any], Any] | None = None,
-    is_own: Callable[[Any], bool] | None = None,
+    is_foreign: bool = False,
 ) -> Match:
     """Return ``match(args, kwargs, state=())``, which returns a call's native arrays and numbers.
 
     ``match`` returns None if the call does not fit. ``held`` converts the arrays of the state; the default is
-    ``target.convert``. ``is_own(array)`` returns True for arrays of the source framework; None if that is the
-    target.
+    ``target.convert``. ``is_foreign`` is True if the source framework is not the target.
     """
-    return _Matcher(graph, target, held, is_own).function()
+    return _Matcher(graph, target, held, is_foreign).function()
 
 
 def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
@@ -142,14 +139,14 @@ class _Matcher:
         graph: Graph,
         target: Target,
         held: Callable[[Any], Any] | None = None,
-        is_own: Callable[[Any], bool] | None = None,
+        is_foreign: bool = False,
         misfit: str = "return None",
         on_elements: str = "return None",
     ) -> None:
         self.graph, self.target, self.convert = graph, target, "convert"
         self.misfit, self._misfit_on_elements, self._reads_elements = misfit, on_elements, False
         self.written = arrays_written(graph)
-        self.narrows = is_own is not None and narrows(target)
+        self.narrows = is_foreign and narrows(target)
         self.lines: list[str] = []
         self.on_elements: list[str] = []
         self.names: list[str] = []
@@ -158,7 +155,6 @@ class _Matcher:
             "held": held or target.convert,
             "same_static": same_static,
             "math": math,
-            "is_own": is_own,
             "dtype_name": dtype_name,
         }
         for number, cls in enumerate(target.array_types):
@@ -249,10 +245,11 @@ class _Matcher:
         if ("inputs", number) in self.written:
             write = self._bind("write", partial(write_argument, self.graph, self.target, number))
             self.lines.append(f"    {write}(given_{number}, {name})")
-        # The converted array has lost its 64-bit dtype, so the dtype of the user's array is compared.
+        # A converted array has lost its 64-bit dtype, so the dtype of the user's array is compared. Arrays of
+        # the target, also traced ones, are not converted.
         if self.narrows:
             self.lines.append(
-                f"    if is_own(given_{number}) and dtype_name(given_{number}) != {spec.dtype!r}: "
+                f"    if {name} is not given_{number} and dtype_name(given_{number}) != {spec.dtype!r}: "
                 f"{self.misfit}"
             )
         dtype = self.target.dtype(spec.dtype)
@@ -457,18 +454,21 @@ class Matching:
         graph: Graph,
         target: Target,
         held: Callable[[Any], Any] | None,
-        is_own: Callable[[Any], bool] | None,
+        is_foreign: bool,
     ) -> None:
-        self._graph, self._target, self._held, self._is_own = graph, target, held, is_own
+        self._graph, self._target, self._held, self._is_foreign = graph, target, held, is_foreign
         # State of the host's generators before the last match.
         self._host_state: Any = None
 
     def code(self, misfit: str, on_elements: str) -> MatchCode:
-        return match_code(self._graph, self._target, self._is_own, misfit, on_elements)
+        return match_code(self._graph, self._target, self._is_foreign, misfit, on_elements)
 
     @functools.cached_property
     def match(self) -> Match:
-        match, state = matcher(self._graph, self._target, self._held, self._is_own), self._graph.state.places
+        match, state = (
+            matcher(self._graph, self._target, self._held, self._is_foreign),
+            self._graph.state.places,
+        )
         if state is None:
             return match
         return (

@@ -349,9 +349,9 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
             order = " in another order of bytes" if dtype_name(native) == value.dtype else ""
             yield f"{value.name} is {dtype_name(native)}{order} and was recorded as {value.dtype}"
         elif (
-            variant.objects.is_own is not None
+            variant.objects.is_foreign
             and narrows(variant.target)
-            and variant.objects.is_own(leaf)
+            and native is not leaf
             and dtype_name(leaf) != value.dtype
         ):
             yield f"{value.name} is {dtype_name(leaf)} and was recorded as {value.dtype}"

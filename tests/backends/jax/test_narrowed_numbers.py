@@ -13,7 +13,7 @@ import pytest
 jax = pytest.importorskip("jax")
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import InvalidOption, NarrowedNumbers, UnsupportedOperation  # noqa: E402
+from graph_compiler.errors import GuardFailed, InvalidOption, NarrowedNumbers, UnsupportedOperation  # noqa: E402
 
 
 def deviation(samples: Any, weights: Any) -> Any:
@@ -85,3 +85,72 @@ def test_parameters_are_named() -> None:
             torch.nn.Linear(2, 2).double(), args=(torch.ones(1, 2, dtype=torch.float64),), to="jax"
         )
     assert "bias" in str(found[0].message) and "weight" in str(found[0].message)
+
+
+# ------------------------------------------------------------------- arrays of other frameworks than the source
+def doubled(samples: Any) -> Any:
+    return samples * 2
+
+
+def test_a_wide_array_does_not_fit_a_graph_of_narrow_ones() -> None:
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Linear(3, 2)
+    graph = graph_compiler.compile(model, args=(torch.ones(4, 3),), to="jax")
+    for wide in (np.ones((4, 3)), torch.ones(4, 3, dtype=torch.float64)):
+        with pytest.raises(RuntimeError, match="must have the same dtype"):
+            graph(wide)
+    assert graph(np.ones((4, 3), "float32")).dtype == graph(jax.numpy.ones((4, 3))).dtype == np.float32
+    assert len(graph.variants) == 1
+
+
+@pytest.mark.parametrize("source", ["torch", "tensorflow", "numpy"])
+def test_a_wide_array_is_another_variant_and_is_told(source: str) -> None:
+    array = pytest.importorskip(source).ones
+    graph = graph_compiler.transpile(doubled, source=source, to="jax")
+    graph(array(3, dtype=pytest.importorskip(source).float32))
+    with told() as found:
+        assert graph(np.arange(3.0)).tolist() == [0.0, 2.0, 4.0]
+        assert graph(np.arange(3.0)).tolist() == [0.0, 2.0, 4.0]
+    assert [variant.graph.inputs[0].dtype for variant in graph.variants] == ["float32", "float64"]
+    assert len(found) == 1 and "samples has 64-bit floats" in str(found[0].message)
+
+
+def test_strict_numbers_refuse_a_wide_array_after_a_narrow_one() -> None:
+    torch = pytest.importorskip("torch")
+    graph = graph_compiler.compile(doubled, args=(torch.ones(3),), to="jax", numbers="strict")
+    with pytest.raises(UnsupportedOperation, match="samples has 64-bit floats"):
+        graph(np.ones(3))
+
+
+def test_what_is_not_wider_than_recorded_fits() -> None:
+    torch = pytest.importorskip("torch")
+
+    def taken(rows: Any, places: Any, factor: Any) -> Any:
+        return rows[places] * factor
+
+    graph = graph_compiler.compile(taken, args=(torch.ones(3), torch.tensor([0, 2]), 2.5), to="jax")
+    rows = np.arange(3, dtype="float32")
+    for places in (np.array([2, 1]), torch.tensor([2, 1]), jax.numpy.array([2, 1])):
+        for given in (rows, torch.from_numpy(rows), jax.numpy.asarray(rows)):
+            assert graph(given, places, 2.5).tolist() == [5.0, 2.5]
+    assert jax.jit(lambda rows, places: graph(rows, places, 2.5))(rows, np.array([2, 1])).tolist() == [
+        5.0,
+        2.5,
+    ]
+    assert len(graph.variants) == 1
+
+
+def test_a_loaded_graph_tells_a_wide_array(tmp_path: Any) -> None:
+    torch = pytest.importorskip("torch")
+    graph_compiler.compile(doubled, args=(torch.ones(3),), to="jax").save(tmp_path / "doubled")
+    with pytest.raises(GuardFailed, match="samples is float64 and was recorded as float32"):
+        graph_compiler.load(tmp_path / "doubled")(np.ones(3))
+
+
+def test_a_jax_function_takes_wide_arrays_as_jax_does(tmp_path: Any) -> None:
+    graph = graph_compiler.compile(doubled, source="jax", args=(jax.numpy.ones(3),), to="jax")
+    graph.save(tmp_path / "doubled")
+    with told() as found:
+        for one in (graph, graph_compiler.load(tmp_path / "doubled")):
+            assert one(np.ones(3)).dtype == np.float32
+    assert not found and len(graph.variants) == 1
