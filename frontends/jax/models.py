@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 import jax
 
 from ...errors import TracingError
+from ...recording.patches.patch import Replacement
 from ...recording.request import GivenArguments
+from ...sizes import expression_of, is_symbolic
+from ..common.keras_checks import input_check
+from .sizes import decided, hints
 
 # ---------------------------------------------------------------------------------------------- called graphs
 # Graphs that a function calls, as models: their weights are parameters of the function's graph.
@@ -417,12 +421,35 @@ def _unused_name(name: str, known: Mapping[str, Any]) -> str:
     return name if name not in known else next(one for one in numbered if one not in known)
 
 
-def is_keras(item: Any) -> bool:
+def _keras_on_jax() -> Any:
     keras = sys.modules.get("keras")
     # Without an import by the user there can be no objects of Keras, and an import takes long.
     if keras is None or not hasattr(keras, "Layer") or keras.backend.backend() != "jax":
-        return False
-    return isinstance(item, (keras.Layer, keras.optimizers.Optimizer, keras.metrics.Metric))
+        return None
+    return keras
+
+
+def is_keras(item: Any) -> bool:
+    keras = _keras_on_jax()
+    return keras is not None and isinstance(
+        item, (keras.Layer, keras.optimizers.Optimizer, keras.metrics.Metric)
+    )
+
+
+def input_checks() -> list[Replacement]:
+    """Return the patch by which Keras' layers check symbolic sizes, in a list; it is empty without Keras."""
+    keras = _keras_on_jax()
+    return [] if keras is None else [input_check(keras, _is_unknown, _fixed_shape)]
+
+
+def _is_unknown(array: Any, axis: int) -> bool:
+    return is_symbolic(array.shape[axis])
+
+
+def _fixed_shape(array: Any, axes: Sequence[int]) -> Sequence[int]:
+    for axis in axes:
+        decided(expression_of(array.shape[axis]))
+    return hints(array.shape)
 
 
 def layers_of(item: Any) -> list[Any]:

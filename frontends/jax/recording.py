@@ -49,7 +49,7 @@ from .dtypes import dtype_name, is_key, narrow_dtype, words_type
 from .equations import Reader
 from .intercept.elements import ANSWERS, SYMBOLS, Answers, TracerReads, dimension_shims, update_patches
 from .intercept.loops import ROWS, TracedLoops
-from .models import CalledGraph, is_model, is_nnx, settings_of
+from .models import CalledGraph, input_checks, is_model, is_nnx, settings_of
 from .names import OF_LOOPS, SETITEM, row_key
 from .parameters import JaxWeights
 from .regions import JaxRegions
@@ -354,7 +354,7 @@ class _Attempt:
             *self.globals.replacements(),
             *self.loops.shims(self.functions),
         )
-        return [*types, *numbers, *own, *dimension_shims()]
+        return [*types, *numbers, *own, *dimension_shims(), *input_checks()]
 
     def _scopes(self) -> list[dict[str, Any]]:
         plain = inspect.unwrap(getattr(self.function, "__func__", self.function))

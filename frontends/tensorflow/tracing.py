@@ -29,7 +29,8 @@ from ...forwarding import forwards
 from ...ir.node import CallRecord, Value
 from ...recording import Locator, Recorder
 from ...recording.patches import replaced
-from ...sizes import Size, Symbol, hint_of, is_symbolic
+from ...sizes import Size, Symbol, expression_of, hint_of, is_symbolic
+from ..common.keras_checks import input_check
 from ..common.read_numbers import Reading, can_be_symbols, decide, record_read
 from .evaluation import run_eagerly
 from .known_numbers import as_known_array
@@ -299,6 +300,16 @@ class TensorFlowTrace:
         numbers = (symbolic(self, size) if dim is None else dim for dim, size in zip(traced.as_list(), sizes))
         return Shape(traced, tuple(numbers))
 
+    def _is_unknown(self, tensor: Any, axis: int) -> bool:
+        is_own = isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph
+        return is_own and _SHAPE(tensor)[axis] is None
+
+    def _fixed_shape(self, tensor: Any, axes: Sequence[int]) -> list[int]:
+        shape = self._open_shape(tensor, _SHAPE(tensor))
+        for axis in axes:
+            int(shape[axis])
+        return [hint_of(expression_of(size)) for size in shape]
+
     def _stated_shape(self, tensor: Any, shape: Any) -> Any:
         """Return ``shape`` with its symbolic numbers replaced.
 
@@ -344,6 +355,7 @@ class TensorFlowTrace:
                 lambda x, shape, said=tf.Tensor.set_shape: said(x, self._stated_shape(x, shape)),
             ),
             self.graph.stack_patch(),
+            input_check(keras, self._is_unknown, self._fixed_shape),
             (OwnedIterator, "__next__", lambda iterator: self._next_element(iterator)),  # noqa: PLW0108
         )
         with replaced(places):
