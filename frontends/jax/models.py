@@ -19,7 +19,7 @@ from ...errors import TracingError
 from ...recording.patches.patch import Replacement
 from ...recording.request import GivenArguments
 from ...sizes import expression_of, is_symbolic
-from ..common.keras_checks import input_check
+from ..common.input_checks import input_check
 from .sizes import decided, hints
 
 # ---------------------------------------------------------------------------------------------- called graphs

@@ -1,22 +1,30 @@
-"""Nodes for calls that make arrays, write to them or sample, and guards for calls that failed."""
+"""Nodes for calls that make arrays, write to them or sample, and guards for calls that failed.
+
+``x.T.reshape(-1)`` is a copy, but a view if one axis has size 1. If the memory order that decides this
+depends on sizes, and a later write shows whether the call made a copy, guards fix all sizes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import TracingError
-from ...ir.node import CallRecord, Value
+from ...ir.graph import Aliases, Graph
+from ...ir.node import CallRecord, Node, Value
 from ...ops.dtypes import is_floating
 from ...sizes import Size
 from ...trees import iterate_structure, map_structure
-from .calls import BY_SIZES, BY_STRIDES, HOST_MATH, proposed_name, spec_of
-from .row_major import may_return_operand
+from ..common.views import is_shown, joins_axes
+from .calls import BY_SIZES, BY_STRIDES, HOST_MATH, proposed_name, row_key, spec_of
 from .traced import owner_of, proxy_of
 
 _ARRAYS = (np.ndarray, np.generic)
+# Calls that return their operand itself at some sizes, and a copy at others.
+_MAY_RETURN_OPERAND = frozenset({"ascontiguousarray", "asfortranarray"})
 
 
 class NumpyCall(NamedTuple):
@@ -101,7 +109,7 @@ def _may_return_another(capture: Any, call: NumpyCall, key: str) -> bool:
     # ``numpy.squeeze`` does at other sizes, and ``numpy.diff`` does for another ``n``.
     return (
         key in BY_SIZES
-        or may_return_operand(key)
+        or key in _MAY_RETURN_OPERAND
         or any(item._value in capture.weak for item in call.operands)
         or any(isinstance(item, Size) for item in iterate_structure((call.inputs, call.params)))
     )
@@ -132,3 +140,75 @@ def _views(operands: list[Any], made: list[Any]) -> dict[int, Value]:
         if isinstance(item._seen, np.ndarray)
     }
     return {index: memory[owner] for index, owner in owners.items() if owner in memory}
+
+
+# ------------------------------------------------------------------------------------------ row-major order
+# Row-major order of arrays, where it decides whether a call returns a view or a copy.
+
+# Calls whose result is row-major for any strides of their operands, unless they are given another order.
+_ROW_MAJOR = frozenset({"reshape", "ravel", "ascontiguousarray", "ndarray.copy"})
+# Views that are row-major if their operand is.
+_KEEPS_ORDER = frozenset(
+    {"reshape", "ravel", "ascontiguousarray", "asarray", "array", "squeeze", "expand_dims", "atleast_1d"}
+)
+# Calls that return their operand, or a view of all of it, only if it has the wanted order already.
+_WHOLE = frozenset({"ravel", "ascontiguousarray", "asfortranarray", "asarray", "array"})
+_OTHER_ORDERS = frozenset("FAK")
+
+
+class RowMajorOrder:
+    """Values of one recording that are not row-major at every size."""
+
+    def __init__(self) -> None:
+        self._not_row_major: set[Value] = set()
+
+    def follow(self, node: Node, made: Sequence[Any]) -> None:
+        """Note the order of the results of ``node``; ``made`` are the arrays behind them."""
+        key, depends = _key(node), not self._not_row_major.isdisjoint(node.uses)
+        for index, (array, value) in enumerate(zip(made, node.outputs)):
+            if index in node.views:
+                is_row_major = not depends and (key in _KEEPS_ORDER or _takes_rows(node))
+            else:
+                is_row_major = not depends or key in _ROW_MAJOR
+            if not is_row_major or _other_order(node) or not array.flags.c_contiguous:
+                self._not_row_major.add(value)
+
+    def depend_on_sizes(self, graph: Graph) -> bool:
+        """Return True if a write shows whether a call made a copy, which it does at some sizes only."""
+        aliases = Aliases(graph)
+        return bool(aliases.written) and any(
+            self._may_return_either(node) and is_shown(graph, place, aliases)
+            for place, node in enumerate(graph.nodes)
+        )
+
+    def _may_return_either(self, node: Node) -> bool:
+        key = _key(node)
+        if key not in BY_STRIDES or not node.outputs or not node.uses:
+            return False
+        if key not in _WHOLE and not joins_axes(node):
+            return False
+        if _other_order(node):
+            return node.uses[0].spec.ndim > 1
+        # Without an order, these calls return their operand whatever its order is.
+        return key not in {"asarray", "array"} and node.uses[0] in self._not_row_major
+
+
+def _key(node: Node) -> str:
+    return "ndarray.copy" if node.op == "numpy.ndarray.copy" else row_key(node.op)
+
+
+def _takes_rows(node: Node) -> bool:
+    # ``x[i, j]`` and ``x[i, j:k]`` of leading axes are row-major if x is.
+    if _key(node) != "__getitem__":
+        return False
+    *leading, last = node.inputs[1] if isinstance(node.inputs[1], tuple) else (node.inputs[1],)
+    return all(isinstance(item, (int, Size)) for item in leading) and (
+        last.step in (None, 1) if isinstance(last, slice) else isinstance(last, (int, Size))
+    )
+
+
+def _other_order(node: Node) -> bool:
+    return row_key(node.op) == "asfortranarray" or any(
+        isinstance(item, str) and item in _OTHER_ORDERS
+        for item in iterate_structure((node.inputs, node.params))
+    )

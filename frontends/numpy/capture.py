@@ -25,12 +25,11 @@ from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...trees import iterate_structure, map_structure
 from ..common.read_numbers import Reading
 from . import calls as kinds
-from .call_nodes import NumpyCall, add_node, guard_failed_call
+from .call_nodes import NumpyCall, RowMajorOrder, add_node, guard_failed_call
 from .calls import METHOD, PYTHON_MODULES, name_of, row_key
 from .draws import FUNCTION, SPEC, GeneratorStates, TracedGenerator
 from .patches import recorded
 from .reading import ANSWERS, METHODS, ElementGuards, decide_operands, expect_as_read, rounded_number
-from .row_major import RowMajorOrder
 from .traced import Traced, TracedScalar, hint, is_traced, owner_of, proxy_of, seen_of, symbolic
 
 # -------------------------------------------------------------------------------------------------- constants

@@ -30,7 +30,7 @@ from ...ir.node import CallRecord, Value
 from ...recording import Locator, Recorder
 from ...recording.patches import replaced
 from ...sizes import Size, Symbol, expression_of, hint_of, is_symbolic
-from ..common.keras_checks import input_check
+from ..common.input_checks import input_check
 from ..common.read_numbers import Reading, can_be_symbols, decide, record_read
 from .evaluation import run_eagerly
 from .known_numbers import as_known_array

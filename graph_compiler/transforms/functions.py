@@ -177,14 +177,9 @@ def called_graphs(function: Any) -> Iterator[Graph]:
     [True]
     """
     called = (one for space in spaces_of([entry_of(function)]) for one in space.functions)
-    for item in (
-        getattr(function, "__self__", None),
-        *(
-            item
-            for one in dict.fromkeys((*function_layers(function), *called))
-            for item in named_objects(one)
-        ),
-    ):
+    layers = dict.fromkeys((*function_layers(function), *called))
+    named = (item for layer in layers for item in named_objects(layer))
+    for item in (getattr(function, "__self__", None), *named):
         # A bound method such as ``graph.functional`` belongs to its graph.
         item = getattr(item, "__self__", item)
         if isinstance(item, Graph):
@@ -339,10 +334,8 @@ def is_functional(function: Any) -> bool:
 
 
 def source_of(function: Any) -> str:
-    if isinstance(function, FunctionWrapper):
-        return function.source
-    graph = graph_of(function)
-    return "" if graph is None else graph.source
+    found = function if isinstance(function, FunctionWrapper) else graph_of(function)
+    return "" if found is None else found.source
 
 
 def target_of(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

@@ -11,8 +11,8 @@ from ....ir.node import Node, Origin, Value
 from ....ops.collectives import COLLECTIVES
 from ....ops.dtypes import is_inexact
 from ....trees import iterate_structure
-from ...common.element_conditions import expect_elements
 from ...common.indexing import note_bounds
+from ...common.input_checks import expect_elements
 from ...common.lifter import Lifter, lift_collective
 from ..calls import METHOD, row_key
 from .elementwise import CONDITIONS, expect_no_error

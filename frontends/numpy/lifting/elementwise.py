@@ -15,8 +15,8 @@ from ....ops.dtypes import INTEGERS, UNSIGNED, is_bool, is_complex, is_floating,
 from ....sizes import apply, hint_of
 from ...common import read_numbers
 from ...common.builder import bits_of
-from ...common.element_conditions import LINEAR_ALGEBRA, Conditions, are_finite
 from ...common.indexing import cut
+from ...common.input_checks import LINEAR_ALGEBRA, Conditions, are_finite
 from ...common.read_numbers import LARGE, cbrt, scale_by
 from .manipulation import diff, ravel
 from .table import NumpyBuilder, axis_of, dtype_name, rows

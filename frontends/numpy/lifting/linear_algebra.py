@@ -13,7 +13,7 @@ from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import complex_of, is_complex, is_inexact, real_of
 from ....sizes import Size, apply, hint_of, product
-from ...common.element_conditions import condition_number
+from ...common.input_checks import condition_number
 from .table import NumpyBuilder, axes_of, axis_of, rows
 
 

@@ -26,7 +26,7 @@ from ....ir.node import Node
 from ....ops.registry import ArraySpec
 from ....sizes import Size
 from ....trees import iterate_structure
-from ...common.copies import joins_axes
+from ...common.views import joins_axes
 from ..basics import tensors as kinds
 from ..basics.names import is_in_place, resolve
 from ..basics.tensors import PLAIN, TENSORS, hints, version

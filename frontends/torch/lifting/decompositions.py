@@ -7,7 +7,7 @@ from typing import Any
 
 from ....ops.collectives import COLLECTIVES, KERNELS
 from ....sizes import apply, hint_of, hints
-from ...common.element_conditions import condition_number, nuclear_condition_number
+from ...common.input_checks import condition_number, nuclear_condition_number
 from ...common.lifter import lift_collective
 from .manipulation import adjoint, matrix_transpose, select_scatter, slice_scatter
 from .table import TorchBuilder, axis, rows

@@ -20,8 +20,8 @@ from ....ops.dtypes import is_inexact
 from ....recording.faults import is_fault
 from ....sizes import Size, apply, product
 from ....trees import iterate_structure, map_structure
-from ...common.element_conditions import expect_elements
 from ...common.indexing import note_bounds
+from ...common.input_checks import expect_elements
 from ...common.lifter import Lifter
 from ..basics.names import is_in_place, pure_key, resolve, row_key, statistics_order
 from ..basics.tensors import torch_dtype

@@ -13,7 +13,7 @@ from ....ir.node import Node, distinct
 from ....ops.dtypes import is_complex, is_floating, is_inexact
 from ....sizes import Size, apply, product
 from ....trees import iterate_structure, map_structure
-from ...common.element_conditions import LINEAR_ALGEBRA
+from ...common.input_checks import LINEAR_ALGEBRA
 from ...common.read_numbers import as_index, fix_numbers, is_read, read
 from ..basics.tensors import dtype_name, result_type, torch_dtype
 from .table import TorchBuilder, rows

@@ -19,7 +19,7 @@ import torch
 from ....errors import TracingError
 from ....ir.graph import Aliases, Graph
 from ....ir.node import Node, Value
-from ...common.copies import is_shown, is_written_copy, is_written_later, joins_axes
+from ...common.views import is_shown, is_written_copy, is_written_later, joins_axes
 from ..basics import tensors as kinds
 from ..basics.names import pure_key, row_key
 from ..trace import Trace
