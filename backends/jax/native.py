@@ -506,9 +506,10 @@ def invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, 
 
 
 def _raised_unless(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
-    """Return the value of ``holds``, and call ``raising(each)`` on the host if it is False.
+    """Call ``raising(each)`` on the host if ``holds`` is False, and return a bool equal to ``holds``.
 
-    XLA may drop the call unless results depend on the returned value.
+    The callback is pure, so results must depend on the returned value, or XLA may drop the call. Under
+    ``vmap`` it is called in any case, with a batch, so ``raising`` checks ``each`` itself.
     """
     # An effect would take ``jax.jit`` off its fast path, so the callback is pure.
     called = functools.partial(

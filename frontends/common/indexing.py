@@ -305,7 +305,10 @@ def _guard_interval(b: RaisingBuilder, interval: Interval, first: Any, size: Any
 
 
 def _interval(b: RaisingBuilder, item: Any) -> Interval | None:
-    """Return bounds of the elements of an integer array that follow from sizes, or None."""
+    """Return the least and the greatest possible element of an index, as ints or sizes.
+
+    ``item`` is an int, a size, or a bool or integer array. Return None if no bounds follow from sizes.
+    """
     if isinstance(item, (int, Size)):
         return int(item) if isinstance(item, bool) else item, item
     if not isinstance(item, Value) or item.dtype not in ("bool", "int32", "int64"):

@@ -557,9 +557,9 @@ class Model(Protocol):
     def traced(self, arrays: Mapping[str, Any]) -> AbstractContextManager[tuple[Any, Held]]:
         """Return a context in which the model is used with ``arrays``, by name, instead of its own.
 
-        It yields the object to use, which is a copy or the model itself, and a function that returns its
-        current arrays. On exit, a model that was changed in place has its own arrays again. A graph that the
-        function calls is yielded unchanged.
+        The context yields the object to call, which is a copy or the model itself, and a function that
+        returns its current arrays. A model that was changed in place has its own arrays again on exit. For a
+        compiled graph, ``arrays`` is ignored and the graph itself is yielded.
         """
 
 

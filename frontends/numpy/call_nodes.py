@@ -163,7 +163,7 @@ class RowMajorOrder:
         self._not_row_major: set[Value] = set()
 
     def follow(self, node: Node, made: Sequence[Any]) -> None:
-        """Note the order of the results of ``node``; ``made`` are the arrays behind them."""
+        """Record which results of ``node`` are not row-major at every size; ``made`` are their arrays."""
         key, depends = _key(node), not self._not_row_major.isdisjoint(node.uses)
         for index, (array, value) in enumerate(zip(made, node.outputs)):
             if index in node.views:

@@ -104,11 +104,13 @@ class UnrecordedSampling(TracingError):
 
 
 class GeneratorStates:
-    """States of generators after the last recorded call.
+    """States of generators after the last recorded call, to detect random numbers that were not recorded.
+
+    :meth:`check` raises ``UnrecordedSampling`` if a state has changed since.
 
     generators: the generators that the function gets or stores.
     host: states of Python's and NumPy's global generators.
-    seen: states of ``generators``.
+    seen: states of ``generators``, as strings.
     """
 
     def __init__(self) -> None:

@@ -344,10 +344,12 @@ def _output(capture: NumpyCapture, leaf: Any) -> Any:
 def _note_sharing(
     capture: NumpyCapture, graph: Graph, inputs: list[Any], count: int, views: StoredArrayViews
 ) -> None:
-    """Add to ``graph`` assumptions on the memory of its inputs, and on which of them are the same array.
+    """Add assumptions to ``graph``: which inputs are the same array, which share no memory, and strides.
 
-    The first ``count`` inputs are arguments; the others are state. Raise :class:`TracingError` if elements
-    of a written array share memory with other elements.
+    Also set ``call_inputs``, as the first ``count`` inputs are arguments and the others state, demand full
+    matmul precision, and fix the sizes if strides depend on them. If elements of a written array share memory
+    with other elements, pass the stored arrays to ``views`` for the next attempt and raise
+    :class:`TracingError`.
     """
     given = [id(item) for item in inputs]
     same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))

@@ -85,10 +85,10 @@ _modes: dict[int, tuple[weakref.ref[Any], Mode]] = {}
 
 
 def mode_of(function: Any) -> Mode:
-    """Return the mode of a function, or of the object that it is a method of.
+    """Return the mode of a function, or for a bound method that of its object.
 
-    Each call returns the same mode for an object, and another one for each other object, also for an equal
-    one. An object that cannot be weakly referenced gets a new mode in each call.
+    Modes are kept by identity, as long as the object lives. An object without weak references gets a new mode
+    in each call.
     """
     owner = getattr(function, "__self__", function)
     key = id(owner)

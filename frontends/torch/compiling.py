@@ -35,7 +35,10 @@ _PLAIN = "torch.optim"
 
 
 class CompilingFlag(int):
-    """Flag for ``torch.compiler.is_compiling()`` that notices when it is evaluated.
+    """Value of torch's ``is_compiling()`` flag during a recording, which notices when it is evaluated.
+
+    In the recording thread it is True, except in ``torch.optim``, where it is False. In other threads it has
+    the truth value of ``outside``, the flag that it replaces.
 
     asked: True once the recording thread has evaluated it outside of an optimizer.
     """

@@ -569,7 +569,7 @@ class Pipeline:
         return graph
 
     def source_text(self, graph: IRGraph, header: str) -> Program:
-        """Return ``graph`` as a program of the source framework, or of the target if that has no dialect.
+        """Return ``graph`` as a program of the source framework; if that has no dialect, of the target.
 
         ``header`` becomes the docstring of the program.
         """

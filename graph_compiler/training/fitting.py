@@ -338,8 +338,6 @@ def _bar(is_shown: bool) -> AbstractContextManager[_NoProgress]:
 
 
 class _ProgressDisplay(AbstractContextManager[_NoProgress]):
-    """Context manager that displays ``rich`` progress and returns a :class:`_ProgressBar`."""
-
     def __init__(self, progress: Any) -> None:
         self._progress = progress
 

@@ -67,9 +67,10 @@ def _vectorize(program: Any, consts: Any = ()) -> Combine:
 
 
 def _independent_operations(program: Any) -> list[str]:
-    """Return the names of the operations by which ``program`` combines several arrays, one for each array.
+    """Return for each array the operation by which ``program`` combines its two elements.
 
-    Return an empty list if a result depends on another array, or on anything but one of ``OPERATIONS``.
+    ``program`` is the reducer of several arrays. The operations are keys of ``OPERATIONS``. Return an empty
+    list if a result is anything but such an operation on the two elements of its own array.
     """
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}

@@ -279,10 +279,13 @@ rows.row("cumlogsumexp_p")(_running("logcumsumexp"))
 
 
 class _Windows:
-    """Parameters of a pooling operation over the last axes.
+    """Parameters of an XLA window operation as those of pooling over the last axes of a permuted array.
+
+    Only axes with a window, stride or padding count as pooled.
 
     order: permutation that moves the pooled axes to the end.
     back: inverse of ``order``.
+    kernel, strides, padding, dilation: parameters of the pooled axes.
     """
 
     def __init__(self, x: Value, window: Any, strides: Any, padding: Any, dilation: Any) -> None:

@@ -122,9 +122,10 @@ class NumpyBuilder(RaisingBuilder):
             self.expect(self.logical_and(self.greater_equal(place, -size), self.less(place, size)), True)
 
     def _are_inside(self, low: Any, high: Any, size: Any) -> bool:
-        """Return True if all integers from ``low`` to ``high`` are valid indices of an axis of ``size``.
+        """Return True if ``low`` to ``high`` are provably valid indices of an axis of ``size``.
 
-        This may depend on ``size`` if both bounds are constants, and is then guarded.
+        For constant bounds that are valid only at some sizes, the recorded one among them, guard ``size`` and
+        return True. False means invalid or not proven.
         """
         spare = [each for each in (low + size, size - 1 - high) if not nonnegative(each)]
         if any(hint_of(each) < 0 for each in spare) or (

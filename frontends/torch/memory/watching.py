@@ -226,7 +226,8 @@ def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
     """Return pieces of a tensor's memory to compare, or all of it if ``whole``.
 
-    Return None for a tensor that is empty, has gaps between its elements, or is not dense on the CPU.
+    Return None for a tensor that is empty, is not dense on the CPU (or is quantized, nested or wrapped by a
+    transform), or spans more memory than it has elements.
     """
     if not has_memory(tensor) or tensor.numel() == 0:
         return None

@@ -458,7 +458,8 @@ class TorchWeights(contracts.Weights):
 
     function: the callable.
     given: further objects that are searched.
-    are_none: True if nothing is given and the callable refers to nothing that may be a module.
+    are_none: True if nothing is given and the callable is known to refer to nothing but functions of
+        frameworks, so that no search is needed. False does not mean that there are weights.
     modules: the modules.
     places: where the modules hold the weights.
     """

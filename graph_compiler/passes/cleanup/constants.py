@@ -163,7 +163,11 @@ def _nodes_with_literals(nodes: Iterable[Node], numbers: dict[Value, Any]) -> li
 
 
 def _number_made_by(node: Node, numbers: Mapping[Value, Any]) -> Any:
-    """Return the number that ``node`` creates or converts to a dtype with fractions, or None."""
+    """Return the Python number that ``node`` computes, or None if it is not known.
+
+    This is the fill value of a 0-d ``full``, or a number of ``numbers`` after a cast to a floating or complex
+    dtype. Casts to bfloat16 and from complex to real are not folded.
+    """
     if node.op == "full" and node.params["shape"] == ():
         return node.params["fill_value"]
     number = numbers.get(node.inputs[0]) if node.op == "astype" else None

@@ -96,9 +96,10 @@ class Containers:
         return id(item) in self._paths
 
     def compared_with(self, tree: Tree) -> Callable[[Any], bool]:
-        """Return a predicate of the containers whose parts a call compares with ``tree``, its structure.
+        """Return a predicate of the containers in the arguments whose structure calls compare.
 
-        Containers in static objects are not among these, because such objects are compared by identity.
+        ``tree`` is the recorded structure of the arguments; later calls must match it. Containers inside of
+        static objects are excluded, because static objects are compared by identity.
         """
         static = Containers([unfixed(item) for item in statics(tree)], self._is_array)
         return lambda item: self.holds(item) and not static.holds(item)
