@@ -74,7 +74,7 @@ def compile(
         to: Framework to write for: ``"torch"``, ``"jax"``, ``"tensorflow"`` or ``"numpy"``. Default: the
             source framework.
         source: Framework that the callable is written in. Default: inferred from the object, its code and
-            the arguments.
+            the arguments; if these name none, torch, provided that it is imported.
         args: Example positional arguments. The variant holds for their structure, dtypes, ranks and Python
             values; sizes stay symbolic.
         kwargs: Example keyword arguments.
@@ -118,13 +118,15 @@ def compile(
 
     Raises:
         InvalidOption: An option does not exist, has an invalid value or does not fit the others.
-        NotCompilable: The object cannot be called or recorded.
+        NotCompilable: The object cannot be called or recorded; or it is a class or Python module, and
+            ``args`` or ``kwargs`` were passed.
         SourceNotFound: The source framework cannot be inferred.
         UnknownFramework: ``to`` or ``source`` names a framework without a backend or frontend.
         FrameworkNotInstalled: The source framework or the target cannot be imported.
         UnsupportedOperation: Calls have no translation to the target, or see ``numbers``.
         TracingError: The function does something that a graph cannot hold.
-        CallMismatch: An option names an argument that the callable does not have.
+        CallMismatch: An option names an argument that the callable does not have; or, also at a call, a
+            static argument cannot be hashed.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))
@@ -436,6 +438,7 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     Raises:
         InvalidFile: The file is damaged, altered, of another kind or of another format version.
         FileNotFoundError: There is no such file.
+        InvalidOption: ``path`` is not a path.
         UnknownFramework: ``to`` names a framework without a backend.
         FrameworkNotInstalled: The framework that the graph was saved for, or ``to``, is not installed.
         UnsupportedOperation: Calls have no translation to ``to``.

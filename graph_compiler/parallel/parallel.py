@@ -388,9 +388,10 @@ class Parallel:
             which must be equal on all devices, ``"none"`` a list with one array for each device of this
             process. A function gets the results stacked along a new first axis.
         axis_name: Name of the axis for collectives.
-        static_argnums: Positions of arguments that are compiled into the program. They have to be hashable;
-            each new value is compiled again.
-        replicated_argnums: Positions of arguments that are not split; all others are, also keyword arguments.
+        static_argnums: Positions, counted from 0, of arguments that are compiled into the program. They have
+            to be hashable; each new value is compiled again.
+        replicated_argnums: Positions, counted from 0, of arguments that are not split; all others are, also
+            keyword arguments.
             Default: arrays that are already replicated over the devices, as by :func:`replicate`, are not
             split.
         local_batch: Each process passes the part of its own devices instead of the whole batch.
@@ -400,7 +401,8 @@ class Parallel:
             and ``replicated_argnums`` is not given.
         CallMismatch: Batches differ in size, or their size is no multiple of the number of devices; a static
             argument is not passed by position; results are found to differ under ``"first"``; a result
-            cannot be converted to an array of the framework; or ``reduce`` is a function that fails.
+            cannot be converted to an array of the framework; or ``reduce`` is a function that fails or
+            returns no array.
         NotCompilable: The function is NumPy's, or a graph changes state.
         CollectiveFailed: Another process has ended, waits elsewhere, or has a batch of another size.
 

@@ -164,7 +164,8 @@ class Graph(RecordingMethods, DisplayMethods):
             InvalidOption: A tolerance, ``runs`` or ``seed`` is invalid.
             GuardFailed: All variants were skipped; for one of them, no random input was found that the
                 original takes and that meets the guards; or ``args`` and ``kwargs`` fit none.
-            NotTraced: The graph was loaded from a file, so there is no original.
+            NotTraced: The graph was loaded from a file, so there is no original; or nothing was recorded yet.
+            WeightsMissing: The model is on the device ``meta`` and has no weights yet.
 
         >>> import torch, graph_compiler
         >>> function, x = lambda x: torch.relu(x) + x.shape[0], torch.ones(2, 3)
@@ -186,12 +187,13 @@ class Graph(RecordingMethods, DisplayMethods):
         parameters and constants. :func:`graph_compiler.load` reads them without the original.
 
         Args:
-            path: File or folder to write. An existing file is replaced.
+            path: Zip file, which is replaced if it exists; or folder, which is created with its parents.
 
         Raises:
             InvalidFile: The graph holds something that a file cannot, such as state outside buffers.
                 Nothing was written.
-            FileNotFoundError: The folder that the file should be in does not exist.
+            FileNotFoundError: The folder that the zip file should be in does not exist.
+            FileExistsError: ``path`` has no suffix and is a file.
             InvalidOption: ``path`` is not a path.
             NotTraced: Nothing was recorded yet.
             WeightsMissing: The model is on the device ``meta`` and has no weights yet.
@@ -334,6 +336,7 @@ class Graph(RecordingMethods, DisplayMethods):
         Raises:
             UnknownFramework: There is no such backend.
             FrameworkNotInstalled: The framework cannot be imported.
+            NotTraced: Nothing was recorded yet.
 
         >>> import torch, graph_compiler
         >>> graph_compiler.compile(lambda x: x + 1, args=(torch.ones(2),)).list_missing("jax")
@@ -360,6 +363,7 @@ class Graph(RecordingMethods, DisplayMethods):
         Raises:
             NotCompilable: The graph keeps state outside buffers, which a module cannot hold.
             FrameworkNotInstalled: flax is missing for a graph in JAX.
+            NotTraced: Nothing was recorded yet.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
@@ -442,6 +446,7 @@ class Graph(RecordingMethods, DisplayMethods):
         Raises:
             GuardFailed: No recorded variant fits, or a guard on values does not hold.
             CallMismatch: ``parameters`` is not a dict of the graph's parameters, or ``rng`` is missing.
+            NotTraced: Nothing was recorded yet.
 
         >>> import torch, graph_compiler
         >>> class Running(torch.nn.Module):
@@ -522,10 +527,11 @@ class Graph(RecordingMethods, DisplayMethods):
         """Seed the random numbers of all graphs for this framework; in torch, those of torch itself.
 
         Args:
-            number: Seed, an integer.
+            number: Seed. All targets accept integers from 0 to 2**31 - 1.
 
         Raises:
             InvalidOption: ``number`` is no integer.
+            NotTraced: The target is not known before the first call.
         """
         check_options({"seed": number})
         self._pipeline.target.target.seed(int(number))

@@ -41,6 +41,7 @@ class RecordedGraph:
 
     @property
     def variants(self) -> Sequence[Variant]:
+        """Recorded variants; empty before anything is recorded."""
         return tuple(self._variants)
 
     @property
@@ -56,6 +57,7 @@ class RecordedGraph:
 
     @property
     def source(self) -> str:
+        """Python source that was generated for the first variant."""
         return self._variants[0].source
 
     @property
@@ -121,6 +123,7 @@ class RecordedGraph:
 
     @property
     def guards(self) -> Sequence[str]:
+        """Guards of the first variant on sizes and elements, as text."""
         return tuple(str(guard) for guard in self._variants[0].graph.guards)
 
     @property

@@ -347,19 +347,19 @@ class TrainState:
             optimizer: A name, :func:`graph_compiler.training.optimizer`, or the target's own: an optax
                 transformation, a Keras optimizer, or in torch a class, a partial of one, a function from a
                 list of tensors to an optimizer, or an optimizer, whose options are copied.
-            loss: Function of outputs and target that returns a number, or that and a dict of metrics. It is
-                written for the target, or for another framework and recorded. Arguments named ``(y_true,
-                y_pred)`` are passed in that order.
+            loss: Function of outputs and target that returns a scalar array, or a tuple of that and a dict of
+                metrics. It is written for the target, or for another framework and recorded. Arguments named
+                ``(y_true, y_pred)`` are passed in that order.
             to: ``"torch"``, ``"jax"`` or ``"tensorflow"``. Default: the framework of the model or graph.
             args: Example of the positional inputs; a recorded graph needs none.
             kwargs: Example of the keyword inputs.
             parameters: Names or positions of the arguments of a JAX function that are its parameters, as in
                 :func:`graph_compiler.compile`.
-            accumulate: Number of batches for one update, with the mean of their gradients.
+            accumulate: Number of batches, at least 1, for one update with the mean of their gradients.
             clip_norm: Largest norm of all gradients together; larger gradients are scaled down to it.
             schedule: :func:`graph_compiler.training.schedule`, or a function from the number of updates to
                 the learning rate.
-            ema: Decay of a running mean of the parameters (:attr:`ema`).
+            ema: Decay of a running mean of the parameters (:attr:`ema`), a float between 0 and 1.
             freeze: Patterns (``fnmatch``) of the names of parameters that are not trained.
             precision: ``"float32"``, ``"bf16"`` or ``"f16"``: dtype of matrix products, convolutions and
                 attention. For float16 the loss is scaled, and updates with non-finite gradients are skipped.
@@ -369,6 +369,8 @@ class TrainState:
                 array.
             InvalidOption: An option is invalid, loss or example inputs are missing, or no parameter can be
                 trained.
+
+        The errors of :func:`graph_compiler.compile` are raised as well.
 
         >>> import torch
         >>> from graph_compiler import training

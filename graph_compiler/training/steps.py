@@ -31,7 +31,7 @@ def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, Tr
 
     Raises:
         CallMismatch: The batch is not such a pair; the model rejects it; the loss fails, or returns no
-            number; or the state was already consumed.
+            real scalar; or the state was already consumed.
         NotCompilable: For this batch the model uses parameters that the state does not have.
         InvalidOption: The schedule returns no finite number.
 
@@ -94,8 +94,8 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
 
     Args:
         state: State to consume.
-        batch: ``(inputs, target)``. ``inputs`` is an array, a tuple of arguments or a dict of keywords, of
-            any framework.
+        batch: ``(inputs, target)``, a tuple or list, with arrays of any framework. ``inputs`` is an array, a
+            tuple of arguments or a dict of keywords. ``target`` is what the loss takes, such as None.
 
     Returns:
         The next state, and metrics as arrays of the target: ``loss`` and those that the loss function
@@ -104,7 +104,7 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
 
     Raises:
         CallMismatch: The batch is not such a pair; the model rejects it; the loss fails, or returns no
-            number; or the state was already consumed.
+            real scalar; or the state was already consumed.
         NotCompilable: For this batch the model uses parameters that the state does not have.
         InvalidOption: The schedule returns no finite number.
 

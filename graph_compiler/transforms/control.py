@@ -47,7 +47,7 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
 
     Raises:
         InvalidOption: The policy is none of these.
-        NotCompilable: ``function`` is not callable.
+        NotCompilable: As for :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -156,7 +156,7 @@ def scan(
     Args:
         f: Function of the carry and a row of ``xs``. Returns a tuple of the next carry, of the same
             structure, shapes and dtypes, and an output or None.
-        carry: First carry.
+        carry: First carry, of arrays and floats. A Python integer in it is no array and keeps its value.
         xs: Arrays of one length in any structure. None with ``length``; ``f`` then gets None.
         length: Number of iterations if ``xs`` is None; otherwise it must be the length of ``xs``.
         checkpoint: What a gradient stores. False: what each iteration computes. True or ``"sqrt"``: the carry
@@ -165,8 +165,8 @@ def scan(
 
     Raises:
         CallMismatch: Arrays differ in length or have no axes, there are no rows, ``f`` does not return a
-            tuple of two, or the carry changes its structure, a shape or a dtype. A Python float in the carry
-            has the framework's default dtype, and a Python integer is no array and keeps its value.
+            tuple of two, or the carry changes its structure, a shape, a dtype or a Python integer. A Python
+            float in the carry has the framework's default dtype.
         InvalidOption: ``checkpoint`` is something else, or both ``xs`` and ``length`` are missing.
         NotCompilable: ``f`` is not callable.
 
@@ -195,11 +195,11 @@ def fori_loop(
         high: End, exclusive. If it is not above ``low``, ``init`` is returned.
         body: Function of ``i``, an integer scalar of the framework, and the state. Returns a state of the
             same structure, shapes and dtypes.
-        init: First state.
+        init: First state, as the carry of :func:`scan`: ``torch.tensor(0)`` instead of ``0``.
         checkpoint: As in :func:`scan`.
 
     Raises:
-        CallMismatch: The state changes its structure, a shape or a dtype.
+        CallMismatch: The state changes its structure, a shape, a dtype or a Python integer.
         InvalidOption: ``low`` or ``high`` is not an integer, or ``checkpoint`` is invalid.
         NotCompilable: ``body`` is not callable.
 

@@ -184,7 +184,7 @@ def grad(
         InvalidOption: ``argnums`` is not an int or a tuple, list or range of ints; ``argnames`` has an item
             that is not a string; or, at the call, no argument is chosen.
         CallMismatch: At the call, if the result is not a real scalar, or a differentiated argument is missing
-            or is an array without a derivative.
+            or is an integer, a bool or an array of these.
         GradientRefused: At the call, if the framework reports that an operation has no derivative.
         NotCompilable: ``function`` is not callable; or, at the call, it is a graph written in NumPy.
 
@@ -248,9 +248,9 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool =
         strong_zero: As in :func:`grad`.
 
     Raises:
-        CallMismatch: All arguments are arrays without a derivative, no result has one, or ``function``
-            returns no pair with ``has_aux``; or, when ``pull`` is called, the cotangent differs from the
-            result in its number of arrays or a floating-point shape.
+        CallMismatch: All arguments are integers, bools or arrays of these; no result has a derivative;
+            ``function`` returns no pair with ``has_aux``; or, when ``pull`` is called, the cotangent differs
+            from the result in its number of arrays or a floating-point shape.
         InvalidOption: ``primals`` is empty.
         GradientRefused: As for :func:`grad`.
         NotCompilable: As for :func:`grad`.
@@ -343,9 +343,9 @@ def jvp(
         strong_zero: As in :func:`grad`.
 
     Raises:
-        CallMismatch: ``primals`` or ``tangents`` is not a tuple or list, they differ in the number of arrays
-            or a floating-point shape, all arguments are arrays without a derivative, no result has one, or
-            ``function`` returns no pair with ``has_aux``.
+        CallMismatch: ``primals`` or ``tangents`` is not a tuple or list; they differ in the number of arrays
+            or a floating-point shape; all arguments are integers, bools or arrays of these; no result has a
+            derivative; or ``function`` returns no pair with ``has_aux``.
         InvalidOption: ``primals`` is empty.
         GradientRefused: As for :func:`grad`.
         NotCompilable: As for :func:`grad`.
@@ -375,9 +375,9 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
         strong_zero: As in :func:`grad`.
 
     Raises:
-        CallMismatch: All arguments are arrays without a derivative, or no result has one; or, when ``push``
-            is called, the tangents differ from the arguments in their number of arrays or a floating-point
-            shape.
+        CallMismatch: All arguments are integers, bools or arrays of these; no result has a derivative; or,
+            when ``push`` is called, the tangents differ from the arguments in their number of arrays or a
+            floating-point shape.
         InvalidOption: ``primals`` is empty.
         GradientRefused: As for :func:`grad`.
         NotCompilable: As for :func:`grad`.

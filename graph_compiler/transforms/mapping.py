@@ -59,6 +59,7 @@ def vmap(
         InvalidOption: ``in_axes`` or ``out_axes`` do not have the structure of the arguments or results;
             ``out_axes`` has a None; ``batch_axis`` is passed and ``in_axes`` is not 0; or ``randomness`` is
             none of these.
+        NotCompilable: As for :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms

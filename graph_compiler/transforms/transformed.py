@@ -307,6 +307,7 @@ class Transformed(FunctionWrapper):
     def source(self) -> str:
         """Name of the transform as a comment, and the source of the function.
 
-        The latter is empty unless the function is or wraps a graph (``jit``: after its first call).
+        The latter is empty unless the function is or wraps a graph (``jit``: after its first call). Raise
+        ``NotTraced`` if that graph is not recorded yet.
         """
         return f"# {self.__name__}\n{super().source}"
