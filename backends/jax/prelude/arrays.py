@@ -141,7 +141,7 @@ def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
 def masked_scatter(x: jax.Array, mask: jax.Array, source: jax.Array) -> jax.Array:
     """Return ``x`` with the elements where ``mask`` is True replaced by those of ``source``, in order.
 
-    ``mask`` has the shape of ``x``.
+    ``mask`` has the shape of ``x``, and selects at most as many elements as ``source`` has.
     """
     # An empty source has no element to read, even if the mask selects nothing.
     if source.size == 0:

@@ -117,9 +117,10 @@ def anywhere(truth: jax.Array) -> jax.Array:
 
 
 def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
-    """Return ``value`` with the gradient of ``sum(source * slope)`` instead of its own.
+    """Return ``value`` with a custom gradient.
 
-    ``pairs`` alternates sources, which get this gradient, and slopes.
+    ``pairs`` alternates sources and slopes: the derivative with respect to a source is its slope. ``value``
+    and the slopes get no gradient.
     """
 
     @jax.custom_jvp

@@ -1,8 +1,8 @@
 """Convolutions, and windows of an array as columns (im2col).
 
 XLA on a CPU is slow at two kinds of convolutions: depthwise ones, and those whose weight is larger than all
-windows together, because XLA transposes the weight at every call. ``conv`` computes both by sums or matrix
-products there, if channels are last.
+windows together, because XLA transposes the weight at every call. If channels are last, ``conv`` computes
+most of them by sums or matrix products there.
 """
 
 from __future__ import annotations

@@ -426,7 +426,7 @@ def logit(x: jax.Array, eps: float | None = None) -> jax.Array:
 def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
     """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``.
 
-    ``n`` is rounded towards 0. Where it is negative, the result is 0.
+    ``n`` is rounded towards 0. For a negative degree, the result is 0.
     """
     x, n = jnp.broadcast_arrays(x, jnp.trunc(n))
     first = {
@@ -458,7 +458,7 @@ def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
 
 
 def polygamma(x: jax.Array, n: int) -> jax.Array:
-    """Compute the ``n``-th derivative of ``digamma``, for ``n`` of at least 1."""
+    """Compute the ``n``-th derivative of ``digamma`` at finite ``x``; ``n`` is at least 1."""
     wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
     if n == 1:
         return trigamma(wide).astype(x.dtype)

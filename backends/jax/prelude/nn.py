@@ -66,7 +66,7 @@ def scaled_dot_product_attention(
     """Compute ``softmax(query @ key.mT * scale + mask) @ value``, with the softmax over the keys.
 
     A boolean ``mask`` is True for the keys to attend to. Any other mask is added. With ``is_causal``, query i
-    attends only to the keys 0 to i. The result is 0 for a query that attends to no key. The default of
+    attends only to the keys 0 to i. The weights are 0 for a query that attends to no key. The default of
     ``scale`` is ``query.shape[-1] ** -0.5``.
     """
     weights = attention_weights(query, key, mask, is_causal=is_causal, scale=scale)
@@ -123,7 +123,7 @@ def softmax_or_zero(scores: jax.Array) -> jax.Array:
 
 
 def padded_embedding(weight: jax.Array, indices: jax.Array, padding_idx: int) -> jax.Array:
-    """Return ``weight[indices]`` without a gradient for row ``padding_idx``."""
+    """Look up rows of ``weight``; no gradient reaches the row ``padding_idx``."""
     rows = jnp.take(weight, indices, axis=0)
     return jnp.where((indices == padding_idx)[..., None], lax.stop_gradient(rows), rows)
 
@@ -139,9 +139,9 @@ def embedding_bag(
 ) -> jax.Array:
     """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by "sum", "mean" or "max".
 
-    The last bag ends at the last offset if ``include_last_offset``, else at the end of ``indices``.
-    Embeddings are multiplied by ``per_sample_weights`` unless that is None. Embeddings of ``padding_idx`` are
-    left out. Empty bags are 0.
+    ``offsets`` ascend from 0. The last bag ends at the last offset if ``include_last_offset``, else at the
+    end of ``indices``. Embeddings are multiplied by ``per_sample_weights`` unless that is None. Embeddings of
+    ``padding_idx`` are left out. Empty bags are 0.
     """
     starts = offsets[:-1] if include_last_offset else offsets
     bags = starts.shape[0]
@@ -320,7 +320,7 @@ def batch_norm(
 ) -> jax.Array:
     """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``.
 
-    A weight or bias of None is skipped.
+    ``axis`` is not negative. A weight or bias of None is skipped.
     """
     scale = lax.rsqrt(widened(variance) + epsilon)
     if weight is not None:
@@ -376,7 +376,7 @@ def group_norm(
 ) -> jax.Array:
     """Standardise each of ``groups`` groups of channels of each sample, then scale and shift the channels.
 
-    Channels are on ``axis``, and samples on axis 0. A weight or bias of None is skipped.
+    Channels are on the nonnegative ``axis``, and samples on axis 0. A weight or bias of None is skipped.
     """
     grouped = widened(x).reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
     result = standardised(
@@ -395,7 +395,7 @@ def instance_norm(
 ) -> jax.Array:
     """Standardise each channel of each sample over the spatial axes, then scale and shift the channels.
 
-    Channels are on ``axis``, and samples on axis 0. A weight or bias of None is skipped.
+    Channels are on the nonnegative ``axis``, and samples on axis 0. A weight or bias of None is skipped.
     """
     result = standardised(widened(x), tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
     return scaled_channels(result, weight, bias, axis).astype(x.dtype)

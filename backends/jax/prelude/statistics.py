@@ -77,10 +77,7 @@ def power_of(x: jax.Array, exponent: float) -> jax.Array:
 
 
 def histogram_bin_edges(x: jax.Array, *, bins: int, range: tuple[float, float] | None = None) -> jax.Array:
-    """Return the ``bins + 1`` edges of equal bins over ``range``, by default the range of ``x``.
-
-    The range of an empty ``x`` is (0, 1).
-    """
+    """Compute ``jnp.histogram_bin_edges``. The default of ``range`` is (0, 1) if ``x`` is empty."""
     # jax.numpy raises for an empty array, as it has no smallest element.
     return jnp.histogram_bin_edges(x, bins, (0, 1) if range is None and x.size == 0 else range)
 
@@ -128,7 +125,10 @@ def picked_along(x: jax.Array, index: jax.Array, axis: int, keepdims: bool) -> j
 
 
 def most_frequent(x: jax.Array, *, axis: int, keepdims: bool = False) -> tuple[jax.Array, jax.Array]:
-    """Return the mode along ``axis``, the smallest one on ties, and the index of its last occurrence."""
+    """Return the mode along ``axis``, the smallest one on ties, and the index of its last occurrence.
+
+    Each NaN counts as a different value.
+    """
     values, indices = sort_with_indices(x, axis=axis)
     place = lax.broadcasted_iota(int, x.shape, axis)
     first = (values != jnp.roll(values, 1, axis)) | (place == 0)
@@ -239,7 +239,8 @@ def histogram_counts(
 ) -> jax.Array:
     """Compute the histogram of ``x``, weighted by ``weights``, in the dtype of ``x``.
 
-    ``bin_edges`` are the edges of the bins. With ``density``, the histogram integrates to 1.
+    ``bin_edges`` are the edges of the bins. With ``density``, the histogram is divided by its sum and by the
+    widths of the bins.
     """
     counted, _ = jnp.histogram(x, bins=bin_edges, weights=weights, density=density)
     return counted.astype(x.dtype)

@@ -27,7 +27,7 @@ def rounded(arrays: tuple[np.ndarray, ...], dtype: np.dtype) -> tuple[np.ndarray
 
 
 def airy_ai(x: np.ndarray) -> np.ndarray:
-    """Compute the Airy function Ai, which is 0 for finite ``x`` above 1000."""
+    """Compute the Airy function Ai."""
     # scipy returns NaN for large finite ``x``.
     return np.where((x > 1e3) & (x < np.inf), 0, special.airy(x)[0]).astype(x.dtype)
 
@@ -90,7 +90,7 @@ def logit(x: np.ndarray, eps: float | None = None) -> np.ndarray:
 def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray:
     """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``.
 
-    ``n`` is rounded towards 0. Where it is negative, the result is 0.
+    ``n`` is rounded towards 0. For a negative degree, the result is 0.
     """
     dtype = np.result_type(x, n)
     x, n = np.broadcast_arrays(x, np.trunc(n))

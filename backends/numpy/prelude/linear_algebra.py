@@ -246,7 +246,7 @@ def ormqr(
 
 
 def centered_window(window: np.ndarray | None, n_fft: int) -> np.ndarray | float:
-    """Pad ``window`` with zeros on both sides to length ``n_fft``. Return 1.0 if it is None."""
+    """Pad ``window`` with zeros to length ``n_fft``. Return 1.0 if it is None."""
     if window is None:
         return 1.0
     before = (n_fft - len(window)) // 2
@@ -264,7 +264,7 @@ def stft(
     normalized: bool = False,
     onesided: bool = True,
 ) -> np.ndarray:
-    """Compute the Fourier transforms of overlapping frames of the last axis of ``x``.
+    """Compute the Fourier transforms of frames of the last axis of ``x``, ``hop_length`` elements apart.
 
     The result has the shape ``[..., frequencies, frames]``. Each frame of ``n_fft`` elements is multiplied by
     ``window``, padded to this length, unless it is None. With ``center``, ``x`` is padded in ``pad_mode`` so
@@ -293,7 +293,7 @@ def istft(
     length: int | None = None,
     as_complex: bool = False,
 ) -> np.ndarray:
-    """Invert ``stft`` by overlap-add, and divide by the sum of the squared windows.
+    """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
 
     Parameters that ``stft`` has, too, are those with which it computed ``x``. The signal is real unless
     ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not None.

@@ -32,7 +32,7 @@ def celu(x: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def gelu(x: np.ndarray) -> np.ndarray:
-    """Compute the exact GELU, ``x * Phi(x)``.
+    """Compute the GELU, ``x * Phi(x)``.
 
     ``Phi`` is the cumulative distribution function of the standard normal distribution.
     """
@@ -102,7 +102,7 @@ def scaled_dot_product_attention(
     """Compute ``softmax(query @ key.mT * scale + mask) @ value``, with the softmax over the keys.
 
     A boolean ``mask`` is True for the keys to attend to. Any other mask is added. With ``is_causal``, query i
-    attends only to the keys 0 to i. The result is 0 for a query that attends to no key. The default of
+    attends only to the keys 0 to i. The weights are 0 for a query that attends to no key. The default of
     ``scale`` is ``query.shape[-1] ** -0.5``.
     """
     return attention_weights(query, key, mask, is_causal=is_causal, scale=scale) @ value
@@ -155,9 +155,10 @@ def embedding_bag(
 ) -> np.ndarray:
     """Reduce the embeddings of each bag ``indices[offsets[i]:offsets[i + 1]]`` by "sum", "mean" or "max".
 
-    The last bag ends at the last offset if ``include_last_offset``, else at the end of ``indices``.
-    Embeddings are multiplied by ``per_sample_weights`` unless that is None. Indices equal to ``padding_idx``
-    are skipped. Empty bags are 0. Raise ``IndexError`` if any other index of a bag is negative or too large.
+    ``offsets`` ascend from 0. The last bag ends at the last offset if ``include_last_offset``, else at the
+    end of ``indices``. Embeddings are multiplied by ``per_sample_weights`` unless that is None. Indices equal
+    to ``padding_idx`` are skipped. Empty bags are 0. Raise ``IndexError`` if any other index of a bag is
+    negative or too large.
     """
     starts = offsets[:-1] if include_last_offset else offsets
     bag = np.searchsorted(starts, np.arange(len(indices)), side="right") - 1
@@ -314,7 +315,7 @@ def batch_norm(
 ) -> np.ndarray:
     """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors along ``axis``.
 
-    A weight or bias of None is skipped.
+    ``axis`` is not negative. A weight or bias of None is skipped.
     """
     scale = 1 / np.sqrt(variance + epsilon)
     if weight is not None:
@@ -370,7 +371,7 @@ def group_norm(
 ) -> np.ndarray:
     """Standardise each of ``groups`` groups of channels of each sample, then scale and shift the channels.
 
-    Channels are on ``axis``, and samples on axis 0. A weight or bias of None is skipped.
+    Channels are on the nonnegative ``axis``, and samples on axis 0. A weight or bias of None is skipped.
     """
     grouped = x.reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
     result = standardised(
@@ -389,7 +390,7 @@ def instance_norm(
 ) -> np.ndarray:
     """Standardise each channel of each sample over the spatial axes, then scale and shift the channels.
 
-    Channels are on ``axis``, and samples on axis 0. A weight or bias of None is skipped.
+    Channels are on the nonnegative ``axis``, and samples on axis 0. A weight or bias of None is skipped.
     """
     result = standardised(x, tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
     return scaled_channels(result, weight, bias, axis).astype(x.dtype, copy=False)

@@ -214,9 +214,9 @@ def interpolate(
 
 
 def padded_position(position: np.ndarray, size: int, padding: str, align_corners: bool) -> np.ndarray:
-    """Map positions into [0, size - 1] by ``padding``; ``"zeros"`` leaves them unchanged.
+    """Clip ``position`` to [0, size - 1], unless ``padding`` is "zeros".
 
-    ``"border"`` clips positions, and ``"reflection"`` reflects them before clipping.
+    For "reflection", positions are reflected at the ends of the axis before.
     """
     if padding == "reflection":
         position = reflected(position, size, align_corners)

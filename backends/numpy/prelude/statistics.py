@@ -91,7 +91,7 @@ def sort_with_indices(
 def indices_of_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
     """Return the indices, in ascending order, of the ``k`` largest or smallest elements of the last axis.
 
-    NaN counts as the largest, and the first of equal elements come first. ``k`` is positive and smaller than
+    NaN counts as the largest, and earlier elements are preferred on ties. ``k`` is positive and smaller than
     the axis.
     """
     place = x.shape[-1] - k if largest else k - 1
@@ -137,7 +137,10 @@ def picked_along(x: np.ndarray, index: np.ndarray, axis: int, keepdims: bool) ->
 
 
 def most_frequent(x: np.ndarray, *, axis: int, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mode along ``axis``, the smallest one on ties, and the index of its last occurrence."""
+    """Return the mode along ``axis``, the smallest one on ties, and the index of its last occurrence.
+
+    Each NaN counts as a different value.
+    """
     values, indices = sort_with_indices(x, axis=axis)
     place = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
     first = (values != np.roll(values, 1, axis)) | (place == 0)
@@ -249,8 +252,8 @@ def histogram_counts(
 ) -> np.ndarray:
     """Compute the histogram of ``x`` in the bins between ``bin_edges``, weighted by ``weights``.
 
-    Elements outside of the bins are ignored; the last edge is inclusive. With ``density``, the integral of
-    the histogram is 1.
+    Elements outside of the bins are ignored; the last edge is inclusive. With ``density``, the histogram is
+    divided by its sum and by the widths of the bins.
     """
     x = x.reshape(-1)
     inside = (x >= bin_edges[0]) & (x <= bin_edges[-1])
@@ -268,7 +271,7 @@ def covariances(
     fweights: np.ndarray | None = None,
     aweights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` has one axis.
+    """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` has at most one axis.
 
     ``fweights`` are the numbers of repetitions of each observation (column), and ``aweights`` its relative
     weights. ``correction`` is the ``ddof`` of ``np.cov``.
@@ -288,9 +291,9 @@ def covariances(
 
 
 def correlations(x: np.ndarray) -> np.ndarray:
-    """Compute the Pearson correlation matrix of the rows of ``x``, clipped to [-1, 1].
+    """Compute the Pearson correlation matrix of the rows of ``x``, a scalar if ``x`` has at most one axis.
 
-    The result is a scalar if ``x`` has one axis.
+    Real and imaginary parts are clipped to [-1, 1].
     """
     covariance = np.atleast_2d(covariances(x))
     deviation = np.sqrt(np.diagonal(covariance).real)

@@ -393,7 +393,8 @@ def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
 def masked_scatter(x: tf.Tensor, mask: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
     """Replace the elements of ``x`` where ``mask`` is True by the first elements of ``source``.
 
-    The order of both is row-major. ``mask`` has the shape of ``x``.
+    The order of both is row-major. ``mask`` has the shape of ``x``, and selects at most as many elements as
+    ``source`` has.
     """
     flat = tf.reshape(source, [-1])
     # The zero allows gathering index 0 from an empty source; its value is not used.

@@ -229,10 +229,7 @@ def shapes_of(body: Callable[..., Any], *arrays: tf.Tensor) -> list[list[int]]:
 
 
 def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``function`` so that gradients recompute it instead of storing its intermediate results.
-
-    Under ``tf.autodiff.ForwardAccumulator``, the wrapper raises ``NotImplementedError``.
-    """
+    """Wrap ``function`` so that gradients recompute it instead of storing its intermediate results."""
 
     def again(*arrays: tf.Tensor) -> Any:
         # While the function runs, only forward mode evaluates the gradient.

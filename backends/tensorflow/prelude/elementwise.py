@@ -32,7 +32,7 @@ def atan2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
-    """Clip ``x`` to the bounds ``low`` and ``high``. None means no bound, and a bound of NaN gives NaN."""
+    """Clip ``x`` to the bounds ``low`` and ``high``. None means no bound. NaN as a bound results in NaN."""
     if low is not None:
         low = tf.convert_to_tensor(low, x.dtype)
         x = tf.where((x < low) | (low != low), low, x)
@@ -130,9 +130,9 @@ def length_of(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def integer_power(x1: Any, x2: Any) -> tf.Tensor:
-    """Compute ``x1 ** x2`` of integers in int64, which wraps around.
+    """Compute ``x1 ** x2`` of integers, which wraps around.
 
-    A negative exponent gives 0 unless the base is 1 or -1.
+    For a negative exponent, it is 0 unless the base is 1 or -1.
     """
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     wide = tf.uint64 if dtype == tf.uint64 else tf.int64
@@ -171,7 +171,7 @@ def right_shift(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
-    """Compute the logarithm to ``base``, which is exact at integer powers of ``base`` for real ``x``."""
+    """Compute the logarithm to ``base``."""
     # At integer powers of `base`, the rounded quotient is the exact logarithm.
     quotient = tf.math.log(x) / math.log(base)
     if x.dtype.is_complex:
@@ -542,7 +542,7 @@ def of_positive(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor, at_zer
 
 
 def polygamma(x: tf.Tensor, n: int) -> tf.Tensor:
-    """Compute the ``n``-th derivative of the digamma function, for ``n`` from 1 on."""
+    """Compute the ``n``-th derivative of ``digamma`` at finite ``x``; ``n`` is at least 1."""
     if n == 1:
         return trigamma(x)
     return (-1) ** (n + 1) * math.factorial(n) * zeta(like(n + 1, x), x)

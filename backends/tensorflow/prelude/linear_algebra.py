@@ -39,7 +39,7 @@ def kron(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
-    """Compute ``tf.einsum``, where axes of static size 1 broadcast.
+    """Compute ``tf.einsum``, where axes of static size 1 broadcast to the sizes of other arrays.
 
     ``equation`` contains ``->``.
     """
@@ -63,7 +63,7 @@ def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
 def matrix_power(x: tf.Tensor, n: int) -> tf.Tensor:
     """Compute ``x @ x @ ... @ x`` with ``n`` factors by repeated squaring.
 
-    A negative ``n`` multiplies ``-n`` inverses of ``x``, and 0 gives identity matrices.
+    A negative ``n`` multiplies ``-n`` inverses of ``x``, and 0 results in identity matrices.
     """
     square = tf.linalg.inv(x) if n < 0 else x
     result = tf.eye(size(x, -1), batch_shape=tf.shape(x)[:-2], dtype=x.dtype)
@@ -591,7 +591,7 @@ def rfftfreq(n: Any, d: float, dtype: tf.DType) -> tf.Tensor:
 
 
 def centered_window(window: tf.Tensor | None, n_fft: int, dtype: tf.DType) -> tf.Tensor:
-    """Zero-pad ``window`` on both sides to ``n_fft`` elements; None is a window of ones."""
+    """Zero-pad ``window`` to ``n_fft`` elements; None is a window of ones."""
     if window is None:
         return tf.ones([n_fft], dtype)
     missing = n_fft - size(window, 0)

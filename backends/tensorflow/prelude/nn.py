@@ -205,9 +205,9 @@ def embedding_bag(
 ) -> tf.Tensor:
     """Compute the sum, mean or maximum of the rows of each bag ``indices[offsets[i]:offsets[i + 1]]``.
 
-    ``mode`` is "sum", "mean" or "max". ``per_sample_weights`` are factors of the rows. Indices equal to
-    ``padding_idx`` are ignored. An empty bag gives 0. The last bag ends with ``indices``, or at the last
-    offset if ``include_last_offset`` is True.
+    ``offsets`` ascend from 0. ``mode`` is "sum", "mean" or "max". ``per_sample_weights`` are factors of the
+    rows. Indices equal to ``padding_idx`` are ignored. An empty bag is 0. The last bag ends with ``indices``,
+    or at the last offset if ``include_last_offset`` is True.
     """
     starts = tf.cast(offsets[:-1] if include_last_offset else offsets, tf.int64)
     bags = tf.size(starts, tf.int64)

@@ -1,6 +1,6 @@
 """Pooling and resampling over spatial axes.
 
-``tf.nn.max_pool`` loses NaN and supports only the channels-last layout.
+``tf.nn.max_pool`` loses NaN, and on a CPU supports only the channels-last layout.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf
 
 
 def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
-    """Return True if a kernel of TensorFlow supports this pooling of ``x``."""
+    """Return True if this pooling of ``x`` is to be computed by a kernel of TensorFlow."""
     # In TensorFlow 2.21, the gradient of maxima over an empty array ends the process (oneDNN).
     known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()
     floats = (tf.float32,) if len(kernel) == 3 else (tf.float16, tf.float32, tf.float64)
@@ -408,8 +408,8 @@ def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, rea
 def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: Any) -> tf.Tensor:
     """Return the index of the nearest source element for each output element.
 
-    With ``exact``, the centre of an output element is mapped, otherwise its start. With ``small`` and a
-    ``scale``, indices are computed in integers if the size stays or doubles.
+    With ``exact``, the centre of an output element is mapped, otherwise its start. Unless ``exact``,
+    ``small`` and a ``scale`` select integer arithmetic if the size stays or doubles.
     """
     index = tf.range(out)
     positions = tf.cast(index, tf.float32) + (0.5 if exact else 0)
@@ -569,9 +569,9 @@ def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
 
 
 def padded_position(position: tf.Tensor, n: Any, padding: str, align_corners: bool) -> tf.Tensor:
-    """Map positions into [0, n - 1] by ``padding``; "zeros" leaves them unchanged.
+    """Clip ``position`` to [0, n - 1], unless ``padding`` is "zeros".
 
-    "border" clips positions, and "reflection" reflects them before clipping.
+    For "reflection", positions are reflected at the ends of the axis before.
     """
     if padding == "reflection":
         position = reflected(position, n, align_corners)
@@ -600,10 +600,9 @@ def grid_sample(
 ) -> tf.Tensor:
     """Sample ``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``.
 
-    Positions range from -1 to 1 over each axis. These are the centres of the first and last element if
-    ``align_corners``, otherwise their outer edges. The coordinate of the last axis comes first. ``method``
-    is "linear", "nearest" or "cubic". ``padding`` is "zeros", "border" or "reflection", for positions
-    outside of ``x``.
+    Coordinates -1 and 1 are the centres of the first and last element of an axis if ``align_corners``,
+    otherwise their outer edges. The coordinate of the last axis comes first. ``method`` is "linear",
+    "nearest" or "cubic". ``padding`` is "zeros", "border" or "reflection", for positions outside of ``x``.
     """
     space = sizes(x)[2:]
     positions = []
@@ -632,9 +631,9 @@ def grid_sample(
 def affine_grid(theta: tf.Tensor, space: Sequence[Any], align_corners: bool = False) -> tf.Tensor:
     """Return the positions ``[batch, *space, axes]`` to which the affine maps ``theta`` take a regular grid.
 
-    ``theta`` has the shape ``[batch, axes, axes + 1]``. Positions range from -1 to 1 over each axis. These
-    are the centres of the first and last element if ``align_corners``, otherwise their outer edges. The
-    coordinate of the last axis comes first.
+    ``theta`` has the shape ``[batch, axes, axes + 1]``. With ``align_corners``, -1 and 1 are the centres of
+    the first and last element of an axis of several elements, and otherwise their outer edges. The coordinate
+    of the last axis comes first.
     """
     lines = []
     for n in space:

@@ -130,7 +130,7 @@ def places_along(x: tf.Tensor, axis: int) -> tf.Tensor:
 def most_frequent(x: tf.Tensor, *, axis: int, keepdims: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the most frequent element along ``axis`` and the index of an occurrence.
 
-    If several are equally frequent, the smallest is returned.
+    If several are equally frequent, the smallest is returned. Each NaN counts as a different value.
     """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
@@ -485,9 +485,9 @@ def covariance(
 
 
 def corrcoef(x: tf.Tensor) -> tf.Tensor:
-    """Compute the Pearson correlation matrix of the rows of ``x``, clipped to [-1, 1].
+    """Compute the Pearson correlation matrix of the rows of ``x``, a scalar if ``x`` has at most one axis.
 
-    For a vector ``x``, the result is a scalar.
+    Real and imaginary parts are clipped to [-1, 1].
     """
     covariances = covariance(x)
     if len(x.shape) < 2:

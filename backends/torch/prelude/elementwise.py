@@ -12,7 +12,7 @@ from .control import with_gradient
 
 
 def absolute(x: torch.Tensor) -> torch.Tensor:
-    """Compute the absolute value, with derivative 1 at 0 if ``x`` requires a gradient."""
+    """Compute the absolute value of real numbers, with derivative 1 at 0 if ``x`` requires a gradient."""
     return torch.where(x < 0, -x, x + 0) if x.requires_grad else torch.abs(x)
 
 
@@ -105,7 +105,7 @@ def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Te
 def incomplete_gamma(
     function: Callable[..., torch.Tensor], sign: int, a: torch.Tensor, x: torch.Tensor
 ) -> torch.Tensor:
-    """Compute ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (``sign`` -1).
+    """Compute ``function``, ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (``sign`` -1).
 
     Unlike these, it has a first derivative with respect to ``a``.
     """

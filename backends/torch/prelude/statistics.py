@@ -8,7 +8,7 @@ import torch
 def dropout(
     generator: torch.Generator | None, x: torch.Tensor, rate: float, shared_axes: tuple[int, ...] = ()
 ) -> torch.Tensor:
-    """Set each element of ``x`` to 0 with probability ``rate`` and divide the others by ``1 - rate``.
+    """Set each element of ``x`` to 0 with probability ``rate`` and scale the others by ``1 / (1 - rate)``.
 
     The random choice is the same for all elements along ``shared_axes``, which are not negative. If
     ``generator`` is None, use torch's default generator.
