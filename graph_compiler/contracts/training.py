@@ -253,7 +253,8 @@ class Training(Protocol):
     def drawing(self, rng: Any) -> AbstractContextManager[None]:
         """Return a context inside which the framework's own generator continues ``rng``.
 
-        After it, ``rng`` has the new state, and the framework's own generator the state from before.
+        After it, the framework's own generator has the state from before, and ``rng`` the new one, unless an
+        exception ended the context.
 
         The default does nothing, for a framework that draws from keys.
         """

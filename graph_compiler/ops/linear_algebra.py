@@ -340,7 +340,11 @@ def ormqr(
 
 @declare(_LINALG)
 def cond(x: ArraySpec, /, *, ord: Any = 2) -> ArraySpec:
-    """Compute the condition number: the matrix norm ``ord`` times that of the inverse."""
+    """Compute the condition number of the matrices in the last two axes for the norm ``ord``.
+
+    For 2 it is the ratio of the largest to the smallest singular value, for -2 the inverse of that ratio, and
+    otherwise the norm of the matrix times that of its inverse.
+    """
     return ArraySpec(x.shape[:-2], real_of(x.dtype))
 
 

@@ -253,8 +253,8 @@ def bincount(
 ) -> ArraySpec:
     """Count the occurrences of each of 0, 1, 2 ... in the vector ``x``, or sum their ``weights``.
 
-    The result has ``max(x) + 1`` elements, but at least ``minlength``. ``hint`` is their number while
-    recording.
+    The result has ``max(x) + 1`` elements, but at least ``minlength``, which is the number for an empty
+    ``x``. ``hint`` is the number while recording.
     """
     return ArraySpec((Unknown(hint),), weights.dtype if weights is not None else "int64")
 

@@ -150,7 +150,7 @@ class Graph(RecordingMethods, DisplayMethods):
                 few more show which sizes can change.
             rtol: Relative tolerance. Default: that of the dtype.
             atol: Absolute tolerance. Default: that of the dtype.
-            seed: Seed of the inputs.
+            seed: Seed of the inputs, at least 0.
             args: Positional arguments of the only input, instead of random ones.
             kwargs: Keyword arguments of the only input, instead of random ones.
 
