@@ -100,7 +100,9 @@ declare_binary(
         "bitwise_and": "Bits that are set in both.",
         "bitwise_left_shift": "``x1`` moved left by ``x2`` bits, zeros coming in.",
         "bitwise_or": "Bits that are set in either.",
-        "bitwise_right_shift": "``x1`` moved right by ``x2`` bits, copies of the sign coming in.",
+        "bitwise_right_shift": (
+            "``x1`` moved right by ``x2`` bits; copies of the sign come in, or zeros if it is unsigned."
+        ),
         "bitwise_xor": "Bits that are set in one of both.",
         "copysign": "The magnitude of ``x1`` with the sign of ``x2``; no gradient where ``x1`` is 0.",
         "divide": "``x1 / x2`` of floats, as IEEE 754 has it.",
@@ -118,7 +120,7 @@ declare_binary(
             "``x1 ** x2``; a negative power of integers is 0 except for bases 1 and -1. Where ``x2`` is 0, "
             "no gradient flows to ``x1``."
         ),
-        "remainder": "``x1 - floor(x1 / x2) * x2``: the sign is that of ``x2``.",
+        "remainder": "The remainder of ``floor_divide``; one that is not 0 has the sign of ``x2``.",
         "subtract": "``x1 - x2``, broadcast.",
     },
 )
