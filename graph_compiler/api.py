@@ -107,8 +107,9 @@ def compile(
         roll: What repeated iterations and layers become. ``"auto"``: loops and functions, as suits the
             target; ``"scan"``: also loops over stacked weights; ``"never"``: neither.
         trace_control_flow: True records Python's ``if``, ``for`` and ``while`` on values as operations, as
-            :func:`trace` does. None does so only for functions with loops, if a loop was unrolled very often
-            or a later call fits no variant. False never does.
+            :func:`trace` does, which takes functions and methods, but no models. None does so only for
+            functions with loops, if a loop was unrolled very often or a later call fits no variant. False
+            never does.
         numbers: ``"strict"`` raises ``UnsupportedOperation`` if the target would compute 64-bit floats in 32
             bits; ``"target"`` warns once.
 

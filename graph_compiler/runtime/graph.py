@@ -444,8 +444,11 @@ class Graph(RecordingMethods, DisplayMethods):
                 changed containers under ``"arguments"``.
 
         Raises:
-            GuardFailed: No recorded variant fits, or a guard on values does not hold.
-            CallMismatch: ``parameters`` is not a dict of the graph's parameters, or ``rng`` is missing.
+            GuardFailed: No recorded variant fits, a guard on values does not hold, or a parameter has another
+                shape.
+            CallMismatch: ``parameters`` is not a dict of the graph's parameters, or ``rng`` is missing or no
+                key.
+            TargetRefused: The target refuses a value, dtype or size.
             NotTraced: Nothing was recorded yet.
 
         >>> import torch, graph_compiler

@@ -38,9 +38,13 @@ class DisplayMethods:
         yours. The page also lists guards and state, and has a search field.
 
         Args:
-            path: File to write. Default: a file in a temporary folder.
+            path: File to write or replace. Default: a file in a temporary folder.
             open: True shows the page in the browser, or below the cell of a notebook. None does so if there
                 is no ``path`` and a person is at the terminal or notebook.
+
+        Raises:
+            FileNotFoundError: The folder of ``path`` does not exist.
+            NotTraced: Nothing was recorded yet.
 
         >>> import os, tempfile, torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
@@ -57,7 +61,11 @@ class DisplayMethods:
 
         Args:
             depth: Number of levels of modules to show. Default: all.
-            variant: Index of the variant.
+            variant: Index of the variant, from 0.
+
+        Raises:
+            InvalidOption: ``depth`` is negative, there is no such variant, or one of them is not an int.
+            NotTraced: Nothing was recorded yet.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(4, 3),))
