@@ -407,8 +407,8 @@ def condition(
 ) -> Condition:
     """Return the condition that all ``guards`` hold.
 
-    Its evaluation also refreshes the objects in ``derived``. With ``versions_of``, evaluate guards that have
-    versions, and refresh ``derived``, only at first and after a change.
+    Its evaluation also refreshes the objects in ``derived``. With ``versions_of``, it skips them, and guards
+    that have versions, while nothing has changed since the last evaluation.
 
     >>> held = {"step": 1}
     >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)

@@ -30,9 +30,9 @@ class UserObjects:
     store(name, value): writes the new value of a buffer.
     write_back: access to state in the user's objects, which converts arrays; None if no array is converted
         or the graph has no such state.
-    same_framework: True if the graph runs in the source framework, as it was recorded.
-    is_foreign: True if the source framework is not the target. A graph for its source framework that is not
-        written as it was recorded has neither property.
+    same_framework: True if the graph is for its source framework, and keeps the recorded calls unless it had
+        to be lifted.
+    is_foreign: True if the source framework is not the target. Both may be False.
     watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None
         if writes cannot be detected.
     proxies: proxy classes for objects that hold arrays of the target, or None.
@@ -144,7 +144,7 @@ class Effects:
         """Write the values of effects to arguments, buffers, constants, and arrays in the state ``held``.
 
         An array among the arguments that cannot be written to is replaced in the list, dict or object that
-        contains it. Raise ``GuardFailed`` if there is none, or if another argument is the same array.
+        contains it. Raise ``GuardFailed`` if that is not possible.
         """
         written = [effect for effect in self._graph.effects if effect.kind == "argument"]
         given = leaves_at(self._graph.input_tree, (args, kwargs)) if written else []

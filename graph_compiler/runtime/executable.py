@@ -86,7 +86,7 @@ class Executable:
     flat: the function as it is written.
     compile_options: options of the target's compiler; None if ``function`` is not compiled.
     function: the function as it is compiled.
-    called: what calls run: ``function``, or a compiled function that reads some arrays itself.
+    called: what calls run: ``function``, or a compiled function with other arguments before its inputs.
     leading(given=None): returns the arguments before the inputs of ``called``; with weights ``given``, those
         of ``function``.
     is_derived: True if the weights are read while the condition of the environment is evaluated.
@@ -220,9 +220,8 @@ class Executable:
     def evaluate(self, leading: tuple[Any, ...], leaves: tuple[Any, ...], compiled: bool) -> Any:
         """Call the flat function, or its compiled form if ``compiled`` is True.
 
-        Raise ``CallMismatch`` if a weight is missing or of another framework, ``GuardFailed`` if Python needs
-        a size that is unknown while the target traces, and ``TargetRefused`` if a target other than the
-        source framework rejects the arguments of a recorded call. Other exceptions pass unchanged.
+        Exceptions of the call are translated to ``CallMismatch``, ``GuardFailed`` or ``TargetRefused`` if the
+        cause is found to be a weight, a size that is unknown while the target traces, or the target.
         """
         try:
             return (self.function if compiled else self.flat)(*leading, *leaves)

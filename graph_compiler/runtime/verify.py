@@ -684,7 +684,7 @@ class Outcome:
     """Result of a call, and its arguments and the parameters after it, for comparison.
 
     result: the result itself.
-    parts: the structure of the result, the dtypes, NumPy copies of arrays, and floats as float32, by label.
+    parts: the structure of the result, the dtypes, NumPy copies of arrays, and NumPy floats, by label.
     """
 
     def __init__(

@@ -288,7 +288,7 @@ def order_weights(parameters: Live, passed: CapturedArguments) -> CapturedArgume
 
 
 def capture_constants(graph: IRGraph, target: Target, passed: CapturedArguments) -> CapturedArguments:
-    """Return ``passed`` with a function that holds the constants of up to 64 KiB that no call replaces.
+    """Return ``passed`` with a function that holds the constants that no call replaces, of up to 64 KiB each.
 
     Return ``passed`` unchanged if there are none.
     """

@@ -23,7 +23,7 @@ HANDLERS = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def names_read(code: types.CodeType) -> frozenset[str]:
-    """Return the names of globals and attributes that ``code`` and functions inside it read.
+    """Return the names of globals and attributes that ``code`` and functions inside it may read.
 
     Names that a ``from`` import reads of a module count, too.
 
@@ -119,9 +119,9 @@ def _strings(items: Iterable[Any]) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def fragments_read(code: types.CodeType) -> frozenset[str]:
-    """Return parts of the names of attributes that ``code`` and functions inside it may read by string.
+    """Return parts of names of attributes that ``code`` and functions inside it may read by string.
 
-    If any attribute may be read, the empty string is among them, which is part of every name.
+    The empty string, which is part of every name, stands for all attributes.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})
@@ -141,9 +141,9 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def catches(code: types.CodeType) -> bool:
-    """Return True if ``code`` or a function inside it may handle exceptions.
+    """Return True if ``code`` or a function inside it has an exception handler, or names ``suppress``.
 
-    A ``with`` block alone does not count.
+    The handler of a ``with`` block does not count.
 
     >>> from contextlib import nullcontext
     >>> def within(x):
@@ -187,12 +187,11 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)
 
 
 def stored_names(code: CodeType, instruction: int, outer: Instruction | None = None) -> tuple[str, ...]:
-    """Return a tuple with the name of the variable that stores the value made at offset ``instruction``.
+    """Return the names of variables that store the value made at offset ``instruction``, or an empty tuple.
 
-    If the value is a tuple that is unpacked, return the names of all its variables. If several variables
-    store it (``a = b = f(x)``), return only the first one. If ``code`` is a comprehension whose items are
-    unpacked, and the value is an item, return the variables of all items; ``outer`` is the instruction that
-    runs the comprehension. Return an empty tuple if no variable is found.
+    There are several names if the value is unpacked. ``outer`` is the instruction that runs ``code``. If
+    ``code`` is a comprehension that is unpacked, and the value is an item of it, the names are those of all
+    its items.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)
@@ -374,7 +373,8 @@ def _is_item(node: Node) -> bool:
 def _name_items(nodes: list[Node]) -> None:
     """Rename the results of one expression of a comprehension after the variables that store its items.
 
-    ``nodes`` are the calls of all iterations. Nothing is renamed if an iteration may make several calls.
+    ``nodes`` are the calls of all iterations. Nothing is renamed if these are known to be of several
+    expressions.
     """
     names = nodes[0].origin.stored
     if len(nodes) % len(names) == 0 and len({(node.op, node.key) for node in nodes}) == 1:

@@ -36,8 +36,8 @@ class Locator:
     def locate(self, call: str, depth: int = 2) -> Origin:
         """Return the origin of ``call``, taken from the running frames.
 
-        The search starts ``depth`` frames above that of this method. If no frame outside of frameworks and
-        this package is found, the origin has no file and line.
+        The search starts ``depth`` frames above that of this method. If no frame of the user is found, the
+        origin has no file and line.
         """
         place: FrameType | None = None
         path: str | None = None
@@ -76,7 +76,7 @@ class Locator:
     def current_callee(self) -> Any:
         """Return the object that the innermost frame outside of this package is calling.
 
-        Return None if the object is not known, or if the frame is that of a framework.
+        Return None if the object is not known, or if the frame is not one of the user.
         """
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and owner_of(frame) == "own":
@@ -88,7 +88,7 @@ class Locator:
         return frozenset() if frame is None else names_read(frame.f_code)
 
     def name_of(self, item: Any) -> str | None:
-        """Return a name of ``item`` in the innermost frame outside of frameworks and this package, or None.
+        """Return a name of ``item`` in the innermost frame of the user, or None.
 
         It is that of a local variable, of a global that the code uses, or of an attribute of ``self``.
         """

@@ -63,7 +63,7 @@ class MarkedItems:
 
     item(number): value of the loop variable for a number of the range.
     plain(): the iterable to use if the iterations cannot be marked.
-    length: number of items, which is negative if the range ends before it begins.
+    length: number of items, which may be negative if the range ends before it begins.
     """
 
     start: Any

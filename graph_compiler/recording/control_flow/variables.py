@@ -143,7 +143,7 @@ class ContentsDiffer(TracingError):
 class ClosureCells:
     """Closure cells of the functions of some blocks, to read and write the variables in them.
 
-    cells: the cells of assigned variables, by name.
+    cells: the cells to read and write, by name.
     """
 
     def __init__(self, *functions: types.FunctionType) -> None:
@@ -191,8 +191,8 @@ class ClosureCells:
     def growing(self, outside: Container[int]) -> dict[str, Any]:
         """Return the lists that the blocks append to, by variable.
 
-        Lists of variables that the blocks assign, or whose cell has its id in ``outside``, are left out, and
-        so are plain lists to which something else refers.
+        Lists of variables in ``cells``, or whose cell has its id in ``outside``, are left out, and so are
+        plain lists to which something else refers.
         """
         found = {}
         for name in self._appended - self.cells.keys():

@@ -153,7 +153,7 @@ def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]
 def _absolute_name(name: str, package: str) -> str:
     """Return the full name of a module that code in ``package`` imports as ``name``, which may have dots.
 
-    Return an empty string if it is outside of the top-level package, so that the import fails.
+    Return an empty string for a relative name that cannot be resolved.
     """
     try:
         return importlib.util.resolve_name(name, package)

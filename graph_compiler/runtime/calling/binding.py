@@ -369,9 +369,10 @@ def unpack_container(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the call with the container that is its only argument unpacked, as ``(args, kwargs)``.
 
-    A mapping becomes keyword arguments if its keys are parameters in ``signature`` or recorded keywords. A
-    list or tuple becomes positional arguments if a variant was recorded with as many, at least 2. Otherwise
-    return the call unchanged, and also if a variant was recorded with such a container as its first argument.
+    A mapping becomes keyword arguments if its keys are recorded keywords, or parameters in ``signature`` that
+    may be passed by keyword. A list or tuple becomes positional arguments if a variant was recorded with as
+    many, at least 2. Otherwise return the call unchanged, and also if a variant was recorded with such a
+    container as its first argument.
     """
     if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
         return args, kwargs
@@ -452,8 +453,9 @@ def with_key_order(tree: Tree, value: Any) -> Any:
 class StaticArguments:
     """Positions and names of the static arguments of a function.
 
-    The constructor raises ``CallMismatch`` for names and positions that the function does not have. Positions
-    are not checked if it takes ``*args`` or if its signature is unknown.
+    The constructor raises ``CallMismatch`` for names and positions that the function does not have. Names are
+    not checked if it takes ``**kwargs``, positions not if it takes ``*args``, and neither if its signature is
+    unknown.
 
     names: names of the static arguments, where known.
     numbers: positions of those that may be passed by position. Negative ones count from the last positional

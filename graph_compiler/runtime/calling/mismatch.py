@@ -257,8 +257,8 @@ def why_missed(
 ) -> str:
     """Return a text on why a call does not fit ``variant``.
 
-    If the arguments match, return the text of the variant's last failure, or "it fits" if there was none.
-    Raise ``InvalidRegistration`` if an array of the target lacks ``shape``, ``ndim`` or ``dtype``.
+    It may be that of the variant's last failure, or "it fits". Raise ``InvalidRegistration`` if an array of
+    the target lacks ``shape``, ``ndim`` or ``dtype``.
 
     given: state by name, which replaces the current state; None for the current state.
     names: names of the parameters, for arguments passed by position.
