@@ -29,8 +29,8 @@ class Watch(Protocol):
     def of_copies(self, addresses: Sequence[int | None]) -> Watch:
         """Return a watch from the same moment for a caller that has converted the arrays.
 
-        addresses: for each array, the address of its conversion; None for a copy. If it is that of the array
-            itself, both share memory, and writes to the array need not be detected.
+        addresses: for each array, the address of its conversion; None if that is unknown. If it is that of
+            the array itself, both share memory, and writes to the array need not be detected.
         """
 
 
