@@ -260,7 +260,10 @@ def _embedding(b: Any, weight: Any, indices: Any, *, padding_idx: int | None) ->
 
 @declare(_EMBEDDING)
 def one_hot(indices: ArraySpec, /, *, num_classes: Dim, dtype: str) -> ArraySpec:
-    """Return 1 at positions ``indices`` along a new last axis of size ``num_classes``, and 0 elsewhere."""
+    """Return 1 at positions ``indices`` along a new last axis of size ``num_classes``, and 0 elsewhere.
+
+    For an index outside of [0, num_classes), all are 0.
+    """
     return ArraySpec((*indices.shape, num_classes), dtype)
 
 

@@ -239,6 +239,7 @@ def decomposition(name: str) -> Callable[[Rule], Rule]:
 
 
 def get_decomposition(name: str) -> Callable[..., Any] | None:
+    """Return the decomposition of the operation ``name``, or None if it has none."""
     return _DECOMPOSITIONS.get(name)
 
 
