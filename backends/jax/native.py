@@ -467,8 +467,9 @@ def _register(cls: type) -> None:
 def _as_expected(check: Any, guard: Guard) -> Any:
     """Return a boolean scalar that is True if ``check`` has the elements that ``guard`` recorded.
 
-    Floats may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0 does not equal -0.0.
-    Raise ``GuardFailed`` if the shapes differ.
+    Floats and complex numbers may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0
+    does not equal -0.0. In a complex number that is not 0, the sign of a part that is 0 does not count. Raise
+    ``GuardFailed`` if the shapes differ.
     """
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:

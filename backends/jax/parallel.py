@@ -230,8 +230,8 @@ class JaxParallelism(Parallelism):
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """Return the axis ``name`` over ``devices``.
 
-        These are all devices for None, the first ones for a number, those of a list, or those of a mesh whose
-        other axes have size 1. Raise ``InvalidOption`` for anything else.
+        These are all devices for None, the first ones for a number, those of an iterable, or those of a mesh
+        whose other axes have size 1. Raise ``InvalidOption`` for anything else.
         """
         if is_count(devices):
             devices = jax.devices()[

@@ -380,7 +380,7 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def _with_original_signature(base: type[_GraphCaller], graph: Any) -> Any:
-    """Return a subclass of ``base`` whose ``forward`` has the signature of the original, if that is known.
+    """Return a subclass of ``base`` whose ``forward`` has a signature like the original's, if it is known.
 
     The subclass has the name of the original's class if that is a module.
     """

@@ -535,7 +535,7 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any]:
 
 @forwards
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor that shares the memory of ``array``.
+    """Return a tensor with the elements of ``array``, which shares its memory if possible.
 
     Read-only arrays, and those of foreign byte order or with negative strides, are copied. Raise
     ``CallMismatch`` if torch does not support the dtype.

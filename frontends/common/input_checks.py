@@ -26,9 +26,7 @@ _BY_SINGULAR_VALUES = (2, -2)
 def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
     """Compute the condition numbers of the matrices ``x`` in the norm ``order``.
 
-    For 2 and -2 these are quotients of singular values. For other orders, a matrix that is singular or
-    contains NaN has the number infinity. With ``keeps_nan``, all matrices that contain NaN have NaN, and no
-    others.
+    With ``keeps_nan``, only a matrix that contains NaN can have the number NaN.
     """
     has_nan = b.any(b.isnan(x), axis=(-2, -1))
     if order in _BY_SINGULAR_VALUES:

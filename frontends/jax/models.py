@@ -205,7 +205,7 @@ def nodes_of(item: Any) -> list[Any]:
 def variables_of(item: Any) -> Iterator[tuple[str, Any]]:
     """Yield ``(path, variable)`` for each variable of an ``nnx`` object that holds a JAX array.
 
-    The paths are dotted, and sorted.
+    The paths are dotted.
     """
     from flax import nnx
 
@@ -437,7 +437,10 @@ def is_keras(item: Any) -> bool:
 
 
 def input_checks() -> list[Replacement]:
-    """Return the patch by which Keras' layers check symbolic sizes, in a list; it is empty without Keras."""
+    """Return the patch by which Keras' layers check symbolic sizes, in a list.
+
+    The list is empty unless Keras runs on JAX.
+    """
     keras = _keras_on_jax()
     return [] if keras is None else [input_check(keras, _is_unknown, _fixed_shape)]
 

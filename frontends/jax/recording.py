@@ -414,7 +414,10 @@ class _Attempt:
         return made
 
     def _hold(self, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Register as parameters the arrays of a graph that the function calls, and return ``arrays``."""
+        """Register the arrays of a graph that the function calls as parameters, and return them.
+
+        Arrays that are known already are not registered again.
+        """
         # The reader then recognizes the arrays among the constants of the traced program.
         prefix = self.weights.add(called.name, CalledGraph(called))
         for name, array in arrays.items():

@@ -322,7 +322,7 @@ class NumpyCapture:
         )
 
     def operator(self, name: str, compute: Callable[..., Any], *operands: Any) -> Any:
-        """Record an operator, of which at least one operand is traced, and return its result.
+        """Run an operator, record it if an operand is traced, and return its result.
 
         Return NotImplemented if an operand is a string, dict or set.
         """

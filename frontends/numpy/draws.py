@@ -51,7 +51,7 @@ class TracedGenerator:
 def draw(
     capture: Any, generator: TracedGenerator | None, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Record a call that samples random numbers, from ``generator``, or from ``numpy.random`` if it is None.
+    """Record a call of a method of ``generator``, or of a function of ``numpy.random`` if it is None.
 
     ``shuffle`` is recorded as an indexing by a permutation and returns None. Raise :class:`TracingError` if
     the call, or one before it, cannot be recorded.
@@ -70,11 +70,11 @@ def draw(
 
 
 class _RandomCall:
-    """Callable that samples, and returns a Python number as a NumPy scalar, which can be traced.
+    """Callable of a random function, which returns a Python number as a NumPy scalar, which can be traced.
 
     name: name of the function or method.
     of_generator: True if the first argument is the generator, False for a function of ``numpy.random``.
-    gave_number: True if the last call returned a Python number.
+    gave_number: True if the function itself returned a Python number in the last call.
     """
 
     def __init__(self, name: str, of_generator: bool) -> None:
@@ -104,9 +104,9 @@ class UnrecordedSampling(TracingError):
 
 
 class GeneratorStates:
-    """States of generators after the last recorded call, to detect random numbers that were not recorded.
+    """States of generators, to detect random numbers that were not recorded.
 
-    :meth:`check` raises ``UnrecordedSampling`` if a state has changed since.
+    :meth:`check` raises ``UnrecordedSampling`` if a state has changed since it was noted.
 
     generators: the generators that the function gets or stores.
     host: states of Python's and NumPy's global generators.

@@ -29,9 +29,7 @@ def constant(operation: Any, shape: Shape) -> LazyArray:
 def lazy_result(operation: Any, operands: Sequence[TensorValue]) -> LazyArray | None:
     """Return the result of an operation as an array that is computed on demand.
 
-    Return None if the operation has no rule, or if its shape is not known beforehand: the traced graph states
-    it only if all operands have static shapes, and the rule is asked only if the graph knows at least the
-    rank.
+    Return None if the operation has no rule, or if its shape is not known beforehand.
     """
     rule = _RULES.get(operation.type)
     shape = None if rule is None else _shape_of(rule, operation, operands)

@@ -101,9 +101,10 @@ def differs_outside(
     kwargs: dict[str, Any],
     seen: RunResults,
 ) -> bool:
-    """Run the function again without the flag, and return True if it raises or its result seems to differ.
+    """Run the function again without the flag, and return True if its result seems to differ.
 
-    Return False without a run if the graph is not pure.
+    An exception of the user's code counts as a difference. Return False without a run if the graph is not
+    pure.
     """
     if not _is_pure(graph):
         return False

@@ -147,7 +147,7 @@ class RecordedRule:
     def _with_decisions_before(self, capture: Trace, guards: Sequence[Guard]) -> RecordedRule:
         """Move the calls whose elements decide in Python to ``before``.
 
-        Raise ``TracingError`` if they depend on a cotangent or on what the rule writes.
+        Raise ``TracingError`` if they cannot be moved.
         """
         base_of = capture.recorder.base_of
         # Calls by the values that they make and the memory that they write to.
@@ -172,7 +172,7 @@ class RecordedRule:
         return replace(self, nodes=[node for node in self.nodes if id(node) not in moved], before=before)
 
     def _require_order(self, base_of: Callable[[Value], Value], moved: set[int]) -> None:
-        """Raise ``TracingError`` if calls would compute something else after those in ``moved``."""
+        """Raise ``TracingError`` if moving the calls in ``moved`` before the others might change a result."""
         later: set[Value] = set()
         for node in self.nodes:
             written = {base_of(value) for value in _written_by(node)}
@@ -188,7 +188,7 @@ class RecordedRule:
     def _decide_sizes(self, capture: Trace, guards: Sequence[Guard]) -> None:
         """Replace guards on sizes inside of the rule by guards on the sizes of what the rule reads.
 
-        Raise ``TracingError`` if sizes depend on elements.
+        Raise ``TracingError`` if such a size might depend on elements.
         """
         # A guard of the graph cannot read a value of a rule.
         decided = [guard for guard in guards if not self._inner.isdisjoint(values_in((guard.condition,)))]
@@ -358,10 +358,11 @@ class GradientRules:
                 handle.remove()
 
     def before_forward(self, frame: types.FrameType, has_setup: bool) -> None:
-        """If ``frame`` runs ``autograd.Function.apply``, prepare to record the gradient rule of its class.
+        """If ``frame`` runs ``autograd.Function.apply`` in recorded code, prepare to record the rule of its
+        class.
 
         ``has_setup`` is True if the class defines ``setup_context``. Raise ``TracingError`` if its
-        ``backward`` applies the class again without end.
+        ``backward`` applies the class again in too many levels.
         """
         # The check is the one step of ``Function.apply`` that runs in Python for every function.
         if frame.f_code is _APPLY and _comes_to(self.capture):
@@ -510,8 +511,8 @@ class GradientRules:
     ) -> str:
         """Record ``rule``, which computes gradients of ``args`` from those of ``results``.
 
-        ``forward`` are the recorded calls that made ``results``, and ``is_torchs`` is True for a rule of
-        torch's own. Return an empty string, or the reason if the rule could not be recorded.
+        ``forward`` are recorded calls of the function that has the rule, and ``is_torchs`` is True for a rule
+        of torch's own. Return an empty string, or the reason if the rule could not be recorded.
         """
         if self._depth >= _DEEPEST:
             return f"rules that apply rules are recorded to {_DEEPEST} levels, one for each derivative"
@@ -606,7 +607,7 @@ class _RuleContext:
         return self._without_gradient
 
     def missing(self, result: Any) -> Any:
-        """Return what torch passes to ``backward`` as the gradient of a result that has none."""
+        """Return the gradient that ``backward`` gets for a result that has none."""
         materializes = vars(self).get(_MATERIALIZES, True)
         return torch.zeros_like(result) if materializes and isinstance(result, torch.Tensor) else None
 

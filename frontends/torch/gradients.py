@@ -29,9 +29,8 @@ class AutogradHistory:
 
     ambient: the grad mode when the recording began.
     mode_changed: True once another grad mode, or inference mode, was seen.
-    fixed: True in code in which torch, not the function, disables gradients; False in the forward of a
-        function with a derivative rule of its own, whose calls have no gradients unless torch's grad mode is
-        enabled there; None elsewhere.
+    fixed: True where gradients count as enabled in any grad mode, False where the grad mode decides; None
+        where it decides only if ``ambient`` is True.
     """
 
     def __init__(self, capture: Trace) -> None:
@@ -47,11 +46,7 @@ class AutogradHistory:
 
     @property
     def enabled(self) -> bool:
-        """True if gradients count as enabled for calls made now. Reading it updates ``mode_changed``.
-
-        They always count as enabled if the recording began with gradients disabled, except in the forward of
-        a function with a derivative rule of its own.
-        """
+        """True if gradients count as enabled for calls made now. Reading it may set ``mode_changed``."""
         # Inference mode, backward passes and C++ code change the mode without a call that is intercepted, so
         # torch's own flag is read.
         enabled = is_grad_enabled()
@@ -245,7 +240,10 @@ class Gradients:
                 found.restore()
 
     def check(self, name: str) -> None:
-        """Raise ``TracingError`` if a stored gradient that is not part of the state has changed."""
+        """Raise ``TracingError`` if the gradient of a stored tensor is another object than before.
+
+        Gradients that are part of the state are not checked.
+        """
         for found in self._before.values():
             if id(found.tensor) in self._followed or _grad(found.tensor) is found.grad:
                 continue

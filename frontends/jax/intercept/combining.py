@@ -33,9 +33,9 @@ OPERATIONS: dict[str, Combine] = {
 
 
 def operation(program: Any) -> str | None:
-    """Return the name of the operation, a key of ``OPERATIONS``, that ``program`` applies to its two inputs.
+    """Return the name of the operation by which ``program`` combines its two inputs, or None.
 
-    Return None for any other program.
+    The name is a key of ``OPERATIONS``.
     """
     program = getattr(program, "jaxpr", program)
     if (
@@ -70,7 +70,7 @@ def _independent_operations(program: Any) -> list[str]:
     """Return for each array the operation by which ``program`` combines its two elements.
 
     ``program`` is the reducer of several arrays. The operations are keys of ``OPERATIONS``. Return an empty
-    list if a result is anything but such an operation on the two elements of its own array.
+    list if they are not found.
     """
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
@@ -128,8 +128,8 @@ def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
 def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
     """Return a function that computes a ``reduce_window`` equation by other operations.
 
-    Return None if the equation reduces by one of ``OPERATIONS``, which lifting rows handle, or if the
-    function would need more than ``MOST_EQUATIONS`` equations.
+    Return None if the equation reduces by one of ``OPERATIONS``, which lifting rows handle, or if the window
+    and the reducer are too large for ``MOST_EQUATIONS``.
     """
     window, dilation = params["window_dimensions"], params["window_dilation"]
     equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)
@@ -285,7 +285,7 @@ def _combine(
 ) -> tuple[CombineFunction, list[Any]] | None:
     """Trace ``fn`` for any number of pairs, and return it with the arrays it closes over.
 
-    Return None if it raises, needs the number of pairs, or returns another structure, shape or dtype.
+    Return None if it cannot be traced so.
     """
     outside: list[Any] = []
 

@@ -281,8 +281,6 @@ rows.row("cumlogsumexp_p")(_running("logcumsumexp"))
 class _Windows:
     """Parameters of an XLA window operation as those of pooling over the last axes of a permuted array.
 
-    Only axes with a window, stride or padding count as pooled.
-
     order: permutation that moves the pooled axes to the end.
     back: inverse of ``order``.
     kernel, strides, padding, dilation: parameters of the pooled axes.

@@ -101,7 +101,7 @@ class NumpyBuilder(RaisingBuilder):
     weak: frozenset[Value] = frozenset()
 
     def type_of(self, item: Any) -> Any:
-        """Return the argument of ``np.result_type`` for ``item``: a Python number or a dtype."""
+        """Return the argument of ``np.result_type`` that stands for ``item``."""
         if isinstance(item, Value):
             return np.dtype(item.dtype).type(0).item() if item in self.weak else np.dtype(item.dtype)
         number = hint_of(item)

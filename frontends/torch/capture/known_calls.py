@@ -118,7 +118,7 @@ class _UnknownDependency(Signal):
 
 
 class CallOutcomes:
-    """Outcomes of the calls of one recording, keyed by all that determines them (:meth:`key_of`)."""
+    """Outcomes of the calls of one recording, by key (:meth:`key_of`)."""
 
     def __init__(self) -> None:
         self._outcomes: dict[Any, Outcome] = {}
@@ -132,11 +132,10 @@ class CallOutcomes:
         kwargs: dict[str, Any],
         operands: list[torch.Tensor],
     ) -> Any:
-        """Return a hashable key of everything that determines the outcome of a call, or None.
+        """Return a hashable key that only calls of the same outcome are expected to share, or None.
 
-        Add its tensors to ``operands``. The key is None for calls in place, under autocast or of private
-        functions, for those whose outcome depends on more than the key (``_SPECIAL``), and if it is unknown
-        how the call depends on an argument.
+        If there is a key, the tensors among the arguments were added to ``operands``. The key is None for
+        calls whose outcome it could not determine, such as calls in place.
         """
         # In-place calls have an effect, and autocast depends on more than the arguments.
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
@@ -200,7 +199,7 @@ def _tensor_key(tensor: torch.Tensor, is_masked: bool) -> Any:
 
 
 def outcome_of(call: CompletedCall, node: Node | None) -> Outcome | None:
-    """Return the outcome that all calls like ``call`` have, or None if it may differ between them."""
+    """Return the outcome that all calls with the key of ``call`` are expected to have, or None."""
     if node is None:
         reads_sizes = any(isinstance(item, Size) for item in iterate_structure(call.arguments))
         place = next((place for place, operand in enumerate(call.operands) if call.result is operand), None)
@@ -272,7 +271,7 @@ class _StoredCall:
 class FirstRunResults:
     """Results of the calls of a run, for reuse in a second run.
 
-    Only single tensors are stored, up to a total number of bytes.
+    Only single tensors are stored, and none once they exceed a total number of bytes.
 
     wanted: returns True once results are to be stored.
     """
@@ -306,7 +305,8 @@ class FirstRunResults:
     ) -> torch.Tensor | None:
         """Return the result of the next call of ``function`` in the first run, and drop it.
 
-        Return None if it was not stored, if its tensors were written to since, or if its arguments differ.
+        Return None if it was not stored, if its tensors were written to since, or if its arguments differ by
+        more than rounding errors.
         """
         calls = self._made.get(function)
         if not calls:

@@ -102,8 +102,8 @@ _OF_SIZES: dict[Any, str] = {
 def lift_by_tracing(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Lift a call without a row by tracing it to ATen kernels and lifting these.
 
-    Add guards on sizes that the trace contains as constants. Raise ``UnsupportedOperation`` if torch cannot
-    trace the call, or if one of the kernels has no row.
+    Guards on sizes may be added. Raise ``UnsupportedOperation`` if torch cannot trace the call, or if one of
+    the kernels has no row.
     """
     values = [item for item in _leaves((args, kwargs)) if isinstance(item, Value)]
     traced = _trace(resolve(node.op), values, args, kwargs, node)

@@ -268,7 +268,7 @@ def _names_it(space: ModuleNamespace) -> bool:
 class LiveTensors(contracts.Live):
     """Callable that returns the tensors that modules currently hold under given names.
 
-    A call raises ``GuardFailed`` if a tensor was replaced by one of another shape or dtype.
+    A call raises ``GuardFailed`` if a name no longer holds a tensor of the same shape and dtype.
 
     dicts: for each name, the dict that holds the tensor, or another object in a scripted module.
     is_counted: True if all of ``dicts`` are dicts.
