@@ -257,8 +257,8 @@ def _of_vectors(node: Node) -> Picked:
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
     """Assume that inputs of the graph are in bounds where the operations ``made`` read them as indices.
 
-    Indices that are computed from sizes, such as positions, add guards on these sizes. ``key`` is the
-    recorded call that became the operations. It decides if negative indices are in bounds.
+    Indices that are computed from sizes, such as positions, may add guards on these sizes. ``key`` is the
+    recorded call that became the operations.
     """
     for node in made:
         picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
@@ -305,9 +305,9 @@ def _guard_interval(b: RaisingBuilder, interval: Interval, first: Any, size: Any
 
 
 def _interval(b: RaisingBuilder, item: Any) -> Interval | None:
-    """Return the least and the greatest possible element of an index, as ints or sizes.
+    """Return a lower and an upper bound of the elements of an index, as ints or sizes, or None.
 
-    ``item`` is an int, a size, or a bool or integer array. Return None if no bounds follow from sizes.
+    ``item`` is an int, a size or an array. The result is None if no bounds are known.
     """
     if isinstance(item, (int, Size)):
         return int(item) if isinstance(item, bool) else item, item
@@ -714,7 +714,8 @@ def _broadcastable_value(b: RaisingBuilder, x: Value, axis: int, mask: Value, va
     """Return a value that broadcasts against ``x`` and equals ``value`` where ``mask`` is true, or None.
 
     For a selection ``y[mask]`` of an array like ``x``, it is ``y``. It is None for any other ``value`` with
-    several elements for the mask. ``behind`` is the number of axes of ``x`` after those of the mask.
+    several elements for the mask. A guard may be added. ``behind`` is the number of axes of ``x`` after those
+    of the mask.
     """
     if not isinstance(value, Value) or value.ndim <= behind:
         return value

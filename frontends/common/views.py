@@ -343,11 +343,10 @@ def view_recipe(
 def views_among(
     arrays: Sequence[Any], is_view: Callable[[Any, Any], bool], rank: Callable[[Any], Any]
 ) -> dict[int, tuple[Any, Any]]:
-    """Map the ``id`` of each array that is a view to the pair of this array and its owner.
+    """Map the ``id`` of each array that has an owner to the pair of this array and the owner.
 
-    An array is an owner if ``is_view(item, array)`` for every other ``item`` that overlaps it, and no
-    owner of higher ``rank`` owns it. So if two arrays contain each other, the array with the higher
-    ``rank`` is the owner.
+    Arrays are tried in descending order of ``rank``. One that no array before owns becomes an owner if
+    ``is_view(item, array)`` for every other ``item`` that overlaps it.
     """
     found: dict[int, tuple[Any, Any]] = {}
     for owner in sorted(arrays, key=rank, reverse=True):

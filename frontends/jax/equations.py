@@ -90,7 +90,7 @@ _FEWEST = 3
 
 
 def repeated_programs(program: ClosedJaxpr) -> frozenset[int]:
-    """Return ids of programs of the user's jitted functions that are called more than once.
+    """Return ids of programs of the user's jitted functions that are called in more than one place.
 
     Programs of fewer than three equations are left out.
     """
@@ -161,7 +161,7 @@ class Reader:
     """Reader of jaxprs that appends nodes for their equations to ``nodes``.
 
     constant: function that returns the value of a constant array.
-    as_words: True to read keys of ``jax.random`` as their uint32 words, for other frameworks.
+    as_words: True for a graph for other frameworks, in which keys of ``jax.random`` are their uint32 words.
     decide: function called with a value, the elements of it that Python has read, and their origin; None
         if elements must not be read.
     stands_for: operands that inputs of regions stand for.
@@ -239,9 +239,8 @@ class Reader:
         return self._primitive(equation, operands)
 
     def _substitute(self, equation: Any) -> ClosedJaxpr | None:
-        """Return a program that computes ``equation`` by primitives that have lifting rows.
-
-        Return None if the primitive of ``equation`` itself is recorded.
+        """Return a program that replaces ``equation``, or None if the primitive of ``equation`` itself is
+        recorded.
         """
         name = _name_of(equation)
         if name in COMBINED and (straight := COMBINED[name](equation.params)) is not None:
@@ -292,7 +291,7 @@ class Reader:
     def inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
         """Read the program ``inner`` that ``equation`` calls, and return its results.
 
-        Equations in it without a line of user code get the origin of ``equation``.
+        Equations in it without a line of user code get the line of ``equation``.
         """
         around, self.around = self.around, self.origin(equation, "")
         results = self.read(inner, operands)

@@ -89,7 +89,7 @@ class JaxWeights(contracts.Weights):
     def add(self, name: str, model: Model) -> str:
         """Return the prefix of the names of ``model``.
 
-        A model that is new is registered, with the prefix ``name`` or, if that is taken, a numbered one.
+        A model that is new is registered, with a prefix made of ``name``.
         """
         prefix = next((prefix for prefix, known in self._models.items() if known.item is model.item), None)
         if prefix is None:

@@ -564,8 +564,7 @@ def loops_of(capture: RunningTrace) -> LoopMarker:
 def rows_of(capture: RunningTrace, args: tuple[Any, ...], frame: FrameType) -> Any:
     """Return an iterator over the rows of ``args[0]`` that marks the iterations of a ``for`` loop.
 
-    Return None if ``frame`` is not that of ``Tensor.__iter__``, if the tensor has no symbolic length, or if
-    the loop cannot be marked.
+    Return None if ``frame`` is not that of ``Tensor.__iter__``, or if its loop is not marked.
     """
     if frame.f_code is not _ITERATION or frame.f_back is None:
         return None

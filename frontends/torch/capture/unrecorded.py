@@ -160,8 +160,8 @@ def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any])
 def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Record a tensor that shares storage with a recorded value but was made by no recorded call.
 
-    Raise ``TracingError`` if no recorded value has its shape and strides, or if that value is an input of the
-    graph and ``tensor`` a plain tensor without ``requires_grad``.
+    Raise ``TracingError`` if no recorded value has its shape and strides, or if no call made that value and
+    ``tensor`` is a plain tensor without ``requires_grad``.
     """
     seen = capture.memory.find_alias(tensor)
     if seen is None or (
@@ -202,7 +202,7 @@ _PRODUCTS = frozenset({
 class KernelwiseSizes:
     """Symbolic sizes for the kernels of a public call, while :meth:`run` records it kernel by kernel.
 
-    At other times, no sizes are known, and the methods return None or False.
+    At other times, no sizes are known: :meth:`with_sizes` returns None, and :meth:`has_no_sizes` False.
     """
 
     def __init__(self, capture: RunningTrace) -> None:
@@ -276,10 +276,7 @@ def guard_equal(capture: RunningTrace, sizes: Sequence[Any]) -> Any:
 
 
 def same_sizes(capture: RunningTrace, function: Any, args: tuple[Any, ...]) -> Any:
-    """Return the answer of a kernel that compares the sizes of two tensors.
-
-    Guard that they stay equal, or fix all sizes if they differ.
-    """
+    """Return the answer of a kernel that compares the sizes of two tensors, with guards that keep it."""
     same = capture.run(function, args, {})
     shapes = [shape_of(capture, capture.value(tensor)) for tensor in args]
     if same and hints(shapes[0]) == hints(shapes[1]):
@@ -302,9 +299,9 @@ def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> N
 
 
 def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
-    """Return sizes for the numbers ``wanted`` of a reshape of ``shape`` that merges axes.
+    """Return sizes for the numbers ``wanted`` of a reshape of ``shape`` that merges axes, or None.
 
-    Return None if the numbers are not products of consecutive sizes. Axes of size 1 are ignored.
+    It is None if no such sizes are found. Axes of size 1 are ignored.
     """
     left, found = [size for size in shape if hint_of(size) != 1], []
     for number in wanted:

@@ -21,7 +21,8 @@ from .memory import MemoryTrace, has_memory
 def note_aliases(capture: MemoryTrace) -> None:
     """Find tensors from outside that share storage with a tensor that the function writes to.
 
-    Note them in ``shared_memory`` of the graph if the target is torch, and otherwise raise ``TracingError``.
+    If there are any, note them in ``shared_memory`` of the graph and restrict it to torch. Raise
+    ``TracingError`` instead if the target is not torch.
     """
     graph = capture.recorder.graph
     owners = capture.written.owners()
@@ -53,7 +54,8 @@ def note_aliases(capture: MemoryTrace) -> None:
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
     """Assume which inputs are the same object, and that the written ones overlap no others.
 
-    Raise ``TracingError`` if they overlap while recording.
+    Also set ``call_inputs`` of the graph, and assume what decides between views and copies. Raise
+    ``TracingError`` if written inputs overlap while recording.
     """
     given = list(map(id, capture.input_tensors))
     same = SameArray(

@@ -56,8 +56,8 @@ def recomputed(
 ) -> dict[str, torch.Tensor]:
     """Recompute the buffers ``keys`` that an initializer or the constructor of ``module`` determines.
 
-    ``_init_weights`` of the modules ``ancestors`` counts as an initializer, too. ``module`` itself is
-    unchanged. Buffers that cannot be recomputed are missing in the result.
+    ``_init_weights`` of the modules ``ancestors`` counts as an initializer, too. Buffers that cannot be
+    recomputed are missing in the result.
     """
     wanted = tuple(keys)
     found: dict[str, torch.Tensor] = {}
@@ -70,9 +70,9 @@ def recomputed(
 def _determined_buffers(
     module: torch.nn.Module, way: Callable[[int], Buffers], keys: Iterable[str]
 ) -> dict[str, torch.Tensor]:
-    """Return those buffers among ``keys`` that have the same bits in two runs of ``way``.
+    """Return buffers among ``keys`` that have the same bits in two runs of ``way``.
 
-    They are cast to the dtypes of the buffers of ``module``. Return an empty dict if a run raises.
+    They are cast to the dtypes of the buffers of ``module``. If the user's code raises, there are none.
     """
     runs = []
     for number in (0, 1):
@@ -95,9 +95,10 @@ def _determined_buffers(
 
 @contextmanager
 def _seeded_on_cpu(seed: int) -> Iterator[None]:
-    """Run the block on the CPU without gradients, with the generators of Python, NumPy and torch seeded.
+    """Run the block without gradients and with the CPU as default device, and seed random generators.
 
-    Their states are restored after it.
+    These are the generators of Python and NumPy and torch's on the CPU. Their states are restored after the
+    block.
     """
     with (
         host_state_seeded(seed),
@@ -143,8 +144,8 @@ def _after(module: torch.nn.Module, initialise: Callable[[Any], Any], number: in
 def _empty_copy(module: torch.nn.Module, number: int) -> torch.nn.Module:
     """Copy a module with parameters on ``meta``, so that initializers of weights do nothing.
 
-    Non-persistent buffers are filled with ``number``, and persistent ones are on ``meta``. The copy shares
-    all other attributes except modules.
+    Non-persistent buffers are filled with ``number``, and persistent ones are on ``meta``. Modules in it are
+    copied in the same way; other attributes are shared.
     """
     copy = object.__new__(type(module))
     vars(copy).update(vars(module))
@@ -208,8 +209,8 @@ def _version(tensor: Any) -> int:
 def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
     """Return arguments for the constructor of ``module``, read from attributes ``name`` or ``_name``.
 
-    Omit ``device`` and ``dtype`` if they default to None. Return None if another argument is missing, or if a
-    parameter is positional-only or variadic.
+    Omit ``device`` and ``dtype`` if they default to None. Return None if the attribute for another parameter
+    is missing, or if that parameter is positional-only or variadic.
     """
     found = {}
     for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:
@@ -430,7 +431,7 @@ class WeightPlaces(contracts.Fillable):
         return found
 
     def put(self, name: str, tensor: torch.Tensor) -> None:
-        """Replace the weight ``name`` by ``tensor`` at all of its places.
+        """Replace the weight ``name`` by ``tensor`` at its first place and at those in ``ties``.
 
         The new weight gets the attributes of the old one, and is a parameter if that is one.
         """
@@ -443,7 +444,10 @@ class WeightPlaces(contracts.Fillable):
             holder[key] = tensor
 
     def fill(self, name: str, array: Any) -> None:
-        """Copy an array of any framework into the weight ``name``. A weight on ``meta`` is replaced by it."""
+        """Copy an array of any framework into the weight ``name``.
+
+        A weight on ``meta`` is replaced instead.
+        """
         old = self.array_of(name)
         given = _stored(array, old.dtype) if hasattr(array, "memory") else to_tensor(array).detach()
         if old.is_meta:
@@ -634,7 +638,7 @@ def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
 
 
 def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the path and the original module of each graph in the ``__dict__`` of ``root`` and its parts."""
+    """Yield the path and the original of each graph of a module that ``root`` or a part of it holds."""
     for path, module in root.named_modules():
         for name, item in vars(module).items():
             # Nearly all attributes are plain.
@@ -672,11 +676,10 @@ def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield ``(name, object)`` for the callable itself and for each object that it refers to.
+    """Yield ``(name, object)`` for the callable, or the object of a bound method, and for what it refers to.
 
-    The callable is not yielded itself if it is a plain function or a ``functools.partial``. For a bound
-    method, its object is yielded instead. Modules of Python (``types.ModuleType``) and classes are left out
-    everywhere; functions that it refers to are not.
+    Functions and ``functools.partial`` objects are not yielded for themselves. Modules of Python
+    (``types.ModuleType``) and classes are left out.
     """
     bound = getattr(function, "__self__", None)
     own = (
