@@ -174,8 +174,9 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
 def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, list[StatePlace]]:
     """Run and record the function once; return the recording and the places of state that was no input.
 
-    The function changed these places; if there are any, the recording is not valid. All changes are undone.
-    Raise :class:`TracingError` if the function changes what the recording assumes constant.
+    The function changed these places; if there are any, the recording is not valid. Arrays and state that it
+    changed are restored. Raise :class:`TracingError` if the function changes what the recording assumes
+    constant.
     """
     numbers, grown = hypotheses.numbers, hypotheses.grown
     reading, views = hypotheses.reading, hypotheses.views

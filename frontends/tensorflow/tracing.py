@@ -114,7 +114,7 @@ def wants_numbers(depth: int) -> bool:
 def inner_shape(traced: Any, depth: int) -> Any:
     """Return the shape of a tensor in an inner ``tf.function``, for the code ``depth`` frames up.
 
-    The user's code gets a ``RequiredShape``, except in a ``tf.function`` with an input signature. That code,
+    The user's code gets a ``RequiredShape``, unless the ``tf.function`` is traced for a signature. That code,
     and most code of TensorFlow and Keras, gets ``traced``. Frames are counted from the caller.
     """
     module = _asking_code(depth + 1)[0]

@@ -134,10 +134,10 @@ def computed(
 
 
 def needs_float32(y: Any, dtype: str, exactly: bool = False) -> bool:
-    """Return True if rounding ``y`` to the half-precision ``dtype`` may matter.
+    """Return True if operations with ``y`` are computed in float32 instead of the half-precision ``dtype``.
 
-    It may for a 0-d array of another dtype (but bool), and for a number read from an array. For a float, any
-    rounding matters if ``exactly``, and otherwise only one to a subnormal number, 0 or inf.
+    A 0-d array of another dtype (but bool) and a number read from an array need it. If ``exactly``, so does a
+    float that ``dtype`` does not hold, and otherwise one that is rounded to a subnormal number, 0 or inf.
     """
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)
