@@ -438,9 +438,7 @@ PROGRAMS = [
         {ELSEWHERE: "a view whose elements share memory"},
     ),
     Program("windows_filled", lambda: windows_filled, _calls((4,), (6,))),
-    Program(
-        "windows_as_out", lambda: windows_as_out, _calls((3, 2), (4, 2)), dict.fromkeys(_EVERYWHERE, "share")
-    ),
+    Program("windows_as_out", lambda: windows_as_out, _calls((3, 2), (4, 2)), {ELSEWHERE: "share"}),
     Program("copied_then_written", lambda: copied_then_written, _TWO_AXES),
     Program("counted_before", CountedBefore, _TWO_AXES),
     Program("other_code_when_compiled", lambda: other_code_when_compiled, _TWO_AXES, variants=1),
