@@ -64,6 +64,11 @@ def _status(b: TorchBuilder, A: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------- determinants and inverses
+def _above_zero(atol: Any) -> Any:
+    # Only a positive absolute tolerance sets torch's default of the relative one, ``max(m, n) * eps``, to 0.
+    return None if isinstance(atol, (int, float)) and atol <= 0 else atol
+
+
 rows.table({
     ("det", "linalg_det"): lambda b, A: b.det(A),
     ("slogdet", "linalg_slogdet"): lambda b, A: b.slogdet(A),
@@ -72,7 +77,7 @@ rows.table({
     ("inverse", "linalg_inv"): lambda b, A: b.inv(A),
     "pinverse": lambda b, input, rcond=1e-15: b.pinv(input, rcond),
     "linalg_pinv": lambda b, A, rcond=None, hermitian=False, *, atol=None, rtol=None: b.pinv(
-        A, rcond if rtol is None else rtol, atol, hermitian=bool(hermitian)
+        A, rcond if rtol is None else rtol, _above_zero(atol), hermitian=bool(hermitian)
     ),
 })  # fmt: skip
 
@@ -116,7 +121,7 @@ def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
 def linalg_matrix_rank(
     b: TorchBuilder, A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
-    return b.matrix_rank(A, rtol, tol if atol is None else atol, hermitian=bool(hermitian))
+    return b.matrix_rank(A, rtol, tol if atol is None else _above_zero(atol), hermitian=bool(hermitian))
 
 
 @rows.row("linalg_cond")

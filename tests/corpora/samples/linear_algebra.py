@@ -220,11 +220,17 @@ def _functions() -> list[Sample]:
         Sample(low_rank, (array(5, 2), array(2, 4)), {"rtol": 0.5}),
         Sample(low_rank, (array(5, 2), array(2, 4)), {"atol": 1.0, "rtol": 0.1}),
         Sample(low_rank, (array(5, 2), array(2, 4)), {"tol": 1.0}),
+        Sample(low_rank, (array(5, 2), array(2, 4)), {"atol": 0.0}, other=(array(6, 2), array(2, 3))),
+        Sample(inverse_of_low_rank, (array(5, 2), array(2, 4)), {"atol": 0.0}),
     ]
 
 
 def low_rank(x: torch.Tensor, y: torch.Tensor, **options: Any) -> torch.Tensor:
     return torch.linalg.matrix_rank(x @ y, **options)
+
+
+def inverse_of_low_rank(x: torch.Tensor, y: torch.Tensor, **options: Any) -> torch.Tensor:
+    return torch.linalg.pinv(x @ y, **options)
 
 
 # ---------------------------------------------------------------------------------------------- solutions
