@@ -530,10 +530,10 @@ class Graph(RecordingMethods, DisplayMethods):
         """Seed the random numbers of all graphs for this framework; in torch, those of torch itself.
 
         Args:
-            number: Seed. All targets accept integers from 0 to 2**31 - 1.
+            number: Seed, an integer from 0 to 2**31 - 1.
 
         Raises:
-            InvalidOption: ``number`` is no integer.
+            InvalidOption: ``number`` is no such integer.
             NotTraced: The target is not known before the first call.
         """
         check_options({"seed": number})

@@ -138,6 +138,15 @@ def _is_tolerance(item: Any) -> bool:
     return item is None or isinstance(item, (int, float)) and not isinstance(item, bool) and item >= 0
 
 
+def _is_seed(item: Any) -> bool:
+    # NumPy accepts no negative seeds, and TensorFlow none beyond int32.
+    return _is_integer(item) and 0 <= int(item) < 2**31
+
+
+def _is_integer(item: Any) -> bool:
+    return isinstance(item, Integral) and not isinstance(item, bool)
+
+
 def _one_or_more(kind: type | tuple[type, ...]) -> Callable[[Any], bool]:
     def fits(item: Any) -> bool:
         several = (
@@ -177,7 +186,7 @@ _VALIDATORS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "runs": (lambda item: type(item) is int and item > 0, "a whole number above 0"),
     "rtol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),
     "atol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),
-    "seed": (lambda item: isinstance(item, Integral) and not isinstance(item, bool), "a whole number"),
+    "seed": (_is_seed, "a whole number from 0 to 2**31 - 1"),
     "trace_control_flow": (lambda item: item is None or isinstance(item, bool), "True, False or None"),
     "compile_options": (_is_names, "a dict of options of the target's compiler"),
     "passes": (

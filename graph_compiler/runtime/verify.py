@@ -46,6 +46,11 @@ def recorded_inputs(recorded: VariantRecording) -> list[Value]:
     return recorded.graph.inputs_of_call
 
 
+def has_ranges(variant: Variant) -> bool:
+    """Return True if random arguments like the recorded ones can be made; files hold no ranges for them."""
+    return variant.recording is not None and (bool(variant.recording.ranges) or variant.why != "loaded")
+
+
 def synthetic_leaves(
     recorded: VariantRecording, reference: Any, sizes: Mapping[int, int], seed: int
 ) -> list[Any]:
@@ -653,7 +658,7 @@ def _verify_variants(
 ) -> list[VerificationSummary]:
     done: list[VerificationSummary] = []
     for variant in graph.variants:
-        if variant.recording is None or not variant.recording.ranges and variant.why == "loaded":
+        if not has_ranges(variant):
             raise NotTraced(f"{graph.name} was loaded from a file: there is no original to verify it against")
         verification = Verification(graph.name, graph._pipeline, variant, tolerance)
         if args is None and kwargs is None:

@@ -20,6 +20,8 @@ from ..runtime.boundary import public
 from ..runtime.calling.pure import in_mode
 from ..runtime.frameworks import backend_of
 from ..runtime.kept_state import record_settled_values, state_of
+from ..runtime.lazy import DeferredPipeline
+from ..runtime.options import path_of
 from .files import load, save
 from .losses import LossFunction
 from .optimizers import rate_of, resolve_optimizer
@@ -159,6 +161,11 @@ def _check(accumulate: Any, clip_norm: Any, ema: Any) -> None:
 
 
 # ------------------------------------------------------------------------------------- the graph
+def _target_name(graph: Graph) -> str | None:
+    pipeline: Any = graph._pipeline
+    return None if isinstance(pipeline, DeferredPipeline) else pipeline.target.name
+
+
 def _graph_of(model: Any, to: str | None, given: ExampleInputs) -> Graph:
     """Return ``model`` as a graph for ``to``, with a variant in training mode if example inputs are given.
 
@@ -170,7 +177,7 @@ def _graph_of(model: Any, to: str | None, given: ExampleInputs) -> Graph:
     if to is not None:
         _engine_of(backends.get(to).name)
     if isinstance(model, Graph):
-        graph = model if to is None or to == model._pipeline.target.name else model.to(to)
+        graph = model if to in (None, _target_name(model)) else model.to(to)
     else:
         graph = compile(model, to=to, args=args, kwargs=kwargs, parameters=parameters)
     if not graph.variants and (args is not None or kwargs is not None):
@@ -533,7 +540,7 @@ class TrainState:
         1
         """
         self.require_unconsumed()
-        save(self.plan, self.held, self.step, path)
+        save(self.plan, self.held, self.step, path_of("path", path))
 
     @classmethod
     @public
@@ -553,7 +560,7 @@ class TrainState:
             raise InvalidOption(
                 f"like= is a {type(like).__name__}, and has to be a TrainState, created as the saved one was"
             )
-        held, step = load(like.plan, like.held, path)
+        held, step = load(like.plan, like.held, path_of("path", path))
         # Programs of torch and TensorFlow hold the arrays that they were compiled for.
         return cls(like.plan, held, step, like.programs if like.plan.engine.is_pure else {})
 

@@ -254,6 +254,13 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
             f"scan of {name_of(f)}: xs has an array without axes; its rows are those of the first "
             f"axis{location_text(f)}"
         )
+    # TensorFlow may give a length that is a tensor.
+    given: Any = length
+    if isinstance(given, float) or isinstance(given, int) and given < 0:
+        raise InvalidOption(
+            f"scan of {name_of(f)}: length= is {length!r}, and has to be a whole number from 0 on"
+            f"{location_text(f)}"
+        )
     if length is not None:
         sizes.add(length)
     if not sizes:

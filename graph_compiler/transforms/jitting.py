@@ -136,9 +136,9 @@ def jit(
     >>> double(jnp.ones(2)), double
     (Array([2., 2.], dtype=float32), <jit(double)>)
     """
-    static = {"static_argnums": static_argnums, "static_argnames": static_argnames}
+    static: dict[str, Any] = {"static_argnums": static_argnums, "static_argnames": static_argnames}
     if function is None:
-        return lambda function: Jitted(function, static, device)
+        return lambda function: jit(function, **static, device=device)
     if not callable(function):
         raise NotCompilable(f"{function!r} cannot be compiled: a function or a model is needed")
     return Jitted(function, static, device)

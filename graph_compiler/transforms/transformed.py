@@ -13,7 +13,7 @@ from ..recording.faults import is_fault
 from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..runtime.options import require_function
-from ..runtime.verify import synthetic_call
+from ..runtime.verify import has_ranges, synthetic_call
 from ..trees import flatten, map_structure
 from .functions import (
     Arguments,
@@ -95,7 +95,7 @@ def synthetic_arguments(transformed: Transformed) -> Arguments:
     function = _innermost_function(transformed)
     graph = graph_of(function)
     variant = (
-        next((variant for variant in graph.variants if variant.recording is not None), None)
+        next((variant for variant in graph.variants if has_ranges(variant)), None)
         if graph is not None
         else None
     )

@@ -154,7 +154,7 @@ def test_what_a_verification_takes(options: dict[str, Any], words: str) -> None:
 
 def test_a_seed_is_a_whole_number() -> None:
     graph = graph_compiler.compile(lambda x: x + torch.rand(3), to="numpy", args=(torch.ones(3),))
-    for seed in ("a", 1.5, None, True):
+    for seed in ("a", 1.5, None, True, -1, 2**31):
         with pytest.raises(InvalidOption, match=r"seed= is .*a whole number"):
             graph.seed(seed)  # type: ignore[arg-type]
     graph.seed(3)

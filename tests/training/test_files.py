@@ -140,6 +140,10 @@ def test_another_training_is_refused(tmp_path: Path) -> None:
         training.TrainState.load(tmp_path / "none", like=state)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         state.save(tmp_path / "none" / "state")
+    calls: list[Any] = [state.save, lambda path: training.TrainState.load(path, like=state)]
+    for call in calls:
+        with pytest.raises(InvalidOption, match="path is 3, and has to be the name of a file"):
+            call(3)
     with pytest.raises(InvalidOption, match="like= is a Classifier"):
         training.TrainState.load(tmp_path / "state", like=classifier())
 

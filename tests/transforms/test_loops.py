@@ -183,6 +183,16 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
         r"the arrays of xs and length= have \[3, 4\] rows",
     ),
     "no axis": (lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), torch.tensor(1.0)), CallMismatch, "an array without axes"),
+    "a length below 0": (
+        lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), length=-1),
+        InvalidOption,
+        "length= is -1",
+    ),
+    "half a length": (
+        lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), length=2.5),
+        InvalidOption,
+        "length= is 2.5",
+    ),
     "nothing": (lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1)), InvalidOption, "pass xs= or length="),
     "no step": (lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), torch.ones(0, 2)), CallMismatch, "there is no step"),
     "no pair": (lambda: transforms.scan(lambda c, row: c, torch.ones(1), torch.ones(3)), CallMismatch, r"\(carry, output\), not Tensor"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,13 @@ def test_arguments_are_those_of_the_recording_where_none_are_given(name: str, to
 def test_parameters_are_arguments_of_a_functional_graph() -> None:
     graph = graph_compiler.compile(linear := torch.nn.Linear(3, 1), args=(torch.ones(3),))
     assert transforms.jacrev(graph.functional).verify().error < 1e-2 and linear.weight.grad is None
+
+
+def test_a_loaded_graph_tells_no_arguments(tmp_path: Path) -> None:
+    graph_compiler.compile(torch.nn.Linear(3, 1), args=(torch.ones(3),)).save(tmp_path / "graph.zip")
+    loaded = graph_compiler.load(tmp_path / "graph.zip")
+    with pytest.raises(CallMismatch, match=r"verify\(\): nothing is recorded"):
+        transforms.jacrev(loaded.functional).verify()
 
 
 def test_complex_arguments_structures_and_aux() -> None:
