@@ -58,12 +58,12 @@ def permutations(graph: Graph) -> int:
     return sum(node.op == "permute_dims" for node in graph.nodes)
 
 
-def run(graph: Graph, *arrays: np.ndarray) -> list[Any]:
+def run(graph: Graph, *arrays: Any, backend: Any = numpy_backend) -> list[Any]:
     count = len(graph.outputs)
     graph = decompose(
-        graph.derive(output_tree=Branch(tuple, tuple(range(count)), (Leaf(),) * count)), numpy_backend.rows
+        graph.derive(output_tree=Branch(tuple, tuple(range(count)), (Leaf(),) * count)), backend.rows
     )[0]
-    return list(load(write(graph, numpy_backend.dialect, "A graph."))(*arrays))
+    return list(load(write(graph, backend.dialect, "A graph."))(*arrays))
 
 
 def assert_same(graph: Graph, *calls: tuple[np.ndarray, ...]) -> Graph:
@@ -575,7 +575,10 @@ def test_pooling_in_tensorflow_keeps_what_is_no_number(layout: str, options: dic
 
 
 @pytest.mark.parametrize("lead", [(), (2,), (2, 3)], ids=str)
-def test_pooling_in_numpy_takes_any_leading_axes(lead: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("target", ["numpy", "jax"])
+def test_dilated_pooling_takes_any_leading_axes(target: str, lead: tuple[int, ...]) -> None:
+    pytest.importorskip(target)
+    backend = importlib.import_module(f"graph_compiler.backends.{target}")
     options = {"kernel": (3, 2), "strides": (2, 2), "padding": ((1, 1), (0, 0))}
     results = {}
     for order, shape in (("channels_first", (*lead, 4, 9, 8)), ("channels_last", (*lead, 9, 8, 4))):
@@ -584,7 +587,8 @@ def test_pooling_in_numpy_takes_any_leading_axes(lead: tuple[int, ...]) -> None:
             shape,
         )
         x = image(*lead, 4, 9, 8)
-        (results[order],) = run(graph, x if order == "channels_first" else np.moveaxis(x, -3, -1))
+        x = x if order == "channels_first" else np.moveaxis(x, -3, -1)
+        (results[order],) = run(graph, backend.target.convert(x), backend=backend)
     np.testing.assert_array_equal(np.moveaxis(results["channels_last"], -1, -3), results["channels_first"])
 
 

@@ -59,9 +59,10 @@ def dilated_max_pool(
     Elements of a window are ``dilation[i]`` apart along spatial axis ``i``, by default 1.
     """
     # ``lax.reduce_window`` has no gradient for such windows.
-    array = x if layout == "channels_first" else jnp.moveaxis(x, -1, 1)
+    channels = -1 - len(kernel)
+    array = x if layout == "channels_first" else jnp.moveaxis(x, -1, channels)
     result = max_pool_with_indices(array, kernel, strides, padding, dilation, ceil_mode)[0]
-    return result if layout == "channels_first" else jnp.moveaxis(result, 1, -1)
+    return result if layout == "channels_first" else jnp.moveaxis(result, channels, -1)
 
 
 def over_windows(
