@@ -111,6 +111,40 @@ def test_wide_halves_stay_arrays() -> None:
     np.testing.assert_array_equal(np.asarray(graph(x * 3)), np.asarray(x * 3 * half))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_that_nodes_make_are_rounded(dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    half = getattr(torch, dtype)
+
+    @graph_compiler.trace
+    def function(rows: Any) -> Any:
+        found = rows[0] * 0
+        for row in rows:
+            found = found + row * torch.full((), 0.1, dtype=half)
+        return found
+
+    rows = torch.arange(200, dtype=half).reshape(2, 100)
+    graph = graph_compiler.transpile(function, to="numpy", args=(rows,))
+    np.testing.assert_array_equal(np.asarray(graph(rows), "float32"), function(rows).float().numpy())
+
+
+@pytest.mark.parametrize("to", ["jax", "numpy"])
+def test_negative_exponents_of_integers_stay_arrays(to: str) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip(to)
+
+    @graph_compiler.trace
+    def function(rows: Any) -> Any:
+        found = rows[0] * 0
+        for row in rows:
+            found = found + row ** torch.full((), -1, dtype=torch.int32)
+        return found
+
+    rows = torch.tensor([[-3, -1, 1, 2]] * 3, dtype=torch.int32)
+    graph = graph_compiler.transpile(function, to=to, args=(rows,))
+    np.testing.assert_array_equal(np.asarray(graph(rows)), function(rows).numpy())
+
+
 def test_integers_that_jax_cannot_pass_stay_arrays() -> None:
     pytest.importorskip("jax")
     x = np.array([3, 4], "uint32")

@@ -12,7 +12,7 @@ import numpy as np
 from ...ir.graph import Aliases, Graph, Guard
 from ...ir.node import Block, CallRecord, Node, Origin, Value, every, values_in
 from ...ops.control import own_inputs
-from ...ops.dtypes import is_complex, is_inexact
+from ...ops.dtypes import is_complex, is_inexact, is_integer
 from ...ops.registry import ArraySpec, find
 from ...sizes import Size, apply
 from ...trees import Branch, Leaf, iterate_structure, map_structure
@@ -166,14 +166,18 @@ def _number_made_by(node: Node, numbers: Mapping[Value, Any]) -> Any:
     """Return the Python number that ``node`` computes, or None if it is not known.
 
     This is the fill value of a 0-d ``full``, or a number of ``numbers`` after a cast to a floating or complex
-    dtype. Casts to bfloat16 and from complex to real are not folded.
+    dtype. Fill values of such dtypes are rounded to them. Bools, values in bfloat16 and casts from complex to
+    real are left out.
     """
-    if node.op == "full" and node.params["shape"] == ():
-        return node.params["fill_value"]
-    number = numbers.get(node.inputs[0]) if node.op == "astype" else None
-    dtype: str = node.params.get("dtype", "")
+    is_created = node.op == "full" and node.params["shape"] == ()
+    if not is_created and node.op != "astype":
+        return None
+    number = node.params["fill_value"] if is_created else numbers.get(node.inputs[0])
+    dtype: str = node.params["dtype"]
+    if is_created and is_integer(dtype):
+        return number if type(number) is int else None
     # NumPy, which rounds the number, has no bfloat16.
-    if number is None or not is_inexact(dtype) or dtype == "bfloat16":
+    if not isinstance(number, (int, float, complex)) or not is_inexact(dtype) or dtype == "bfloat16":
         return None
     if isinstance(number, complex) and not is_complex(dtype):
         return None
@@ -195,7 +199,12 @@ def _with_literals(node: Node, numbers: Mapping[Value, Any]) -> Node:
         for item in node.inputs
     )
     # NumPy gives the result of ``clip`` the dtype of its first operand only.
-    return replace(node, inputs=(*node.inputs[:1], *literals[1:]) if node.op == "clip" else literals)
+    if node.op == "clip":
+        literals = (*node.inputs[:1], *literals[1:])
+    # Frameworks refuse a negative number as the exponent of integers, and compute with a negative array.
+    elif node.op == "pow" and isinstance(literals[1], int) and literals[1] < 0:
+        literals = (literals[0], node.inputs[1])
+    return replace(node, inputs=literals)
 
 
 def _with_literals_inside(node: Node, numbers: Mapping[Value, Any]) -> Node:
