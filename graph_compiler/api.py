@@ -21,7 +21,7 @@ from .recording.state.places import Stateful, stateful_paths
 from .registration import FrontendEntry, backends, frontends, is_module, responds_to, trait
 from .runtime import Graph, LazyGraph
 from .runtime.boundary import public
-from .runtime.calling.binding import StaticArguments, own_static_arguments, require_arguments
+from .runtime.calling.binding import StaticArguments, own_static_arguments, positional, require_arguments
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.executable import Compilation
 from .runtime.frameworks import backend_of, frontend_of
@@ -268,8 +268,9 @@ def _method_graph(asked: _GraphRequest, bound: Any) -> Graph:
     static = asked.static
     if static != (None, None):
         found = StaticArguments(bound.__func__, *static)
-        # Positions of the function count ``self``.
-        static = ([place - 1 if place > 0 else place for place in found.numbers if place], found.names)
+        # Positions of the function count ``self``, which the bound method has already.
+        names = found.names.difference(positional(bound.__func__)[:1])
+        static = ([place - 1 if place > 0 else place for place in found.numbers if place], names)
     options = _method_options(asked.options, bound.__self__)
     pipeline = _pipeline(bound, asked.source, asked.to, (), {}, options, True)
     return replace(asked, static=static).graph(pipeline)

@@ -114,6 +114,30 @@ def test_static_positions_of_further_arguments(made: Any, places: tuple[int, ...
         assert [len(variant.graph.inputs) for variant in graph.variants[-2:]] == [count - 1] * 2
 
 
+class Scaled:
+    def __init__(self, factor: int) -> None:
+        self.factor = factor
+
+    @graph_compiler.compile(static_argnums=(0, 2))
+    def by_position(self, x: Any, power: int) -> Any:
+        return x**power * self.factor
+
+    @graph_compiler.compile(static_argnames="self")
+    def by_name(self, x: Any, power: int) -> Any:
+        return x**power * self.factor
+
+
+@pytest.mark.parametrize("name", ["by_position", "by_name"])
+def test_self_may_be_named_as_static(name: str) -> None:
+    x = torch.full((2,), 3.0)
+    for factor in (2, 5):
+        scaled = Scaled(factor)
+        for power in (1, 2):
+            assert torch.equal(getattr(scaled, name)(x, power), x**power * factor)
+        scaled.factor = 7
+        assert torch.equal(getattr(scaled, name)(x, 2), x**2 * 7)
+
+
 def test_static_arguments_that_cannot_be() -> None:
     with pytest.raises(CallMismatch, match="cannot be hashed"):
         graph_compiler.compile(lambda x, how: x, static_argnums=1)(torch.ones(1), [2])
