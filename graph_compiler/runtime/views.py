@@ -93,7 +93,7 @@ def forwarded_attribute(graph: Any, name: str) -> Any:
     """
     # ``copy`` and ``pickle`` look for attributes of an object before it has any.
     original = vars(graph)["_pipeline"].function if "_pipeline" in vars(graph) else None
-    if name.startswith("_") or isinstance(original, _FUNCTIONS):
+    if original is None or name.startswith("_") or isinstance(original, _FUNCTIONS):
         raise AttributeError(f"{type(graph).__name__!r} object has no attribute {name!r}")
     try:
         item = getattr(original, name)

@@ -112,6 +112,7 @@ def test_methods_of_the_original_run_the_graph() -> None:
             refused()
     with pytest.raises(AttributeError, match=r"neither the graph Encoder nor its original has .* 'nothing'"):
         _ = graph.nothing
+    assert not hasattr(object.__new__(type(graph)), "name")
     assert not hasattr(graph_compiler.compile(torch.relu), "config")
 
 
