@@ -324,7 +324,9 @@ def graph_of(function: Any) -> Graph | None:
     if not isinstance(found, Graph):
         return None
     called = getattr(function, "__func__", None)
-    is_method = called is not None and getattr(type(found), called.__name__, None) is called
+    # A callable object without a name may be bound, too.
+    name = getattr(called, "__name__", "")
+    is_method = called is not None and getattr(type(found), name, None) is called
     return found if function is found or is_method else None
 
 

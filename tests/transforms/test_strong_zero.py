@@ -256,10 +256,16 @@ def test_factors_in_jax_of_different_shapes_or_dtypes_are_refused(y: Any) -> Non
         strong_product(jnp.float32(2), jnp.asarray(y))
 
 
+class Twice:
+    def __call__(self, graph: Any, x: Any) -> Any:
+        return graph(x) * 2
+
+
 @pytest.mark.parametrize("strong", [False, True])
 @pytest.mark.parametrize("to", TARGETS)
-def test_a_function_that_is_bound_to_a_graph(to: str, strong: bool) -> None:
+@pytest.mark.parametrize("twice", [lambda graph, x: graph(x) * 2, Twice()], ids=["function", "object"])
+def test_a_function_that_is_bound_to_a_graph(twice: Any, to: str, strong: bool) -> None:
     graph = graph_compiler.transpile(lambda x: (x**3).sum(), source="torch", to=to, args=(torch.ones(2),))
-    twice = types.MethodType(lambda graph, x: graph(x) * 2, graph)
-    found = transforms.grad(twice, strong_zero=strong)(torch.tensor([1.0, 2.0, 3.0]))
+    bound = types.MethodType(twice, graph)
+    found = transforms.grad(bound, strong_zero=strong)(torch.tensor([1.0, 2.0, 3.0]))
     np.testing.assert_allclose(np.asarray(found), [6, 24, 54])
