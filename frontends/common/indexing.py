@@ -517,7 +517,8 @@ def _plain(b: RaisingBuilder, item: Any) -> Any:
 
     A mask whose elements are known becomes a tuple of index tuples, one for each axis.
     """
-    if isinstance(item, (bool, np.bool_)):
+    is_single = isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype == bool
+    if is_single or isinstance(item, (bool, np.bool_)):
         return bool(item)
     if isinstance(item, (list, tuple, range, np.ndarray)):
         return _listed(b, item)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
@@ -309,6 +310,10 @@ def windows_as_out(x: Any) -> Any:
     return torch.add(torch.arange(4.0).reshape(2, 2), 1, out=x.as_strided((2, 2), (1, 1))) * 1
 
 
+def masked_by_one_element(x: Any) -> Any:
+    return x[np.array(True)], x[np.array(False)]
+
+
 def copied_then_written(x: Any) -> Any:
     before = x.clone()
     x += 1
@@ -439,6 +444,7 @@ PROGRAMS = [
     ),
     Program("windows_filled", lambda: windows_filled, _calls((4,), (6,))),
     Program("windows_as_out", lambda: windows_as_out, _calls((3, 2), (4, 2)), {ELSEWHERE: "share"}),
+    Program("masked_by_one_element", lambda: masked_by_one_element, _TWO_AXES),
     Program("copied_then_written", lambda: copied_then_written, _TWO_AXES),
     Program("counted_before", CountedBefore, _TWO_AXES),
     Program("other_code_when_compiled", lambda: other_code_when_compiled, _TWO_AXES, variants=1),
