@@ -114,8 +114,8 @@ def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
 
     Elementwise operations and ``where``, also those of loops and branches that capture a scalar, take it as
     a number. They keep the array unless another array of the operation has its dtype, and if it is an integer
-    that does not fit into int32. Constants that are NumPy scalars and are still read become ``full`` nodes.
-    The graph is canonical.
+    that does not fit into int32, or a negative exponent of integers. Constants that are NumPy
+    scalars and are still read become ``full`` nodes. The graph is canonical.
     """
     # Other constants can be written to.
     scalars = {
