@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, isfinite
 from typing import Any, Final
 
 import numpy as np
@@ -81,26 +81,29 @@ def complex_of(dtype: str) -> str:
     return _COMPLEX_OF.get(dtype, dtype)
 
 
-_LARGEST: Final = {
-    **{dtype: float(np.finfo(dtype).max) for dtype in ("float16", "float32", "float64")},
-    "bfloat16": (2 - 2.0**-7) * 2.0**127,
+# The least numbers that round to infinity: half a unit in the last place above the largest element.
+_OVERFLOWS: Final = {
+    "float16": (2 - 2.0**-11) * 2.0**15,
+    "bfloat16": (2 - 2.0**-8) * 2.0**127,
+    "float32": (2 - 2.0**-24) * 2.0**127,
 }
 
 
 def is_in_range(number: complex, dtype: str) -> bool:
-    """Return True if a Python number is between the least and the largest element of ``dtype``.
+    """Return True if a Python number is between the least and the largest element of ``dtype``, once rounded.
 
     Infinities and NaN are in the range of all dtypes but integers, and any number in that of bool.
 
     >>> is_in_range(300, "int8"), is_in_range(300, "float16"), is_in_range(1e5, "float16")
     (False, True, False)
+    >>> is_in_range(3.4028235e38, "float32"), is_in_range(3.4028236e38, "float32")
+    (True, False)
     """
     if dtype in INTEGERS:
         limits = np.iinfo(dtype)
         return bool(limits.min <= number.real <= limits.max)
-    largest = _LARGEST.get(real_of(dtype), inf)
-    parts = (abs(number.real), abs(number.imag))
-    return all(part <= largest or part == inf or part != part for part in parts)
+    limit = _OVERFLOWS.get(real_of(dtype), inf)
+    return all(abs(part) < limit or not isfinite(part) for part in (number.real, number.imag))
 
 
 def dtype_name(array: Any) -> str:

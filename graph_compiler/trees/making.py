@@ -77,13 +77,13 @@ def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
     """Return a mapping of the class ``cls`` with these items.
 
     The constructor is called without arguments, and the items are added. If it requires arguments, or if the
-    mapping is immutable, it is called with the items instead. For a subclass of dict whose constructor
+    mapping has no ``update``, it is called with the items instead. For a subclass of dict whose constructor
     requires arguments, it is not called at all.
     """
     items = dict(zip(keys, children))
     if cls is dict:
         return items
-    if not issubclass(cls, MutableMapping):
+    if not issubclass(cls, MutableMapping) and not hasattr(cls, "update"):
         return cls(items)
     try:
         made = cls()
