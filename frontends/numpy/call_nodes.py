@@ -201,7 +201,9 @@ def _takes_rows(node: Node) -> bool:
     # ``x[i, j]`` and ``x[i, j:k]`` of leading axes are row-major if x is.
     if _key(node) != "__getitem__":
         return False
-    *leading, last = node.inputs[1] if isinstance(node.inputs[1], tuple) else (node.inputs[1],)
+    index = node.inputs[1] if isinstance(node.inputs[1], tuple) else (node.inputs[1],)
+    # ``x[()]`` is all of x.
+    *leading, last = index or (slice(None),)
     return all(isinstance(item, (int, Size)) for item in leading) and (
         last.step in (None, 1) if isinstance(last, slice) else isinstance(last, (int, Size))
     )

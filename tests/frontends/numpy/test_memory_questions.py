@@ -163,6 +163,7 @@ def rows_and_whole(x):
     y[1].reshape(-1)[0] = 5
     y[1:].reshape(-1)[2:] *= 2
     y.reshape(-1, 2)[0] = 1
+    y[()].reshape(-1)[1] = 4
     v = y.T.ravel()
     v[0] = 3
     return v * 2
