@@ -42,9 +42,11 @@ def reduce_bits(b: Any, x: Any, how: str, axis: Any, keepdims: bool = False) -> 
 
 
 log = logging.getLogger("graph_compiler")
+# A lower and an upper bound of all elements of an array, ints or sizes.
+Interval = tuple[Any, Any]
 # A longer size expression is read from the array instead: sizes that are computed from sizes layer by layer
 # double their length in each layer.
-_HEAVIEST = 64
+HEAVIEST = 64
 
 
 class RaisingBuilder(Builder):
@@ -59,6 +61,7 @@ class RaisingBuilder(Builder):
     last_key: index of the last key derived from the key of the graph; -1 if there is none.
     steps: iteration or call numbers of the enclosing regions that draw random numbers, outermost first.
     streams: for each seeded generator, its key and the number of keys derived from it.
+    intervals: for integer arrays of which they were asked, bounds that follow from sizes, or None.
     """
 
     recorded: tuple[ArraySpec, ...] = ()
@@ -74,6 +77,7 @@ class RaisingBuilder(Builder):
         self.last_key = -1
         self.steps: list[Value] = []
         self.streams: dict[Any, tuple[Value, int]] = {}
+        self.intervals: dict[Value, Interval | None] = {}
         # Indices of the devices along each mesh axis.
         self._axes: dict[str, Value] = {}
         self._outermost = graph.nodes
@@ -122,7 +126,7 @@ class RaisingBuilder(Builder):
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
     def _settled(self, dim: Any) -> Any:
-        if isinstance(dim, Size) and dim.weight > _HEAVIEST:
+        if isinstance(dim, Size) and dim.weight > HEAVIEST:
             return Unknown(hint_of(dim))
         if not isinstance(dim, Unknown) or not dim.if_equal:
             return dim

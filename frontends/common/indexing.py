@@ -7,7 +7,7 @@ the array that the key selects.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from ...ops.manipulation import arange_length
 from ...ops.registry import Unknown
 from ...ops.rules import at_most, nonnegative
 from ...sizes import Size, apply, hint_of, product
-from .builder import RaisingBuilder
+from .builder import HEAVIEST, Interval, RaisingBuilder
 
 WHOLE = (None, None, 1)
 # The element-wise operation of each reduction of a scatter.
@@ -291,10 +291,6 @@ def _widens(node: Node) -> bool:
 
 
 # ------------------------------------------------------------------------------ intervals of computed indices
-# A lower and an upper bound of all elements of an array, ints or sizes.
-Interval = tuple[Any, Any]
-
-
 def _guard_interval(b: RaisingBuilder, interval: Interval, first: Any, size: Any) -> None:
     least, greatest = interval
     if not any(isinstance(item, Unknown) for item in (least, greatest, size)) and all(
@@ -309,21 +305,50 @@ def _interval(b: RaisingBuilder, item: Any) -> Interval | None:
 
     ``item`` is an int, a size or an array. The result is None if no bounds are known.
     """
+
+    def is_open(each: Any) -> bool:
+        return isinstance(each, Value) and each not in b.intervals
+
+    waiting = [item] if is_open(item) else []
+    # Without recursion, because positions may be computed by a thousand operations, as in an unrolled loop.
+    while waiting:
+        if missing := [each for each in _terms(b, waiting[-1]) if is_open(each)]:
+            waiting += missing
+        else:
+            value = waiting.pop()
+            b.intervals[value] = _interval_of_value(b, value)
+    return _bounds(b, item)
+
+
+def _terms(b: RaisingBuilder, item: Any) -> Sequence[Any]:
+    """Return the operands from whose intervals that of ``item`` follows."""
+    node = b.maker(item)
+    is_computed = node is not None and node.op in _INTERVALS and item.dtype in ("int32", "int64")
+    return node.inputs if is_computed else ()
+
+
+def _bounds(b: RaisingBuilder, item: Any) -> Interval | None:
     if isinstance(item, (int, Size)):
         return int(item) if isinstance(item, bool) else item, item
-    if not isinstance(item, Value) or item.dtype not in ("bool", "int32", "int64"):
+    return b.intervals.get(item) if isinstance(item, Value) else None
+
+
+def _interval_of_value(b: RaisingBuilder, value: Value) -> Interval | None:
+    if value.dtype not in ("bool", "int32", "int64"):
         return None
-    if item.dtype == "bool":
+    if value.dtype == "bool":
         return 0, 1
-    node = b.maker(item)
+    node = b.maker(value)
     if node is None:
         return None
     if node.op == "arange":
         return _interval_of_arange(**node.params)
-    if node.op not in _INTERVALS:
+    operands = [_bounds(b, operand) for operand in node.inputs]
+    if node.op not in _INTERVALS or None in operands:
         return None
-    operands = [_interval(b, operand) for operand in node.inputs]
-    return None if None in operands else _INTERVALS[node.op](node, *operands)
+    found = _INTERVALS[node.op](node, *operands)
+    is_long = any(isinstance(bound, Size) and bound.weight > HEAVIEST for bound in found or ())
+    return None if is_long else found
 
 
 def _interval_of_arange(*, stop: Any, start: Any = 0, step: Any = 1, dtype: str) -> Interval | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -61,3 +62,16 @@ def test_indices_that_a_longer_row_may_keep_in_bounds_are_recorded_again() -> No
     x[:, 0] = 1
     np.testing.assert_allclose(np.asarray(graph(x)), function(x), rtol=1e-6)
     assert len(graph._variants) == 2
+
+
+@pytest.mark.parametrize(
+    "step",
+    [lambda positions, _: positions + 1, lambda positions, _: positions + positions],
+    ids=["additions", "doublings"],
+)
+def test_positions_may_follow_from_many_operations(step: Callable[[Any, int], Any]) -> None:
+    def function(x: Any) -> Any:
+        return x + TABLE[functools.reduce(step, range(700), _positions(x) * 0) * 0].sum(-1)
+
+    graph = graph_compiler.transpile(function, to="numpy", args=(torch.ones(2, 3),), roll="never")
+    np.testing.assert_allclose(graph(torch.ones(2, 4)), function(torch.ones(2, 4)))
