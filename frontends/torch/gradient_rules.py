@@ -28,7 +28,7 @@ from ...ir.node import CallRecord, Node, Origin, Value, values_in
 from ...recording.faults import is_fault
 from ...recording.patches import Patch, PatchSet, Session, replace_call
 from ...recording.reachability.snapshot import ObjectSnapshot
-from ...sizes import Size
+from ...sizes import Size, Symbol
 from ...trees import iterate_structure
 from . import numbers
 from .basics.tensors import DATA_SIZED, version
@@ -220,7 +220,14 @@ class RecordedRule:
         recorder, origin = capture.recorder, capture.here()
         made = {value for node in forward for value in node.outputs}
         written = {recorder.base_of(value) for node in forward for value in node.writes}
-        kept = [value for value in self._read() if value in made and value not in self.results]
+        # Numbers that were read from arrays have no gradients.
+        symbols = _symbols_in([(node.inputs, node.params) for node in self.nodes])
+        scalars = {symbol.source for symbol in symbols if symbol.kind in ("item", "number")}
+        kept = [
+            value
+            for value in self._read()
+            if value in made and value not in self.results and value not in scalars
+        ]
         # The memory of a source without a gradient now has what the function wrote, which has one.
         sources = [
             _detached(capture, value, origin)
@@ -273,8 +280,12 @@ def _has_data_size(node: Node) -> bool:
 
 def _elements_in(items: Any) -> list[Value]:
     """Return the values whose elements, rather than sizes, are read by symbols in ``items``."""
+    return [symbol.source for symbol in _symbols_in(items) if symbol.kind != "size"]
+
+
+def _symbols_in(items: Any) -> list[Symbol]:
     sizes = [item for item in iterate_structure(items) if isinstance(item, Size)]
-    return [symbol.source for size in sizes for symbol in size.symbols() if symbol.kind != "size"]
+    return [symbol for size in sizes for symbol in size.symbols()]
 
 
 def _reduce_gradient(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:

@@ -12,7 +12,8 @@ from typing import Any
 
 from ....ir.node import Node, Region, Value
 from ....ops.collectives import REDUCTIONS
-from ....sizes import hints
+from ....sizes import Size, hints
+from ....trees import iterate_structure
 from ...common.statements import Lists, branch, scan_with, while_loop
 from ...common.structured import (
     Derivative,
@@ -222,18 +223,22 @@ def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
             )
         if residuals:
             scope.line(f"ctx.mark_non_differentiable({bare(residuals)})")
-        if held or not residuals:
-            scope.line(f"ctx.save_for_backward({bare(held)})")
+        numbers, tensors = _divided(derivative, rule)
+        if tensors or not (residuals or numbers):
+            scope.line(f"ctx.save_for_backward({bare([names[value] for value in tensors])})")
+        if numbers:
+            scope.line(f"ctx.numbers = ({bare([names[value] for value in numbers])},)")
     scope.free(names.values())
 
 
 def _method_backward(scope: Scope, name: str, derivative: Derivative, rule: Rule) -> None:
-    held = _saved_values(derivative, rule)
+    numbers, tensors = _divided(derivative, rule)
     cotangents = with_placeholders(rule.named(derivative.given), derivative.has_given)
     given = [*cotangents, *["_"] * len(derivative.residuals)]
     _begin_method(scope)
     with scope.indented(f"def backward(ctx, {bare(_distinct(scope, given))}):"):
-        _write_unpacking(scope, [rule.names[value] for value in held], "ctx.saved_tensors")
+        _write_unpacking(scope, [rule.names[value] for value in tensors], "ctx.saved_tensors")
+        _write_unpacking(scope, [rule.names[value] for value in numbers], "ctx.numbers")
         if rule.used(derivative.residuals):
             scope.line(
                 "if torch.is_grad_enabled():  # for derivatives of derivatives, as functions of the operands"
@@ -251,6 +256,25 @@ def _saved_values(derivative: Derivative, rule: Rule) -> list[Value]:
     residuals = rule.used(derivative.residuals)
     operands = derivative.operands if residuals else rule.used(derivative.operands)
     return [*operands, *rule.used(derivative.results), *residuals]
+
+
+def _divided(derivative: Derivative, rule: Rule) -> tuple[list[Value], list[Value]]:
+    """Return the values that the ``rule`` uses and that are Python numbers, and the others."""
+    saved, read = _saved_values(derivative, rule), _numbers_read(derivative.rule)
+    return [value for value in saved if value in read], [value for value in saved if value not in read]
+
+
+def _numbers_read(region: Region) -> set[Value]:
+    found = set()
+    for node in region.block.nodes:
+        sizes = [item for item in iterate_structure((node.inputs, node.params)) if isinstance(item, Size)]
+        symbols = [symbol for size in sizes for symbol in size.symbols()]
+        found.update(symbol.source for symbol in symbols if symbol.kind in ("item", "number"))
+        if node.op == "custom_derivative":
+            inner = Derivative.of(node)
+            read = _numbers_read(inner.rule)
+            found.update(value for own, value in zip(inner.operands, node.inputs) if own in read)
+    return found
 
 
 def _distinct(scope: Scope, names: list[str]) -> list[str]:

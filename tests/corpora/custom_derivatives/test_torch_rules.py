@@ -18,7 +18,7 @@ from graph_compiler import transforms  # noqa: E402
 from graph_compiler.errors import GradientRefused  # noqa: E402
 from tests.support.canonical import lifted  # noqa: E402
 
-from .torch_rules import ROWS, Masked, Row, Summed  # noqa: E402
+from .torch_rules import ROWS, Masked, Row, Scaled, Summed  # noqa: E402
 
 RECORDED, OTHER = 3, 5
 TARGETS = ("torch", "lifted", "jax", "tensorflow")
@@ -141,6 +141,19 @@ def test_elements_of_arguments_decide_in_a_rule(to: str) -> None:
         np.testing.assert_allclose(
             np.asarray(pullback(convert(torch.ones(2, 4)))[0]), expected, rtol=1e-5, atol=1e-6
         )
+
+
+def test_a_rule_with_a_number_that_changes_from_call_to_call() -> None:
+    function = lambda x, factor: Scaled.apply(x, factor) * x  # noqa: E731
+    graph = graph_compiler.compile(function, source="torch")
+    x = torch.sin(torch.arange(12.0)).reshape(3, 4)
+    for factor in (2.0, 3.0, 4.0, 5.0):
+        for one, other in zip(
+            by_torch(lambda x, factor=factor: graph(x, factor), [x]),
+            by_torch(lambda x, factor=factor: function(x, factor), [x]),
+            strict=True,
+        ):
+            np.testing.assert_allclose(one[0], other[0], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("to", ["jax", "tensorflow"])

@@ -374,6 +374,21 @@ class Summed(Function):
         return total * x.cos(), None
 
 
+class Scaled(Function):
+    """Numbers that are given, and read from arrays in ``forward`` and ``backward``."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, factor: float) -> Any:
+        ctx.save_for_backward(x)
+        ctx.factor, ctx.total = factor, x.sum().item()
+        return x * factor
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return gradient * x * ctx.factor * ctx.total + x.max().item(), None
+
+
 class OverRows(Function):
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -459,6 +474,7 @@ ROWS: dict[str, Row] = {
     "left elsewhere": Row(centred),
     "the gradient of a layer": Row(lambda x, y: Recomputed.apply(x, y) * x, 2),
     "a backward pass": Row(lambda x, y: RecomputedByBackward.apply(x, y) * x, 2),
+    "numbers": Row(lambda x: Scaled.apply(x, x.mean().item()) * x),
     "a loop over rows": Row(lambda x: OverRows.apply(x) * x),
     "two arguments returned": Row(lambda x, y: [item**2 * x for item in TwoUnchanged.apply(x, y)], 2),
     "one result twice": Row(lambda x: [ReturnsTwice.apply(x)[0] * x, ReturnsTwice.apply(x)[1] * 2]),
