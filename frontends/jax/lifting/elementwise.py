@@ -179,14 +179,17 @@ def round_(b: JaxBuilder, x: Any, *, rounding_method: Any) -> Any:
 
 @rows.row("shift_right_arithmetic_p")
 def shift_right_arithmetic(b: JaxBuilder, x: Any, y: Any) -> Any:
+    dtype, (x, y) = b.result.dtype, without_broadcasts(b, x, y)
+    if not dtype.startswith("u"):
+        return b.bitwise_right_shift(x, y)
     # XLA takes the highest bit of an unsigned integer for its sign, too.
-    signed = x.dtype.removeprefix("u")
-    moved = b.bitwise_right_shift(b.bitcast(x, dtype=signed), b.bitcast(b.array(y, x.dtype), dtype=signed))
-    return b.bitcast(moved, dtype=b.result.dtype)
+    x, y = (b.bitcast(b.array(item, dtype), dtype=dtype.removeprefix("u")) for item in (x, y))
+    return b.bitcast(b.bitwise_right_shift(x, y), dtype=dtype)
 
 
 @rows.row("shift_right_logical_p")
 def shift_right_logical(b: JaxBuilder, x: Any, y: Any) -> Any:
+    x = b.as_result(x)
     bits = 8 * ITEMSIZE[x.dtype]
     signed = x.dtype.removeprefix("u")
     x, y = b.bitcast(x, dtype=signed), b.array(y, signed)

@@ -42,6 +42,11 @@ def test_flat_function() -> None:
     assert "lax.dot_general_p.bind" in graph.source or "jnp." in graph.source
 
 
+def test_a_shift_of_signed_integers_is_one_operation() -> None:
+    graph = graph_compiler.transpile(lambda x: x >> 1, to="numpy", args=(jnp.arange(3),))
+    assert "return x >> 1" in graph.source
+
+
 def test_can_be_transformed() -> None:
     graph = graph_compiler.compile(affine, args=(X, W))
     assert_same(jax.jit(graph)(X, W), jax.jit(affine)(X, W))

@@ -159,6 +159,10 @@ SAMPLES = [
         for kind, up in (("uint8", 0), ("uint16", 8), ("uint32", 24))
     ],
     *[
+        Sample(functools.partial(_shifts, number), (np.array(2, number.dtype),), name=f"shifts of a {kind}")
+        for kind, number in (("int32", np.int32(-8)), ("uint8", np.uint8(200)))
+    ],
+    *[
         Sample(
             functools.partial(_written, mode=mode),
             (*_PLACES, array(3, 3)),
