@@ -24,6 +24,7 @@ from ...contracts.parallelism import (
     batches,
     collected_guards,
     is_count,
+    outcomes_by_place,
     require_count,
     require_outcomes,
     running_over,
@@ -283,18 +284,20 @@ class JaxParallelism(Parallelism):
 
         guards: list[Guard] = []
 
-        def given(*arrays: Any) -> tuple[Arrays, Arrays]:
+        def given(*arrays: Any) -> tuple[Arrays, dict[int, Any]]:
             with running_over(name, "jax"), collected_guards(core.trace_ctx.trace) as collected:
                 results = [reduced(array, name) for array in function(list(arrays))]
-            guards[:] = [guard for _, guard in collected]
-            return results, [jax.lax.pmin(holds.astype(int), name) != 0 for holds, _ in collected]
+            outcomes = outcomes_by_place(collected, guards)
+            return results, {
+                place: jax.lax.pmin(holds.astype(int), name) != 0 for place, holds in outcomes.items()
+            }
 
         out = PartitionSpec(name) if is_part else PartitionSpec(), PartitionSpec()
         # JAX's check would reject functions whose results it cannot prove to be replicated.
         mapped = jax.shard_map(given, mesh=mesh, in_specs=tuple(specs), out_specs=out, check_vma=False)
         after: Callable[[Any], Any] = how.reduce if callable(how.reduce) else lambda array: array
 
-        def whole(*arrays: Any) -> tuple[Arrays, Arrays]:
+        def whole(*arrays: Any) -> tuple[Arrays, dict[int, Any]]:
             results, outcomes = mapped(*arrays)
             return list(map(after, results)), outcomes
 
@@ -317,8 +320,9 @@ class JaxParallelism(Parallelism):
             except jax.errors.JaxRuntimeError:
                 with CommunicationErrors():
                     raise
-            if any(isinstance(holds, jax.core.Tracer) for holds in outcomes):
-                results = invalidated_unless(results, outcomes, tuple(guards))
+            if any(isinstance(holds, jax.core.Tracer) for holds in outcomes.values()):
+                failing = tuple(guards[place] for place in outcomes)
+                results = invalidated_unless(results, tuple(outcomes.values()), failing)
             else:
                 require_outcomes(outcomes, guards)
             return list(map(_parts, results)) if how.reduce == "none" else results

@@ -20,6 +20,7 @@ from ...contracts.parallelism import (
     collected_guards,
     is_count,
     native_axis,
+    outcomes_by_place,
     require_count,
     require_outcomes,
     running_over,
@@ -222,26 +223,23 @@ class TensorFlowParallelism(Parallelism):
         reduced = how.reduce if isinstance(how.reduce, str) else None
         guards: list[Guard] = []
 
-        def of_part(arrays: Arrays) -> tuple[Arrays, Arrays]:
+        def of_part(arrays: Arrays) -> tuple[Arrays, dict[int, Any]]:
             trace = tf.compat.v1.get_default_graph()
             with (
                 running_over(how.axis.name, "tensorflow", strategy),
                 collected_guards(trace) as collected,
             ):
                 results = function(arrays)
-            guards[:] = [guard for _, guard in collected]
-            return results, [holds for holds, _ in collected]
+            return results, outcomes_by_place(collected, guards)
 
-        def whole(arrays: Arrays) -> tuple[Arrays, Arrays]:
+        def whole(arrays: Arrays) -> tuple[Arrays, dict[int, Any]]:
             results, outcomes = strategy.run(of_part, args=(replica_arguments(strategy, arrays, how.split),))
-            found, each = (
-                [list(strategy.experimental_local_results(array)) for array in items]
-                for items in (results, outcomes)
-            )
+            parts = strategy.experimental_local_results
+            found = [list(parts(array)) for array in results]
             reduce: Any = how.reduce
             return (
                 [_REDUCTIONS[reduced](items) if reduced else reduce(tf.stack(items)) for items in found],
-                [tf.reduce_all(tf.stack(items)) for items in each],
+                {place: tf.reduce_all(tf.stack(parts(holds))) for place, holds in outcomes.items()},
             )
 
         compiled = tf.function(whole, autograph=False)
@@ -249,8 +247,9 @@ class TensorFlowParallelism(Parallelism):
         def run(arrays: Arrays) -> Arrays:
             results, outcomes = compiled(arrays)
             if not tf.executing_eagerly():
-                for holds, guard in zip(outcomes, guards):
-                    results = assert_or_poison(results, holds, f"{guard.recorded()} and is not for this call")
+                for place, holds in outcomes.items():
+                    message = f"{guards[place].recorded()} and is not for this call"
+                    results = assert_or_poison(results, holds, message)
             else:
                 require_outcomes(outcomes, guards)
             return results

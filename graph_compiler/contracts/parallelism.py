@@ -179,7 +179,7 @@ def collected_guards(trace: Any) -> Iterator[DeviceGuards]:
     """Collect the guards that ``trace`` computes inside the ``with`` block, instead of asserting them there.
 
     The yielded list has pairs of an outcome, a boolean array, and its guard. The caller returns the outcomes
-    from the program and calls :func:`require_outcomes`.
+    from the program, by :func:`outcomes_by_place`, and calls :func:`require_outcomes`.
 
     trace: the framework's object for the program that is traced. A guard that a nested one computes, such as
         a branch, cannot leave it, and is not collected.
@@ -198,14 +198,28 @@ def guards_collected_from(trace: Any) -> DeviceGuards | None:
     return found if owner is trace else None
 
 
-def require_outcomes(outcomes: Sequence[Any], guards: Sequence[Any]) -> None:
-    """Raise ``GuardFailed`` if one of ``outcomes``, one for each guard over all devices, is False."""
-    for holds, guard in zip(outcomes, guards):
+def outcomes_by_place(collected: DeviceGuards, guards: list[Any]) -> dict[int, Any]:
+    """Return the ``collected`` outcomes by the index of their guard in ``guards``, which gets the new guards.
+
+    A function may be traced several times, with other guards each time. Each of its programs returns the
+    places of its own guards, which no later trace changes.
+    """
+    outcomes: dict[int, Any] = {}
+    for holds, guard in collected:
+        place = next((place for place, known in enumerate(guards) if known is guard), len(guards))
+        guards += [guard] if place == len(guards) else []
+        outcomes[place] = outcomes[place] & holds if place in outcomes else holds
+    return outcomes
+
+
+def require_outcomes(outcomes: Mapping[int, Any], guards: Sequence[Any]) -> None:
+    """Raise ``GuardFailed`` if one of ``outcomes``, by the index of its guard in ``guards``, is False."""
+    for place, holds in outcomes.items():
         if not holds:
             raise GuardFailed(
-                f"{guard.recorded()}, and is another on a device of this call. A recording sees one device, "
-                "so psum returns its array unchanged there; write the condition with where, or with if "
-                "under graph_compiler.trace"
+                f"{guards[place].recorded()}, and is another on a device of this call. A recording sees one "
+                "device, so psum returns its array unchanged there; write the condition with where, or with "
+                "if under graph_compiler.trace"
             )
 
 

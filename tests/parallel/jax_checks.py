@@ -246,6 +246,18 @@ def check_a_number_that_python_reads() -> None:
     close(spread(rows), rows * 2)
 
 
+def check_guards_of_several_traces_of_one_program() -> None:
+    graph = graph_compiler.transpile(doubled_above_20, source="torch", to="jax", args=(torch.ones(8, 3),))
+    spread = parallel.Parallel(lambda x: graph.functional({}, x))
+    rows, weak = jnp.ones((8, 3), "float32"), jnp.full((8, 3), 1.0)
+    assert weak.weak_type and not rows.weak_type
+    close(spread(rows), rows * 2)
+    # JAX traces weakly typed arrays anew, and the trace with both variants requires other guards.
+    graph.add_variant((jnp.zeros((2, 3)),), {})
+    close(spread(weak), weak * 2)
+    refuses(lambda: spread(rows / 20), GuardFailed, "was True when recorded")
+
+
 def check_collectives_of_every_source() -> None:
     def whole(weight: Any, x: Any) -> Any:
         own = jnp.tanh(x @ weight)
