@@ -653,7 +653,8 @@ def origin_of(equation: Any, call: str) -> Origin:
     for place, frame in enumerate(getattr(traceback, "frames", ())):
         if is_users(frame.file_name):
             codes, instructions = traceback.raw_frames()
-            running = [*map(Instruction, codes, instructions)][place : place + 2]
+            frames = slice(place, place + 2)
+            running = list(map(Instruction, codes[frames], instructions[frames]))
             told = (stored_names(*running[0], *running[1:]), running[0]) if running else ()
             return Origin(frame.file_name, frame.line_num, "", call, *told)
     return Origin(call=call)
