@@ -368,7 +368,7 @@ def _restore(
 
 def _has_modes(graph: Any) -> bool:
     recordings = [variant.recording for variant in graph.variants]
-    return all(recording is not None and recording.weights.has_modes for recording in recordings)
+    return any(recording is not None and recording.weights.has_modes for recording in recordings)
 
 
 def _is_training(graph: Any) -> bool:

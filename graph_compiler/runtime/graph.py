@@ -407,17 +407,18 @@ class Graph(RecordingMethods, DisplayMethods):
         Raises:
             NotTraced: Nothing was recorded yet, or no training mode of the original is known, as for NumPy.
         """
-        for variant in self._variants:
-            if variant.recording is None or not variant.recording.weights.has_modes:
-                why = (
-                    "was loaded from a file"
-                    if not self._pipeline.has_original
-                    else f"is written in {self._pipeline.frontend.name}"
-                )
-                raise NotTraced(
-                    f"{self.name} {why}: there are no modules of an original whose mode could change"
-                )
-            variant.recording.weights.set_training(mode)
+        recordings = [variant.recording for variant in self._variants]
+        able = [one.weights for one in recordings if one is not None and one.weights.has_modes]
+        if recordings and not able:
+            why = (
+                "was loaded from a file"
+                if not self._pipeline.has_original
+                else f"is written in {self._pipeline.frontend.name}"
+            )
+            raise NotTraced(f"{self.name} {why}: there are no modules of an original whose mode could change")
+        # Some variants may have no modules, which come with arguments of other calls.
+        for weights in able:
+            weights.set_training(mode)
         return self
 
     def eval(self) -> Graph:

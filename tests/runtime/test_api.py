@@ -246,6 +246,16 @@ def test_modes_of_modules_that_functions_refer_to_and_of_modules_of_functions() 
     assert_same(module(torch.ones(3)), torch.ones(3).sin())
 
 
+def test_modes_of_modules_that_only_some_calls_pass() -> None:
+    graph = graph_compiler.compile(
+        lambda x, layer=None: x + 1 if layer is None else layer(x), args=(torch.ones(64),)
+    )
+    drop = torch.nn.Dropout(0.5)
+    graph(torch.ones(64), drop)
+    assert not graph.eval()(torch.ones(64), drop).eq(0).any() and not drop.training
+    assert graph.train() is graph and drop.training
+
+
 def test_to_another_framework_records_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_compiler.compile(lambda x: x.sum() + x.shape[0], args=(torch.ones(2),))
     monkeypatch.delattr("graph_compiler.frontends.torch.record")
