@@ -201,14 +201,32 @@ def _sorted(reduce: str) -> Callable[..., Any]:
         count = _count_of(b, segment_ids)
         if reduce in ("sum", "prod"):
             return _segments(b, data, segment_ids, count, reduce, _NEUTRAL[reduce])
-        # Unlike the operations of unsorted ids, this one gives an infinity for infinities alone.
-        beyond = -math.inf if reduce == "max" else math.inf
-        first = beyond if is_floating(data.dtype) else _neutral(reduce, data.dtype)
-        found = _segments(b, data, segment_ids, count, reduce, first)
+        if is_floating(data.dtype):
+            found = _extremes_with_infinities(b, data, segment_ids, count, reduce)
+        else:
+            found = _segments(b, data, segment_ids, count, reduce, _neutral(reduce, data.dtype))
         there = b.equal(_ones_by_segment(b, data, segment_ids, count), 0)
         return b.where(there, b.array(0, data.dtype), found)
 
     return row
+
+
+def _extremes_with_infinities(
+    b: TensorFlowBuilder, data: Value, ids: Value, count: Any, reduce: str
+) -> Value:
+    """Compute the extremes of segments, which for infinities alone are infinite.
+
+    Equal extremes share the gradient. The infinity that the search starts from would have a share, too, so
+    the derivative is that of a sum.
+    """
+    start = -math.inf if reduce == "max" else math.inf
+    found = b.stop_gradient(_segments(b, b.stop_gradient(data), ids, count, reduce, start))
+    is_extreme = b.astype(b.equal(data, b.take(found, ids, axis=0)), dtype=data.dtype)
+    shares = b.divide(is_extreme, b.take(_segments(b, is_extreme, ids, count, "sum", 0), ids, axis=0))
+    nothing = b.zeros(shape=data.shape, dtype=data.dtype)
+    terms = b.with_gradient(nothing, data, b.stop_gradient(shares))
+    sums = _segments(b, terms, ids, count, "sum", 0)
+    return b.with_gradient(found, sums, b.ones(shape=sums.shape, dtype=sums.dtype))
 
 
 def _ones_by_segment(b: TensorFlowBuilder, data: Value, ids: Value, count: Any) -> Value:
