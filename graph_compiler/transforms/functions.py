@@ -243,12 +243,10 @@ def converter_to(graph: Graph, framework: str) -> Callable[[Any], Any]:
     target, own = backend_of(graph._pipeline.target.name), backend_of(framework).target
     return functools.partial(
         map_structure,
-        lambda item: own.convert(target.target.to_numpy(item)) if _is_array(target, item) else item,
+        lambda item: (
+            own.convert(target.target.to_numpy(item)) if isinstance(item, target.target.array_types) else item
+        ),
     )
-
-
-def _is_array(backend: Any, item: Any) -> bool:
-    return isinstance(item, backend.target.array_types)
 
 
 # Cached, so that a transform that is called again finds the variants of the graph.
