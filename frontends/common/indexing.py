@@ -323,8 +323,9 @@ def _interval(b: RaisingBuilder, item: Any) -> Interval | None:
 def _terms(b: RaisingBuilder, item: Any) -> Sequence[Any]:
     """Return the operands from whose intervals that of ``item`` follows."""
     node = b.maker(item)
-    is_computed = node is not None and node.op in _INTERVALS and item.dtype in ("int32", "int64")
-    return node.inputs if is_computed else ()
+    if node is None or node.op not in _INTERVALS or item.dtype not in ("int32", "int64"):
+        return ()
+    return node.inputs
 
 
 def _bounds(b: RaisingBuilder, item: Any) -> Interval | None:

@@ -265,7 +265,7 @@ def _divided(derivative: Derivative, rule: Rule) -> tuple[list[Value], list[Valu
 
 
 def _numbers_read(region: Region) -> set[Value]:
-    found = set()
+    found: set[Value] = set()
     for node in region.block.nodes:
         sizes = [item for item in iterate_structure((node.inputs, node.params)) if isinstance(item, Size)]
         symbols = [symbol for size in sizes for symbol in size.symbols()]
