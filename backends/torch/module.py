@@ -293,7 +293,7 @@ class SharingGraphModule(_GraphCaller):
 
 
 class OwningGraphModule(_GraphCaller):
-    """Module that calls a graph with copies of its tensors."""
+    """Module that calls a graph with its own copies of the graph's parameters and buffers."""
 
     def __init__(self, graph: Any) -> None:
         super().__init__(graph)

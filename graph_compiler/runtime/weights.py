@@ -143,9 +143,10 @@ class NativeWeights(Live):
         return converted.native
 
     def is_current(self, converted: ConvertedWeights) -> bool:
-        """Return True if the arrays of ``converted`` still have the elements of the weights.
+        """Return True if no weight is known to have changed since ``converted`` was made.
 
-        Buffers that calls replace are not checked.
+        Writes are not looked for in weights that share memory with their conversions, nor in buffers that
+        calls replace.
         """
         return self._live() is converted.source and not converted.copies.changed()
 
