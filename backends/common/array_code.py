@@ -72,7 +72,7 @@ def soft_shrink(x: Array, threshold: float) -> Array:
 
 
 def integer_power(x1: Array | int, x2: Array) -> Array:
-    """Compute ``x1 ** x2`` of integers. For a negative exponent, it is 0 unless the base is 1 or -1."""
+    """Compute ``x1 ** x2`` of integers. For a negative ``x2``, the result is 0 unless ``x1`` is 1 or -1."""
     inverse = xp.where(x1 == 1, 1, xp.where(x1 == -1, 1 - 2 * (x2 & 1), 0))
     return xp.where(x2 < 0, inverse.astype(x2.dtype), x1 ** xp.maximum(x2, 0))
 
@@ -104,9 +104,10 @@ def condition_number(x: Array, *, ord: float | str = 2) -> Array:
 def singular_cutoff(
     x: Array, largest: Array, rtol: Array | float | None, atol: Array | float | None
 ) -> Array:
-    """Return ``max(atol, rtol * largest)``. Singular values up to it count as zero.
+    """Return ``max(atol, rtol * largest)``. Singular values of ``x`` that do not exceed it count as zero.
 
-    The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given.
+    ``largest`` is the largest singular value. ``atol`` defaults to 0. ``rtol`` defaults to 0 if ``atol`` is
+    given, else to the larger dimension of ``x`` times the machine epsilon.
     """
     if rtol is None:
         rtol = max(x.shape[-2:]) * float(xp.finfo(x.dtype).eps) if atol is None else 0.0
@@ -159,10 +160,10 @@ def lu_solve(lu: Array, pivots: Array, x2: Array, *, left: bool = True, adjoint_
 
 
 def max_over_windows(x: Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Array, Array]:
-    """Return the maximum of each window over the last axes, and its flat index in these axes.
+    """Return the maximum of each window over the last ``len(axes)`` axes, and its flat index in these axes.
 
-    ``axes`` has a pair for each of them: the indices of the elements of each window, and a mask of the valid
-    indices.
+    ``axes`` has a pair of arrays ``[windows, elements]`` for each of these axes: the indices of the elements
+    of each window, and a mask that is False for padding.
     """
     rank = len(axes)
     size = x.shape[-rank:]
@@ -198,8 +199,8 @@ def max_pool_with_indices(
 ) -> tuple[Array, Array]:
     """Return the maximum of each window over the last ``len(kernel)`` axes, and its flat index in these axes.
 
-    ``padding`` is a pair of amounts for each of them. With ``ceil_mode``, the last window of an axis may
-    extend beyond the padded end.
+    ``padding`` is a pair of amounts for each of these axes. With ``ceil_mode``, the last window of an axis
+    may extend beyond the padded end.
     """
     rank = len(kernel)
     of_axes = zip(x.shape[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
@@ -211,7 +212,7 @@ def adaptive_max_pool(x: Array, size: tuple[int, ...]) -> Array:
 
 
 def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the maximum of each adaptive window over the last axes, and its flat index in these axes.
+    """Return the maximum of each adaptive window over the last ``len(size)`` axes, and its flat index there.
 
     ``size`` is the number of windows along each of these axes.
     """
@@ -223,10 +224,11 @@ def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Arr
 def fractional_max_pool(
     x: Array, samples: Array, kernel: tuple[int, ...], size: tuple[int, ...]
 ) -> tuple[Array, Array]:
-    """Return the maxima of windows with random starts over the last axes, and their flat indices there.
+    """Return the maxima of windows over the last ``len(kernel)`` axes, and their flat indices in these axes.
 
     ``kernel`` is the size of a window, and ``size`` the number of windows along each axis. The random numbers
-    ``samples``, one for each channel and axis, determine where the windows start.
+    ``samples``, ``[batch, channels, axes]`` in [0, 1), determine where the windows start. As in torch, those
+    of two axes are in reverse order.
     """
     rank, space = len(kernel), x.shape[-len(kernel) :]
     lead = x.shape[:-rank]
@@ -267,10 +269,11 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> Array:
-    """Resample uint8 arrays in fixed-point arithmetic, one axis after the other.
+    """Resample the axes of the uint8 array ``x`` from ``first`` on, in fixed-point arithmetic.
 
-    ``size`` has the new sizes of the axes from ``first`` on, and ``scales`` their scale factors, or None for
-    the ratio of the sizes.
+    ``size`` has the new sizes of these axes, and ``scales`` their scale factors, or None for the ratio of the
+    sizes. ``method`` is linear or cubic, or lanczos with ``antialias``. The result is rounded after each
+    axis.
     """
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, x.ndim), size, scales))):

@@ -39,7 +39,9 @@ class NewShape(Exception):
 
 
 class CompiledShapes:
-    """Shapes, and values of Python numbers, that ``function`` was compiled for.
+    """Record of the argument shapes and Python numbers that ``function`` was compiled for.
+
+    It warns about many shapes, each of which costs a compilation.
 
     is_limited: if True, a call with new shapes may run uncompiled the first time.
     sizes: indices of arguments that are numbers used as sizes.
@@ -53,9 +55,10 @@ class CompiledShapes:
         self.message: str | None = None
 
     def note(self, args: Sequence[Any]) -> None:
-        """Record a trace with the shapes and numbers of ``args``.
+        """Record that ``function`` is traced for the shapes and numbers of ``args``.
 
-        Raise ``NewShape`` if the call should run uncompiled.
+        Set ``message`` when too many are recorded. Raise ``NewShape`` if the call should run uncompiled; the
+        next trace for the same shapes and numbers is recorded.
         """
         key = tuple(
             tuple(arg.shape) if hasattr(arg, "shape") else arg for arg in args if not _holds_weights(arg)
@@ -109,7 +112,7 @@ class CompiledShapes:
 
 
 def _holds_weights(arg: Any) -> bool:
-    """Return True for weights and captured arrays, which keep their shapes."""
+    """Return True for a dict of weights or a tuple of captured arrays, which keep their shapes."""
     return isinstance(arg, (dict, tuple))
 
 

@@ -152,7 +152,8 @@ def antialias_taps(
     """Return the source indices and the weights, both ``[out, taps]``, of resampling with antialiasing.
 
     ``method`` is linear, cubic or lanczos. ``scale`` is the scale factor, or None for the ratio of the sizes.
-    ``real`` is the dtype of the weights.
+    With ``align_corners``, source positions are ``(size - 1) / (out - 1)`` apart. ``real`` is the dtype of
+    the weights.
     """
     step = source_step(size, out, scale, align_corners, real)
     width = max(step, real(1))
@@ -167,9 +168,10 @@ def antialias_taps(
 
 
 def byte_weights(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, int]:
-    """Convert ``weights``, ``[out, taps]``, to int32 fixed point.
+    """Convert ``weights``, ``[out, taps]``, to int32 fixed point. Also return the number of fractional bits.
 
-    Weights of equal neighbouring ``places`` are added up. Return them, and the number of fractional bits.
+    The weights of neighbouring taps with the same index in ``places`` are added up in the last of these taps,
+    and the others get 0.
     """
     weights = weights.copy()
     largest = weights[:, 0].max(initial=0)

@@ -93,7 +93,7 @@ class SliceKeys:
 
     @contextmanager
     def drawing(self, randomness: str, outside: Draw, of_slice: Callable[[Any], Any]) -> Iterator[None]:
-        """Draw keys by ``outside`` inside of the ``with`` block.
+        """Make :meth:`next` return a function that draws keys by ``outside``, inside of the ``with`` block.
 
         ``randomness`` is the option of ``vmap``. With ``"same"`` the keys are used unchanged, with
         ``"different"`` they are mapped by ``of_slice``, and with ``"error"`` drawing a key raises
@@ -154,9 +154,10 @@ def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
 
 
 def added_axes(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = False) -> tuple[int, ...]:
-    """Return the axes of size 1 whose removal from ``large`` leaves ``small``, or () if there are none.
+    """Return the axes of size 1 whose removal from ``large`` leaves ``small``.
 
-    With ``symbolic``, symbolic sizes that were 1 when recorded may be removed, too.
+    Return () if the shapes are equal, or if no such axes exist. With ``symbolic``, symbolic sizes that were 1
+    when recorded may be removed, too.
     """
     added, place = [], 0
     for axis, dim in enumerate(large):
@@ -177,9 +178,11 @@ def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any
 
 
 def with_inferred_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return ``shape`` with -1 for a quotient that the other sizes determine, or unchanged if none is found.
+    """Return ``shape`` with -1 for a size that ``reshape`` can infer, such as ``n // b`` in ``(b, n // b)``.
 
-    ``sizes`` has the same sizes as ``shape`` in the form of ints and :class:`Size` objects.
+    Such a size is a quotient whose symbolic divisor divides the product of the other sizes into a constant.
+    If there is none, return ``shape`` unchanged. ``sizes`` has the same sizes as ints and :class:`Size`
+    objects.
     """
     for axis, dim in enumerate(sizes):
         divisor = _divisor(dim)
@@ -213,7 +216,8 @@ _AS_THEY_ARE = frozenset({"multiply", "divide"})
 def rounded_literal(item: Any, op: str, dtype: str) -> Any:
     """Round the literal ``item`` to the half-precision ``dtype`` for the operation ``op``.
 
-    Return arrays, symbolic sizes, and factors and divisors of products and quotients unchanged.
+    Return anything else, such as an array or a symbolic size, and operands of ``multiply`` and ``divide``
+    unchanged.
     """
     if not isinstance(item, Operand) or item.spec is not None or op in _AS_THEY_ARE:
         return item

@@ -26,16 +26,16 @@ class WrittenRegion(Protocol):
         """Return True if the lines or outputs contain ``name``."""
 
     def expression(self) -> str | None:
-        """Return the text of the only output if the region has no lines, else None."""
+        """Return the text of the output if there is only one and the region has no lines, else None."""
 
     def free(self) -> None:
         """Make the local names of the region available again."""
 
 
 class IndexedWeights(Protocol):
-    """Inputs that the function of a region reads by itself instead of taking them as arguments.
+    """Inputs of a region that its function reads from objects of weights instead of taking them as arguments.
 
-    weights: accessor of the weight for the index of each such input.
+    weights: accessor of the weight, by the index of the input.
     layer_indices: layer index that each call passes; may be empty.
     holders: names of the objects that hold the weights, passed as first arguments.
     """
@@ -201,7 +201,7 @@ def _definition(scope: Scope, name: str, region: Region, own: IndexedWeights) ->
 
 
 def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
-    """Write the region of ``node`` as a nested function. Return its name and the texts of its operands.
+    """Write the region of ``node`` as a nested function. Return its name and the texts of the node's inputs.
 
     ``results`` returns the expression that the function returns, from the texts of the region's outputs.
     """
@@ -225,9 +225,9 @@ def write_strong_zero(scope: Scope, node: Node) -> None:
 
 
 def step_called(node: Node) -> Node:
-    """Return the ``scan`` node with a body that is a checkpointed ``call`` of the old body.
+    """Return the ``scan`` node ``node`` with a new body, which is a checkpointed ``call`` of the old body.
 
-    The node itself has no checkpoint any more.
+    The parameter ``checkpoint`` of the returned ``scan`` is False.
     """
     (step,) = node.regions
     inputs, outputs = (

@@ -108,8 +108,8 @@ _WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
 def key_of(text: str, args: Iterable[Any]) -> str | None:
     """Return the cache key of the source ``text`` and the traced ``args``, or None for no caching.
 
-    It is None if the user has disabled JAX's cache, in JAX's modes for debugging and its contexts, and for
-    arguments or imported packages that cannot be described.
+    It is None if JAX's cache is disabled, if JAX checks for NaN or infinities or does not compile, inside of
+    a context manager of JAX, and for arguments or imported packages that cannot be described.
     """
     is_off = not jax.config.jax_enable_compilation_cache
     if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
@@ -283,7 +283,11 @@ class StoredPrograms:
         return "" if self._gave_up is None else f"gave up: {self._gave_up}"
 
     def traced(self, *args: Any) -> Packed:
-        """Return the result of ``function`` for traced ``args``, by a stored program if possible."""
+        """Return the result of ``function`` for traced ``args``, from a stored program if possible.
+
+        If there is no file, a program that takes long enough to trace is stored. If the first call neither
+        finds nor stores a program, ``are_used`` becomes False.
+        """
         with self._tracing:
             found = self._found(args) if self.are_used else None
             self.are_used = self._has_any
@@ -419,7 +423,7 @@ class PersistentCache:
         return self._before is not None
 
     def close(self) -> None:
-        """Restore the settings from before the cache was opened."""
+        """Restore the settings from before the cache was opened, and reset JAX's cache."""
         for name, value in (self._before or {}).items():
             jax.config.update(name, value)
         # JAX opens its cache once, and would go on to use this package's folder.
@@ -533,7 +537,10 @@ def _entry_after(
     entries: _Entries,
     programs: StoredPrograms,
 ) -> Callable[..., Any] | None:
-    """Return a program or the function to run after ``problem``, or None if ``problem`` has to be raised."""
+    """Return what to call instead after ``problem``, or None if ``problem`` has to be raised.
+
+    Set ``programs.are_for_another_platform`` if ``problem`` says that.
+    """
     # The stored program is for another platform, such as a GPU that is no longer the default device.
     if "was exported for" in str(problem):
         programs.are_for_another_platform = True

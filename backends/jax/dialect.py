@@ -83,7 +83,10 @@ class CommunicationErrors:
 
 
 class JaxDialect(CanonicalDialect):
-    """Writer of canonical nodes for JAX, with the recorded precision of matrix products."""
+    """Writer of canonical nodes for JAX, with the recorded precision of matrix products.
+
+    Without ``jax_enable_x64`` it rejects graphs with wider integers, and clips finite numbers to float32.
+    """
 
     def check(self, graph: Graph) -> None:
         if graph.demands.wide and not jax.config.jax_enable_x64:

@@ -182,7 +182,10 @@ _REMEDIES = (
 
 
 def jax_dtype(dtype: str) -> str:
-    """Return the name of the dtype that JAX uses for ``dtype``, which depends on ``jax_enable_x64``."""
+    """Return the name of the dtype that JAX uses for ``dtype``, which depends on ``jax_enable_x64``.
+
+    Log each narrowed dtype once.
+    """
     if jax.config.jax_enable_x64 or dtype not in NARROWED:
         return dtype
     if dtype not in _said:
@@ -493,8 +496,8 @@ def _is_same(check: Any, wanted: Any) -> Any:
 def invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
     """Return ``result``, marked as invalid at run time if one of ``guards`` fails.
 
-    ``each`` has the outcome of each guard. Invalid floats are NaN, and invalid integers and booleans 0. If
-    NaN alone would not mark the whole result, ``GuardFailed`` is raised at run time, too.
+    ``each`` has the outcome of each guard. Invalid floats and complex numbers are NaN, and invalid integers
+    and booleans 0. If NaN alone would not mark the whole result, ``GuardFailed`` is raised at run time, too.
     """
     leaves, tree = flatten(result, is_leaf)
     holds = functools.reduce(jnp.logical_and, each)

@@ -199,7 +199,7 @@ def _stacked(array: Any, axis: str) -> Any:
 
 
 def _differs(array: Any, axis: str) -> Any:
-    """Return a boolean array: True if an element of ``array`` differs between the devices along ``axis``.
+    """Return a 0-d boolean: True if any element of ``array`` differs between the devices along ``axis``.
 
     NaN equals NaN.
     """
@@ -231,8 +231,8 @@ class JaxParallelism(Parallelism):
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """Return the axis ``name`` over ``devices``.
 
-        These are all devices for None, the first ones for a number, those of an iterable, or those of a mesh
-        whose other axes have size 1. Raise ``InvalidOption`` for anything else.
+        ``devices`` is None for all devices, how many of them, an iterable of devices, or a mesh whose other
+        axes have size 1. Raise ``InvalidOption`` for anything else.
         """
         if is_count(devices):
             devices = jax.devices()[
@@ -410,9 +410,9 @@ class JaxParallelism(Parallelism):
 
 
 def _parts(array: Any) -> Any:
-    """Return the shards of this process in order, without the first axis, along which they are stacked.
+    """Split ``array``, in which the results of the devices are stacked along the first axis.
 
-    If ``array`` is traced, return its slices along that axis.
+    Return the parts of this process, in order of their index. If ``array`` is traced, return all parts.
     """
     if isinstance(array, jax.core.Tracer):
         return list(array)

@@ -90,7 +90,7 @@ def _collective_placeholder(array: Any, index: Any, name: str, size: Any) -> Any
 def _convert_collective(operation: Any, name: str, size: Any) -> list[Any]:
     """Convert the placeholder of one slice to the result over all slices.
 
-    In a map that is nested in that of the axis, convert it to a placeholder for the outer map.
+    If the map that converts is nested in the map of the axis, convert it to a placeholder for the outer map.
     """
     array, index = operation.inputs
     if index.is_stacked:

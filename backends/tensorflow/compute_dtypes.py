@@ -230,7 +230,7 @@ for _types, _names in _FAMILIES:
 
 
 def compute_dtype(op: str, dtype: str) -> str | None:
-    """Return the dtype to which the dialect casts arrays of ``dtype`` for ``op``, or None.
+    """Return the dtype to which the dialect casts arrays of ``dtype`` for ``op``, or None for no cast.
 
     >>> compute_dtype("lgamma", "bfloat16"), compute_dtype("lgamma", "float32")
     ('float32', None)

@@ -189,7 +189,8 @@ def _policy(graph: Any) -> dict[str, Any]:
 def _signature(graph: Any) -> list[Any]:
     """Return the specs of the arguments of a call, with first axes of any size.
 
-    Raise ``InvalidOption`` if an argument is no array, or if there are both positional and keyword arguments.
+    Raise ``InvalidOption`` if an argument is neither an array nor None, or if there are both positional and
+    keyword arguments.
     """
     recorded = graph.variants[0].graph
     specs = [

@@ -140,7 +140,7 @@ def replica_arguments(strategy: Any, arrays: list[Any], split: tuple[bool, ...])
 def transfer_state(engine: Training, held: StepState, make: Make) -> StepState:
     """Return a copy of a training state in arrays and variables of ``engine``.
 
-    ``make`` creates its optimizer, which gets the state of the old one.
+    ``make`` creates the optimizer of the copy, which gets the state of the old optimizer.
     """
     trained = {name: engine.trainable(array) for name, array in engine.values(held.trained).items()}
     rest = {

@@ -77,9 +77,10 @@ def pad_from_inside(x: jax.Array, padding: tuple[tuple[int, int], ...], mode: st
 
 
 def along_axis(indices: jax.Array, axis: int) -> tuple[jax.Array, ...]:
-    """Return a key of the elements that ``indices`` selects along the nonnegative ``axis`` of an array.
+    """Return a key for which ``x[key]`` has the shape of ``indices``, which select elements along ``axis``.
 
-    On all other axes, the key has the position of the index in ``indices``.
+    Element ``[i, j, ...]`` of ``x[key]`` is ``x[i, j, ...]`` with the index on the nonnegative ``axis``
+    replaced by ``indices[i, j, ...]``.
     """
     shapes = [
         tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)
@@ -139,9 +140,10 @@ def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
 
 
 def masked_scatter(x: jax.Array, mask: jax.Array, source: jax.Array) -> jax.Array:
-    """Return ``x`` with the elements where ``mask`` is True replaced by those of ``source``, in order.
+    """Replace the elements of ``x`` where ``mask`` is True by the first elements of ``source``.
 
-    ``mask`` has the shape of ``x``, and selects at most as many elements as ``source`` has.
+    The order of both is row-major. ``mask`` has the shape of ``x``, and selects at most as many elements as
+    ``source`` has.
     """
     # An empty source has no element to read, even if the mask selects nothing.
     if source.size == 0:

@@ -426,7 +426,7 @@ def logit(x: jax.Array, eps: float | None = None) -> jax.Array:
 def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
     """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``.
 
-    ``n`` is rounded towards 0. For a negative degree, the result is 0.
+    ``n`` is rounded towards 0. Where it is then negative or not finite, the result is 0.
     """
     x, n = jnp.broadcast_arrays(x, jnp.trunc(n))
     first = {

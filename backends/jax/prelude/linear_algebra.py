@@ -200,8 +200,8 @@ def ormqr(
 ) -> jax.Array:
     """Multiply ``x2`` by the full Q of the Householder reflections ``x`` and ``tau``.
 
-    With ``transpose``, multiply by the adjoint of Q instead. The factor is on the left if ``left``, else on
-    the right.
+    With ``transpose``, multiply by the adjoint of Q instead. Q is the left factor if ``left``, else the right
+    one.
     """
     # Further columns hold no reflections.
     x = x[..., : x.shape[-2]]
@@ -212,7 +212,7 @@ def ormqr(
 
 
 def centered_window(window: jax.Array | None, n_fft: int) -> jax.Array:
-    """Pad ``window`` with zeros to length ``n_fft``. Return ones if it is None."""
+    """Pad ``window`` with zeros on both sides to length ``n_fft``. Return ones if ``window`` is None."""
     if window is None:
         return jnp.ones(n_fft)
     before = (n_fft - len(window)) // 2

@@ -173,8 +173,8 @@ def nll_loss(
     """Compute ``-weight[target] * log_probabilities[target]`` with classes on axis 1.
 
     Without a batch, classes are on axis 0. ``weight`` is 1 for each class if it is None. The loss is 0 for
-    targets equal to ``ignore_index``. ``reduction`` is "none", "sum" or "mean". The mean is divided by the
-    sum of the weights of the targets that are not ignored.
+    targets equal to ``ignore_index``. ``reduction`` is "none", "sum", or "mean", which divides the sum of the
+    losses by the sum of the weights of the targets that are not ignored.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.

@@ -83,9 +83,10 @@ def with_items(x: np.ndarray, key: Any, values: Any) -> np.ndarray:
 
 
 def along_axis(indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
-    """Return a key of the elements that ``indices`` selects along the nonnegative ``axis`` of an array.
+    """Return a key for which ``x[key]`` has the shape of ``indices``, which select elements along ``axis``.
 
-    On all other axes, the key has the position of the index in ``indices``.
+    Element ``[i, j, ...]`` of ``x[key]`` is ``x[i, j, ...]`` with the index on the nonnegative ``axis``
+    replaced by ``indices[i, j, ...]``.
     """
     shapes = [
         tuple(size if i == j else 1 for j in range(indices.ndim)) for i, size in enumerate(indices.shape)
@@ -124,9 +125,10 @@ def scatter_reduce(
 
 
 def masked_scatter(x: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
-    """Return a copy of ``x`` whose elements where ``mask`` is True are those of ``source``, in order.
+    """Return a copy of ``x`` whose elements where ``mask`` is True are the first elements of ``source``.
 
-    ``mask`` broadcasts to the shape of ``x``.
+    The order of both is row-major. ``mask`` broadcasts to the shape of ``x``, and selects at most as many
+    elements as ``source`` has.
     """
     result = np.array(x)
     mask = np.broadcast_to(mask, x.shape)

@@ -90,7 +90,7 @@ def logit(x: np.ndarray, eps: float | None = None) -> np.ndarray:
 def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray:
     """Evaluate the polynomial of degree ``n`` of the family ``kind`` at ``x``.
 
-    ``n`` is rounded towards 0. For a negative degree, the result is 0.
+    ``n`` is rounded towards 0. Where it is then negative or not finite, the result is 0.
     """
     dtype = np.result_type(x, n)
     x, n = np.broadcast_arrays(x, np.trunc(n))

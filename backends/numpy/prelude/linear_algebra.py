@@ -234,8 +234,8 @@ def ormqr(
 ) -> np.ndarray:
     """Multiply ``x2`` by the full Q of the Householder reflections ``x`` and ``tau``.
 
-    With ``transpose``, multiply by the adjoint of Q instead. The factor is on the left if ``left``, else on
-    the right.
+    With ``transpose``, multiply by the adjoint of Q instead. Q is the left factor if ``left``, else the right
+    one.
     """
     # Further columns hold no reflections.
     x = x[..., : x.shape[-2]]
@@ -246,7 +246,7 @@ def ormqr(
 
 
 def centered_window(window: np.ndarray | None, n_fft: int) -> np.ndarray | float:
-    """Pad ``window`` with zeros to length ``n_fft``. Return 1.0 if it is None."""
+    """Pad ``window`` with zeros on both sides to length ``n_fft``. Return 1.0 if ``window`` is None."""
     if window is None:
         return 1.0
     before = (n_fft - len(window)) // 2

@@ -191,8 +191,8 @@ def nll_loss(
 
     Without a batch, classes are on axis 0. ``weight`` is 1 for each class if it is None. The loss is 0 for
     targets equal to ``ignore_index``. Raise ``IndexError`` for other targets that are no class. ``reduction``
-    is "none", "sum" or "mean". The mean is divided by the sum of the weights of the targets that are not
-    ignored.
+    is "none", "sum", or "mean", which divides the sum of the losses by the sum of the weights of the targets
+    that are not ignored.
     """
     axis = min(1, log_probabilities.ndim - 1)
     # ``ignore_index`` need not be a class, so it is replaced before it is used as an index.

@@ -196,7 +196,7 @@ def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[i
 
 
 def gather_at(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: tuple[int, ...]) -> tf.Tensor:
-    """Compute ``x[.., indices[0], .., indices[1], ..]`` with index arrays at ``axes``, in ascending order.
+    """Compute ``x[.., indices[0], .., indices[1], ..]`` with index arrays at the ascending ``axes``.
 
     As in NumPy, the axes of the indices replace ``axes`` in the result if these are adjacent, and otherwise
     come first.

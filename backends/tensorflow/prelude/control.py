@@ -66,7 +66,10 @@ def summed_to(gradient: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
 
 
 def refuse_gradient(*arrays: tf.Tensor, message: str) -> tf.Tensor:
-    """Return the first array, whose gradient raises ``GradientRefused`` with ``message``."""
+    """Return the first array.
+
+    A gradient of the result with respect to any of ``arrays`` raises ``GradientRefused`` with ``message``.
+    """
 
     @custom_gradient
     def refused(*arrays: tf.Tensor) -> Any:
@@ -79,9 +82,9 @@ def refuse_gradient(*arrays: tf.Tensor, message: str) -> tf.Tensor:
 
 
 def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Tensor:
-    """Compute the element-wise ``function(*arrays)`` with zero gradients for zero cotangents.
+    """Compute the element-wise ``function(*arrays)`` with gradients that are 0 where the cotangent is 0.
 
-    They are 0 even where the derivative is infinite or NaN.
+    This holds even where the derivative is infinite or NaN.
     """
 
     @custom_gradient
@@ -128,7 +131,10 @@ def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf
 
 
 def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    """Compute ``x * y``, which is 0 where one of them is 0, even if the other is infinite or NaN."""
+    """Compute ``x * y``, which is 0 where either factor is 0, even if the other one is infinite or NaN.
+
+    The gradients follow the same rule.
+    """
 
     @custom_gradient
     def product(x: tf.Tensor, y: tf.Tensor) -> Any:
@@ -229,7 +235,10 @@ def shapes_of(body: Callable[..., Any], *arrays: tf.Tensor) -> list[list[int]]:
 
 
 def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``function`` so that gradients recompute it instead of storing its intermediate results."""
+    """Wrap ``function`` so that gradients recompute it instead of storing its intermediate results.
+
+    A ``tf.autodiff.ForwardAccumulator`` around a call of the result raises ``NotImplementedError``.
+    """
 
     def again(*arrays: tf.Tensor) -> Any:
         # While the function runs, only forward mode evaluates the gradient.

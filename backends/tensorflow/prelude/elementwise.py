@@ -132,7 +132,7 @@ def length_of(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 def integer_power(x1: Any, x2: Any) -> tf.Tensor:
     """Compute ``x1 ** x2`` of integers, which wraps around.
 
-    For a negative exponent, it is 0 unless the base is 1 or -1.
+    For a negative ``x2``, the result is 0 unless ``x1`` is 1 or -1.
     """
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     wide = tf.uint64 if dtype == tf.uint64 else tf.int64
@@ -498,10 +498,10 @@ def nan_to_num(
 
 
 def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
-    """Compute the orthogonal polynomial of degree ``n`` by its recurrence.
+    """Compute the orthogonal polynomial of degree ``n`` at ``x`` by its recurrence.
 
     ``kind`` is its name, such as "legendre_p" or "chebyshev_t". ``n`` is rounded towards 0. The result is 0
-    for negative degrees.
+    for degrees that are negative or not finite.
     """
     dtype = x.dtype if tf.is_tensor(x) else n.dtype
     x, n = tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(n, dtype)
