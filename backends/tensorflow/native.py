@@ -270,7 +270,7 @@ def _is_negative(array: Any) -> Any:
 
 
 def assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:
-    """Return ``result`` with an assertion that ``holds`` is True, and with NaN in its inexact tensors if it is not.
+    """Return ``result`` with an assertion that ``holds`` is True; if it is not, its inexact tensors are NaN.
 
     Raise ``CallMismatch`` if the call is traced for XLA, which drops the assertion, and NaN would not mark
     all of ``result`` as wrong.

@@ -74,7 +74,7 @@ class VmapAxis:
 class _VmapCollective(Function):
     """Collective over the slices of the vmap that batches ``index``.
 
-    After that vmap has returned, it raises ``LookupError``.
+    It raises ``LookupError`` outside of that vmap, such as after it has returned.
     """
 
     @staticmethod

@@ -108,8 +108,9 @@ def max_pool(
 ) -> tf.Tensor:
     """Compute the maximum of each window over ``len(kernel)`` axes.
 
-    The axes are the last ones, or those before the last axis for the layout "channels_last". With
-    ``ceil_mode``, the last window may extend beyond the padded end.
+    The axes are the last ones, or those before the last axis for the layout "channels_last". ``padding`` is a
+    pair of amounts for each of them, by default 0, and ``dilation`` the distance between the elements of a
+    window, by default 1. With ``ceil_mode``, the last window may extend beyond the padded end.
     """
     rank = len(kernel)
     padding, dilation = padding or ((0, 0),) * rank, dilation or (1,) * rank
@@ -137,7 +138,11 @@ def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf
 
 
 def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
-    """Return True if this pooling of ``x`` is to be computed by a kernel of TensorFlow."""
+    """Return True if TensorFlow's own pooling kernels are to be used.
+
+    They need static ``kernel`` and ``strides``, an array that is not empty, at most three axes, no dilation,
+    and a floating dtype that has a gradient kernel.
+    """
     # In TensorFlow 2.21, the gradient of maxima over an empty array ends the process (oneDNN).
     known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()
     floats = (tf.float32,) if len(kernel) == 3 else (tf.float16, tf.float32, tf.float64)
@@ -185,9 +190,9 @@ def window_places(
 def max_over_windows(
     x: tf.Tensor, axes: Sequence[tuple[tf.Tensor, tf.Tensor]]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the maximum of each window and its row-major index in the last axes.
+    """Return the maximum of each window over the last ``len(axes)`` axes, and its row-major index in them.
 
-    ``axes`` holds for each of the last axes the element indices [windows, kernel] of its windows, and a mask
+    ``axes`` holds for each of these axes the element indices [windows, kernel] of its windows, and a mask
     that is True for valid ones.
     """
     rank = len(axes)
@@ -282,7 +287,7 @@ def avg_pool(
 def lp_pool(
     x: tf.Tensor, ord: float, kernel: Sequence[Any], strides: Sequence[Any], ceil_mode: bool = False
 ) -> tf.Tensor:
-    """Compute ``sum(x ** ord) ** (1 / ord)`` over each window.
+    """Compute ``sum(x ** ord) ** (1 / ord)`` over each window of the last ``len(kernel)`` axes.
 
     With ``ceil_mode``, the sum over a window that extends beyond the end is scaled to a full window.
     """
@@ -318,7 +323,10 @@ def adaptive_places(n: Any, windows: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def adaptive_avg_pool(x: tf.Tensor, space: Sequence[Any], layout: str = "channels_first") -> tf.Tensor:
-    """Compute the means over ``space[i]`` windows that cover spatial axis ``i`` evenly."""
+    """Compute the means over ``space[i]`` windows that cover spatial axis ``i`` evenly.
+
+    The spatial axes are the last ones, or for the ``layout`` "channels_last" those before the last.
+    """
     result = widened(x)
     for axis, windows in enumerate(space, len(x.shape) - len(space) - (layout == "channels_last")):
         n = size(result, axis)
@@ -501,7 +509,11 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> tf.Tensor:
-    """Resample the axes of uint8 ``x`` from ``first`` on to the sizes ``space``, in fixed point."""
+    """Resample the axes of uint8 ``x`` from ``first`` on to the sizes ``space``, in fixed point.
+
+    ``scales`` has their scale factors, or None for the ratio of the sizes. ``method`` is "linear" or "cubic",
+    or "lanczos" with ``antialias``. The result is rounded after each axis.
+    """
     taps = antialias_taps if antialias else sample_taps
     for axis, out, scale in reversed(list(zip(range(first, len(x.shape)), space, scales))):
         if out == x.shape[axis]:
@@ -526,8 +538,10 @@ def interpolate(
 ) -> tf.Tensor:
     """Resample the spatial axes of ``x`` to ``space``. The dtype is preserved.
 
-    ``method`` is "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales``
-    has the scale factor of each axis, or None for the ratio of the sizes.
+    These are the last axes, or for the ``layout`` "channels_last" those before the last. ``method`` is
+    "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales`` has the scale
+    factor of each axis, or None for the ratio of the sizes. For "linear" and "cubic" without ``antialias``,
+    ``align_corners`` maps the centres of the first and last elements onto each other.
     """
     scales = scales or (None,) * len(space)
     first = len(x.shape) - len(space) - (layout == "channels_last")
@@ -571,7 +585,7 @@ def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
 def padded_position(position: tf.Tensor, n: Any, padding: str, align_corners: bool) -> tf.Tensor:
     """Clip ``position`` to [0, n - 1], unless ``padding`` is "zeros".
 
-    For "reflection", positions are reflected at the ends of the axis before.
+    For "reflection", positions are reflected at the ends of the axis before they are clipped.
     """
     if padding == "reflection":
         position = reflected(position, n, align_corners)
