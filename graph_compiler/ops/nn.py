@@ -262,7 +262,7 @@ def _embedding(b: Any, weight: Any, indices: Any, *, padding_idx: int | None) ->
 def one_hot(indices: ArraySpec, /, *, num_classes: Dim, dtype: str) -> ArraySpec:
     """Return 1 at positions ``indices`` along a new last axis of size ``num_classes``, and 0 elsewhere.
 
-    For an index outside of [0, num_classes), all are 0.
+    For an index outside of [0, num_classes), all elements along that axis are 0.
     """
     return ArraySpec((*indices.shape, num_classes), dtype)
 
@@ -418,8 +418,8 @@ def batch_norm(
 ) -> ArraySpec:
     """Compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias``, with vectors along ``axis``.
 
-    In training, the caller passes the statistics of ``x`` itself (torch.nn.functional.batch_norm). ``weight``
-    and ``bias`` may be None.
+    The vectors are ``mean``, ``variance``, ``weight`` and ``bias``; the last two may be None. In training,
+    the caller passes the statistics of ``x`` itself (torch.nn.functional.batch_norm).
     """
     check_axis(axis, x.ndim)
     return ArraySpec(x.shape, x.dtype)
@@ -611,9 +611,9 @@ def _instance_norm(
 
 @decomposition("local_response_norm")
 def pooled_response_norm(b: Any, x: Any, *, size: int, alpha: float, beta: float, k: float) -> Any:
-    """Compute ``local_response_norm`` by pooling over the channels.
+    """Compute ``local_response_norm`` by average pooling over the channels.
 
-    For integers the mean is truncated, and the result is float32.
+    For integers the pooled mean is truncated to an integer, and the result is float32.
     """
     planes = b.reshape(b.multiply(x, x), shape=(x.shape[0], 1, x.shape[1], product(x.shape[2:])))
     pads = ((0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0))

@@ -230,11 +230,11 @@ def _scan_over_time(
     length: Any,
     reverse: bool,
 ) -> Any:
-    """Run ``state = step(row, *state)`` over the rows of ``entering``, as a ``scan``.
+    """Append a ``scan`` that runs ``state = step(row, *state)`` over the rows of ``entering``.
 
-    Return the first array of the state after each row, stacked, and then the arrays of the final state. Rows
-    from ``length`` on, if it is given, leave the state unchanged, and their outputs are 0. ``matrix`` only
-    tells the width of a row.
+    Return ``(outputs, *final)``: the first array of the state after each time step, stacked, and the arrays
+    of the final state. If ``length`` [batch] is given, time steps from the length of a sequence on leave its
+    state unchanged, and their outputs are 0. Only the width of ``matrix`` is read: it is that of a row.
     """
     # In the body, the batch size is that of the hidden state, and rows are as wide as ``matrix``. Outside of
     # it, equal sizes may be read from other arrays.

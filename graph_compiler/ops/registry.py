@@ -87,7 +87,7 @@ class ArraySpec:
     """Shape and dtype of an array.
 
     shape: ints and sizes; in the result of a rule also ``Unknown(hint)``.
-    dtype: the array API name of the dtype.
+    dtype: the name of the dtype: that of the array API, "bfloat16", or a dtype of JAX's random keys.
     """
 
     shape: tuple[Any, ...]

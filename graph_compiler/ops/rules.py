@@ -275,7 +275,10 @@ Rule = Callable[..., ArraySpec]
 
 
 def declare_unary(section: str, rule: Callable[[Input], ArraySpec], meanings: Mapping[str, str]) -> None:
-    """Declare operations of one operand with the given rule. ``meanings`` has their docstrings by name."""
+    """Declare an operation of one operand for each name in ``meanings``, which maps it to its docstring.
+
+    All of them have the shape and dtype rule ``rule``.
+    """
     for name, meaning in meanings.items():
         # Each operation needs a function of its own, because the docstring belongs to the function.
         def infer(x: Input, /) -> ArraySpec:
@@ -288,7 +291,10 @@ def declare_unary(section: str, rule: Callable[[Input], ArraySpec], meanings: Ma
 def declare_binary(
     section: str, rule: Callable[[Input, Input], ArraySpec], meanings: Mapping[str, str]
 ) -> None:
-    """Declare operations of two operands with the given rule. ``meanings`` has their docstrings by name."""
+    """Declare an operation of two operands for each name in ``meanings``, which maps it to its docstring.
+
+    All of them have the shape and dtype rule ``rule``.
+    """
     for name, meaning in meanings.items():
         # Each operation needs a function of its own, because the docstring belongs to the function.
         def infer(x1: Input, x2: Input, /) -> ArraySpec:
@@ -302,7 +308,7 @@ def declare_binary(
 
 
 class MakerNode(Protocol):
-    """Protocol of the node that computed an operand."""
+    """Protocol of a node of a graph, as far as :func:`identity_of` reads the one that computed an operand."""
 
     @property
     def op(self) -> str: ...
@@ -357,9 +363,10 @@ _NEUTRAL_TRUTHS = {"logical_and": "ones", "bitwise_and": "ones", "logical_or": "
 def identity_of(
     name: str, inputs: tuple[Any, ...], params: dict[str, Any], maker: Callable[[Any], MakerNode | None]
 ) -> Any:
-    """Return an array that equals the result of the operation, or None if none is known.
+    """Return an array that equals the result of operation ``name``, or None if none is known.
 
-    ``maker`` returns the node that computed an array, or None.
+    It is an operand, or for ``not_equal`` the bool array whose cast is compared with 0. ``maker`` returns the
+    node that computed an array, or None for an input.
     """
     if name in _NEUTRAL_TRUTHS:
         return _other_operand(_NEUTRAL_TRUTHS[name], maker, *inputs)

@@ -32,7 +32,7 @@ def sum_(
 ) -> ArraySpec:
     """Sum over ``axis``; without ``dtype`` integers are summed in 64 bits.
 
-    These are uint64 for unsigned integers, and int64 for signed ones and bools.
+    The result is then uint64 for unsigned integers, and int64 for signed integers and bools.
     """
     return reduced(x, axis, keepdims, dtype or accumulated(x.dtype))
 
@@ -145,7 +145,7 @@ def _nansum(b: Any, x: Any, *, axis: Axis, dtype: str | None, keepdims: bool) ->
 def nanmean(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
     """Compute the mean over ``axis`` of the elements that are not NaN.
 
-    If there are none, it is NaN.
+    The mean of no elements is NaN.
     """
     return reduced(x, axis, keepdims)
 
@@ -254,7 +254,7 @@ def bincount(
     """Count the occurrences of each of 0, 1, 2 ... in the vector ``x``, or sum their ``weights``.
 
     The result has ``max(x) + 1`` elements, but at least ``minlength``, which is the number for an empty
-    ``x``. ``hint`` is the number while recording.
+    ``x``. ``hint`` is the number of elements of the result while recording.
     """
     return ArraySpec((Unknown(hint),), weights.dtype if weights is not None else "int64")
 

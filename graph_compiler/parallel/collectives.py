@@ -130,10 +130,10 @@ def _is_recorded(axis_name: str) -> bool:
 
 
 def _query_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
-    """Return the result of the method ``name`` of an engine that runs over the axis.
+    """Return the result of the method ``name`` of a parallel engine that runs over the axis ``axis_name``.
 
-    With ``has_array``, the engine is that of the framework of ``x``. Raise ``InvalidOption`` or
-    ``NotCompilable`` if there is none.
+    With ``has_array``, ask only the engine of the framework of ``x``. Raise ``InvalidOption`` if no engine
+    runs over this axis, and ``NotCompilable`` if the framework of ``x`` has no engine.
     """
     if not isinstance(axis_name, str):
         raise _no_axis(name, axis_name)
@@ -202,9 +202,10 @@ def _move_gathered_axis(axis: int, tiled: bool, stacked: Any) -> Any:
 
 
 def _engine(name: str, item: Any, axis_name: str) -> Parallelism:
-    """Return the engine of the array's framework; for numbers and NumPy arrays that of the running axis.
+    """Return the parallel engine of the framework of ``item``.
 
-    If no such axis is running, raise ``InvalidOption`` for a number and ``NotCompilable`` for a NumPy array.
+    A number or a NumPy array gets the engine that runs over the axis ``axis_name``. If none does, raise
+    ``InvalidOption`` for a number and ``NotCompilable`` for a NumPy array.
     """
     framework = owner_of(item) or running_axes().get(axis_name)
     if framework is None and not hasattr(item, "dtype"):

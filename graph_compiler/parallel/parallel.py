@@ -49,12 +49,12 @@ __all__ = ["concat", "first", "mean", "none", "require_reduction", "sum"]
 
 
 class FlattenedCall:
-    """Call, split into its arrays and everything else.
+    """Arguments of a call, split into the arrays and everything else.
 
     static: static arguments by position.
     places: positions of the other positional arguments.
     is_flat: True if the non-static arguments are arrays passed by position.
-    leaves: the arrays.
+    leaves: the arrays among the non-static arguments.
     tree: the structure of the non-static arguments.
     """
 
@@ -74,10 +74,10 @@ class FlattenedCall:
 
 @functools.lru_cache(maxsize=256)
 def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree]:
-    """Return the order of the leaves, and the structure, of a call whose arguments are arrays.
+    """Return ``(order, tree)`` for a call with ``count`` positional arrays, and an array for each keyword.
 
-    ``count`` of them are positional, and ``names`` are the keywords of the others. The order indexes the list
-    of the positional arrays followed by the others.
+    ``names`` are the keywords. ``tree`` is the structure of the arguments. Its leaf ``i`` is the argument at index ``order[i]`` in the
+    list of the positional arguments followed by the keyword arguments.
     """
     return flatten(
         (list(range(count)), dict(zip(names, range(count, count + len(names))))),
@@ -114,7 +114,7 @@ class ShardedCall:
     it is None, arrays are split unless they are already replicated over the devices. Arrays without axes are
     never split.
 
-    arguments: the rest of the call.
+    arguments: the structure of the call, which rebuilds its arguments from arrays.
     arrays: the arrays, as arrays of the engine's framework.
     split: for each array, True if it is split.
     """
@@ -147,7 +147,7 @@ class ShardedCall:
 
     @functools.cached_property
     def key(self) -> Hashable:
-        """Key by which a compiled program is found.
+        """Key of the compiled program: structure, split arrays, shapes, dtypes and static arguments.
 
         Raise ``TypeError`` if a static argument is not hashable.
         """
@@ -169,7 +169,8 @@ class ShardedCall:
     def require_even(self, local_batch: bool) -> None:
         """Raise ``CallMismatch`` unless the first axes of all split arrays have one size that can be split.
 
-        That is a multiple of the number of devices, or with ``local_batch`` of the devices of this process.
+        It can be split if it is a multiple of the number of devices, or with ``local_batch`` of the number of
+        devices of this process.
         """
         count = self._axis.local if local_batch else self._axis.size
         batches = [place for place, is_split in enumerate(self.split) if is_split]
@@ -206,11 +207,12 @@ _ALONE = flatten(0.0, is_value)[1]
 
 
 class FlattenedDeviceFunction:
-    """Function on a flat list of arrays, as a device runs it. It stores the structure of its last result.
+    """Function from a flat list of arrays to a flat list of arrays, which a device runs.
 
-    The first ``len(names)`` arrays are parameters, which ``function`` takes as a dict in front. If ``names``
-    is None, it takes no parameters. A call raises ``CallMismatch`` if the result contains an array that the
-    framework cannot convert.
+    It calls ``function`` with the arguments that ``given`` rebuilds, and stores the structure of the last
+    result. The first ``len(names)`` arrays are parameters, which ``function`` takes as its first argument, a
+    dict by name. If ``names`` is None, ``function`` takes no parameters. A call raises ``CallMismatch`` if
+    the result contains a value that the framework cannot convert to an array.
     """
 
     def __init__(
@@ -292,7 +294,7 @@ class _PlacedParameters:
 
 
 class _ParallelContext:
-    """Framework, devices and function of the calls of one ``Parallel``.
+    """Framework, devices and function of those calls of a ``Parallel`` that run in one framework.
 
     framework: name of the framework.
     engine: the framework's implementation of parallelism.
@@ -315,7 +317,7 @@ class _ParallelContext:
         self._placed = _PlacedParameters({}, [])
 
     def placed_parameters(self) -> _PlacedParameters:
-        """Return the parameters as placed on the devices. They are placed again if an array was replaced."""
+        """Return the parameters as placed on the devices. Place them again if one has been replaced."""
         if self.with_parameters is not None and not self._placed.is_of(
             parameters := dict(self.with_parameters.parameters)
         ):
@@ -343,10 +345,10 @@ class _ParallelContext:
 
 @dataclass(frozen=True)
 class _PreparedCall:
-    """Program and placed parameters of the last call, for calls that are like it.
+    """Program and placed parameters of the last call, which a call of equal likeness runs again.
 
     context: framework and devices.
-    alike: likeness of the arguments of the last call.
+    alike: likeness (:func:`graph_compiler.trees.likeness`) of the arguments of the last call.
     live: pairs of a function and its result while no parameter is replaced; None if unknown.
     placed: the parameters on all devices.
     program: the program.
@@ -482,7 +484,8 @@ class Parallel:
     def _prepare_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_PreparedCall, Arrays]:
         """Check a call, record and compile what is missing, and return the prepared call and its arrays.
 
-        The prepared call may be stored for the next call.
+        Store the prepared call for the next call, unless values select a variant in each call or an array had
+        to be converted.
         """
         given = self._given(args, kwargs)
         context = self._context_for(given, args, kwargs)
@@ -653,7 +656,7 @@ def _record_first(graph: Graph, call: ShardedCall) -> None:
 
 
 class _GraphOfParameters:
-    """Graph as a function of its parameters."""
+    """Graph as a function of its parameters, which a device can be given: a ``ModuleFunction``."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self.__name__ = graph, graph.name

@@ -164,9 +164,10 @@ def _require_rules(rules: Rules, names: Mapping[str, Any], sizes: Mapping[str, i
 
 
 def names_in(layout: Any, where: str) -> Iterator[str]:
-    """Yield the mesh axes that ``layout`` names, or raise ``InvalidOption`` if it is no layout.
+    """Yield the mesh axes that ``layout`` names.
 
-    ``where`` begins the message.
+    Raise ``InvalidOption``, only once the result is iterated, if ``layout`` is not a layout: a tuple or list
+    with a name, None, or a tuple or list of these for each axis. ``where`` begins the message.
     """
     for entry in layout if isinstance(layout, (tuple, list)) else (3,):
         names = (entry,) if isinstance(entry, str) or entry is None else entry

@@ -59,9 +59,9 @@ def framework_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def engine_of_arrays(value: Any, what: str) -> Parallelism:
-    """Return the parallel engine of the framework of the first array in ``value``, not counting NumPy arrays.
+    """Return the parallel engine of the framework of the first array in ``value`` that is not NumPy's.
 
-    Raise ``NotCompilable`` if there is no other array, or if its framework has no engine.
+    Raise ``NotCompilable`` if there is no such array, or if its framework has no engine.
     """
     owners = (owner for item in iterate_structure(value) if (owner := owner_of(item)) is not None)
     return engine_named(next(owners, "numpy"), what)
@@ -92,9 +92,9 @@ S = TypeVar("S", bound=TrainState)
 
 
 def with_training(state: S, engine: Training, held: StepState) -> S:
-    """Return a state that continues ``state`` with the arrays ``held`` and the training ``engine``.
+    """Return a copy of ``state`` with the arrays ``held``, the training ``engine`` and no compiled programs.
 
-    Raise ``CallMismatch`` if ``state`` was consumed before.
+    Raise ``CallMismatch`` if a training step has consumed ``state``.
     """
     state.require_unconsumed()
     # The new state has no programs, because they belong to an engine.
@@ -323,7 +323,7 @@ def shard(
 def hint(x: T, layout: Layout) -> T:
     """Request a layout of arrays over the mesh that :func:`shard` runs the code over, and return them.
 
-    Outside of a mesh and of a recording they are returned unchanged. Like
+    If the code neither runs over a mesh nor is recorded, ``x`` is returned unchanged. Like
     ``jax.lax.with_sharding_constraint`` and ``DTensor.redistribute``. Apart from rounding, results do not
     depend on the layout. In a recorded function of torch or JAX it is an operation of the graph.
 
@@ -371,9 +371,10 @@ def _sharded_state(state: TrainState, mesh: Any, rules: Any, batch: Any, local_b
 
 
 def axes_of(engine: Parallelism, mesh: Any, what: str) -> Mapping[str, int]:
-    """Return the sizes of the mesh axes by name.
+    """Return the sizes of the axes of ``mesh`` by name.
 
-    Raise ``InvalidOption`` if ``mesh`` is not a mesh of the framework whose axes have names.
+    Raise ``InvalidOption``, with ``what`` in the message, if ``mesh`` is not a mesh of the framework of
+    ``engine`` whose axes have names.
     """
     sizes = engine.mesh_axes(mesh)
     if sizes is None:

@@ -110,12 +110,12 @@ _CAPTURING = frozenset({"branch", "scan", "while_loop"})
 
 
 def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with literals instead of constant scalars.
+    """Return ``(graph, changed)``, with literals instead of constant scalars, in a canonical graph.
 
-    Elementwise operations and ``where``, also those of loops and branches that capture a scalar, take it as
-    a number. They keep the array unless another array of the operation has its dtype, and if it is an integer
-    that does not fit into int32, or a negative exponent of integers. Constants that are NumPy
-    scalars and are still read become ``full`` nodes. The graph is canonical.
+    Elementwise operations and ``where``, also those in loops and branches that capture a scalar, take it as a
+    Python number if another array of the operation has its dtype. Bools, integers outside of int32, negative
+    exponents of integers and the first operand of ``clip`` stay arrays. Constants that are NumPy scalars
+    become ``full`` nodes if they are still read, and are dropped otherwise.
     """
     # Other constants can be written to.
     scalars = {
@@ -152,7 +152,10 @@ def _is_literal(number: Any) -> bool:
 
 
 def _nodes_with_literals(nodes: Iterable[Node], numbers: dict[Value, Any]) -> list[Node]:
-    """Return ``nodes`` with ``numbers`` as literals, and add the numbers that the nodes make."""
+    """Return ``nodes`` with literals for the values in ``numbers``.
+
+    Add to ``numbers`` the numbers that the nodes compute.
+    """
     found = []
     for node in nodes:
         number = _number_made_by(node, numbers)
@@ -165,9 +168,8 @@ def _nodes_with_literals(nodes: Iterable[Node], numbers: dict[Value, Any]) -> li
 def _number_made_by(node: Node, numbers: Mapping[Value, Any]) -> Any:
     """Return the Python number that ``node`` computes, or None if it is not known.
 
-    This is the fill value of a 0-d ``full``, or a number of ``numbers`` after a cast to a floating or complex
-    dtype. Fill values of such dtypes are rounded to them. Bools, values in bfloat16 and casts from complex to
-    real are left out.
+    Only a 0-d ``full`` and a cast of a value in ``numbers`` have known numbers. A number of an inexact dtype
+    is rounded to this dtype.
     """
     is_created = node.op == "full" and node.params["shape"] == ()
     if not is_created and node.op != "astype":

@@ -30,9 +30,10 @@ class LoopIndexKey:
 
     @classmethod
     def of(cls, node: Node, position: int, number: Value) -> LoopIndexKey | None:
-        """Return the key of ``node`` with the loop index ``number`` at ``position``.
+        """Return the key of ``node``, whose item at ``position`` contains the loop index.
 
-        Return None if the key has no item at ``position`` that is the loop index plus a constant.
+        ``node`` is a ``getitem`` or ``setitem``, ``number`` the value of the loop index. Return None if the
+        key has no item at ``position`` that is the loop index plus a constant.
         """
         key = node.params["key"]
         offset = _offset(key[position], number) if position < len(key) else None
@@ -83,7 +84,10 @@ class LoopIndexKey:
 
     # ------------------------------------------------------------------------------ access to many rows
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
-        """Return the selected elements for ``length`` loop indices from ``first`` on, stacked on axis 0."""
+        """Return the elements at ``length`` indices of :attr:`axis` from ``first`` on, stacked on axis 0.
+
+        ``first`` is an index of that axis, so it includes ``offset``. May append nodes to ``build``.
+        """
         places = span(array.shape[self.axis], first, length)
         if self.is_row and (turned := axis_first(build, array, self.axis)) is not None:
             rows_first: Value = build.getitem(turned, key=(places,))
@@ -158,7 +162,7 @@ class DiagonalKey:
 class RowSides:
     """Keys of the parts of a row before and after a slice along ``axis``.
 
-    axis: an axis of the row.
+    axis: the axis of the row that the slice is along.
     before: key of the part before the slice; None if it is empty.
     after: key of the part after the slice; None if it is empty.
     """

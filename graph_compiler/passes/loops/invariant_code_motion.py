@@ -57,10 +57,10 @@ class InlinedLoop:
         return self.made.isdisjoint(values_in(key))
 
     def history(self, place: int) -> ArrayHistory | None:
-        """Return the reads and writes of the array at index ``place`` of the carry in an iteration.
+        """Return the reads and writes, in an iteration, of the array at index ``place`` of the carry.
 
-        Return None if it is not written or is used in another way, or if the iteration returns a version of
-        it other than as the carry of this array.
+        Return None unless nodes use its versions only by ``getitem`` and ``setitem``, at least one of them
+        writes, and the iteration returns one version only: a written one, as the new carry of this array.
         """
         found = ArrayHistory(self.state[place])
         for node in self.nodes:

@@ -306,7 +306,7 @@ class RemainingIterations(NamedTuple):
     given: recorded values that are its inputs.
     written: number of leading inputs that it writes to.
     made: recorded values whose new contents it returns after the written arrays.
-    numbers: recorded Python numbers from which sizes are computed.
+    numbers: recorded Python numbers, by their values in the graph, from which sizes in the loop are computed.
     """
 
     program: Graph

@@ -293,7 +293,7 @@ class _RowLoop(InlinedLoop):
 
     @classmethod
     def of(cls, node: Node, rewriter: Rewriter) -> _RowLoop | None:
-        """Return the loop of ``node``; None if it has no counter (:func:`_counter`) or no key contains it."""
+        """Return the loop of ``node``; None if none of its keys contains a loop index (:func:`_counter`)."""
         counter = _counter(node, rewriter)
         if counter is None:
             return None
@@ -330,7 +330,10 @@ class _RowLoop(InlinedLoop):
         return place if place is not None and nonnegative(self.counter.low + place.offset) else None
 
     def _outside(self, node: Node) -> RowRead | None:
-        """Return the sequence from which ``node`` can read an outer array by the loop index, or None."""
+        """Return a read of a sequence that replaces ``node``, a read of an outer array by the loop index.
+
+        Return None for any other node, or if a sequence does not pay.
+        """
         if node.op != "getitem" or node.inputs[0] in self.made:
             return None
         found = [self._place(node, position) for position in positions(node, self.number)]
@@ -418,7 +421,11 @@ class _RowLoop(InlinedLoop):
         return self.counter.low + place.offset
 
     def _before(self, build: Builder, index: int, steps: int) -> Value:
-        """Return the cell ``steps`` iterations before the first one; zeros if the array has no such cell."""
+        """Return the cell that lies ``steps`` iterations before the cell of the first iteration.
+
+        It comes from the array before the loop. If the loop may have no iteration, zeros replace a cell that
+        the array lacks.
+        """
         target, array = self.cells[index].target, self.given[index]
         first = self._first(target)
         place = first + self.length - 1 + steps if self.counter.is_down else first - steps

@@ -56,9 +56,11 @@ def may_be_operand(node: Node, value: Value) -> bool:
 def _memory(
     maker: Callable[[Value], Node | None], value: Value, views: Container[str], read_only: Container[str]
 ) -> tuple[Any, bool, bool]:
-    """Return the owner of the memory of ``value``, and two flags: it is writable, and the block allocated it.
+    """Return ``(owner, writable, allocated)``: the owner of the memory of ``value``, and two flags.
 
-    If a called function allocated the memory, the owner is the call and a value of the function.
+    ``writable`` is False if a view on the way to the owner is read-only, ``allocated`` is True if the block
+    or a function that it calls allocated the memory. In such a function, the owner is the pair of the call
+    node and a value of the function.
     """
     writable = True
     while (node := maker(value)) is not None:

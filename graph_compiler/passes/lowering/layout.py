@@ -113,7 +113,10 @@ class _LayoutRewriter(Rewriter):
         return value in self.moved or super().is_replaced(value)
 
     def value(self, value: Value) -> Value:
-        """Return the new value. If only its version in the preferred layout exists, append a permutation."""
+        """Return the value of the new block that replaces ``value``, with its axes in the original order.
+
+        If only its version in the preferred layout exists, append a permutation.
+        """
         if value in self.moved:
             made = self.build(
                 "permute_dims", (self.permuted[value],), {"axes": self.preferred.back(value.ndim)}, value.name

@@ -40,7 +40,9 @@ def moving_slices(graph: Graph) -> tuple[Graph, bool]:
 
 
 class _SliceRewriter:
-    """Rewriter of the slices in a block whose start changes between iterations and whose length does not.
+    """Rewriter of one block: it replaces slices whose start changes between iterations, but not their length.
+
+    Slices of step 1 become dynamic slices, others reads and writes by index arrays.
 
     numbers: symbols that may change between iterations.
     """

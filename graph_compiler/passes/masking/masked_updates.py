@@ -49,7 +49,7 @@ def masked_scatter_to_where(graph: Graph) -> tuple[Graph, bool]:
 
 
 class _BlockSizes:
-    """Comparison of sizes in a block.
+    """Comparer of the sizes in a block, which collects the guards that their equality needs.
 
     sources: inputs, parameters and constants of the graph, whose sizes can be guarded; empty in a called
         function.
@@ -62,7 +62,7 @@ class _BlockSizes:
         self.guards: list[Guard] = []
 
     def within(self, node: Node, region: Region) -> _BlockSizes:
-        """Return the comparison for a ``region`` of ``node``. In a called function no size can be guarded."""
+        """Return the comparer for a ``region`` of ``node``. In a called function no size can be guarded."""
         # Different calls may pass arrays of different sizes.
         if node.op == "call":
             return _BlockSizes(frozenset())
