@@ -76,8 +76,8 @@ class FlattenedCall:
 def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree]:
     """Return ``(order, tree)`` for a call with ``count`` positional arrays, and an array for each keyword.
 
-    ``names`` are the keywords. ``tree`` is the structure of the arguments. Its leaf ``i`` is the argument at index ``order[i]`` in the
-    list of the positional arguments followed by the keyword arguments.
+    ``names`` are the keywords. ``tree`` is the structure of the arguments. Its leaf ``i`` is the argument at
+    index ``order[i]`` in the list of the positional arguments followed by the keyword arguments.
     """
     return flatten(
         (list(range(count)), dict(zip(names, range(count, count + len(names))))),
