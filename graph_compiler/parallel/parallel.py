@@ -594,9 +594,10 @@ class Parallel:
         )
 
     def _record(self, call: ShardedCall, is_new: bool) -> bool:
-        """Record the graph for the part of one device if needed; return True if a variant was added.
+        """Record the graph for one device's part of the batch if needed; return True if a variant was added.
 
-        Compiled programs are dropped if the graph has other variants than before.
+        Do nothing for a function that is not a graph. Drop the compiled programs if the graph has other
+        variants than before.
         """
         graph = self.function
         if not isinstance(graph, Graph) or not (is_new or self._has_checks()):
@@ -656,7 +657,7 @@ def _record_first(graph: Graph, call: ShardedCall) -> None:
 
 
 class _GraphOfParameters:
-    """Graph as a function of its parameters, which a device can be given: a ``ModuleFunction``."""
+    """Adapter of a graph to ``ModuleFunction``, which takes the parameters as its first argument."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self.__name__ = graph, graph.name
@@ -671,7 +672,10 @@ class _GraphOfParameters:
         return [variant.parameters for variant in self._graph.variants]
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call the graph with these parameters. Raise ``NotCompilable`` if the call changes state."""
+        """Call the graph with ``parameters`` and the random key ``rng``, if it is among ``kwargs``.
+
+        Raise ``NotCompilable`` if the call changes state.
+        """
         result, state = self._graph._functional(parameters, args, kwargs, kwargs.pop("rng", None))
         if state:
             changed = ", ".join(f"argument {key}" if str(key).isdigit() else key for key in state)

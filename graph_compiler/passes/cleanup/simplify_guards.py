@@ -53,10 +53,10 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _solve(guard: Guard) -> Iterator[Row]:
-    """Yield the guard with its comparison, solved for one size as far as the rules allow.
+    """Yield ``(guard, comparison)``, with the condition of ``guard`` solved for a size as far as possible.
 
-    The condition of the guard becomes that comparison. Yield nothing if the guard always holds. If its
-    condition does not compare integers, or never holds, yield the guard unchanged, with None.
+    Yield nothing if the guard always holds, and ``(guard, None)``, with the guard unchanged, if its condition
+    does not compare integers or never holds.
     """
     found = comparison(guard.condition)
     solved = isolate(found) if found is not None else False

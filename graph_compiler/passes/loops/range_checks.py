@@ -55,7 +55,8 @@ class _RangeProver:
     def kept(self, nodes: Iterable[Node], facts: Facts) -> list[Node]:
         """Return the nodes without the checks that are proved, also in loops and branches.
 
-        ``facts`` hold wherever the nodes run. Register the nodes and the numbers that they compute.
+        ``facts`` hold wherever the nodes run. Register the nodes in ``makers``, and the integers that they
+        compute in ``numbers``.
         """
         kept = []
         for node in nodes:

@@ -97,7 +97,7 @@ class LastCell:
     index: Any
 
     def read(self, build: Builder, node: Node) -> Value | None:
-        """Return the elements that ``node`` reads after the loop, or None if they may not be in this row.
+        """Return the elements that ``node`` reads after the loop; None if they may not be in the last row.
 
         May append nodes to ``build``.
         """

@@ -54,7 +54,10 @@ def layout(graph: Graph, prefers: Container[str], preferred: Layout = LAST) -> t
 
 
 def changes_layout(block: Block, prefers: Container[str]) -> bool:
-    """Return True if ``block``, once inlined, may take or return arrays in the channels-last layout."""
+    """Return True if ``block``, once inlined, may take or return arrays in the channels-last layout.
+
+    This is the layout that the operations in ``prefers`` get.
+    """
     if not any(node.op in prefers for node in block.nodes):
         return False
     mover = _LayoutRewriter(block, prefers, LAST)
@@ -226,7 +229,7 @@ class _LayoutRewriter(Rewriter):
     def operand(self, value: Value, rank: int, is_broadcast: bool) -> Value:
         """Return ``value`` as an operand of an operation in the preferred layout on ``rank`` axes.
 
-        With ``is_broadcast`` it may have fewer axes.
+        With ``is_broadcast`` it may have fewer axes. Append the permutations and reshapes that are needed.
         """
         if value in self.permuted or not is_broadcast:
             return self.in_layout(value)

@@ -150,7 +150,10 @@ class _SelectedSpan(Span):
 
 
 class _SelectionBuilder(PaddedBuilder):
-    """Builder for full arrays instead of selections, whose first axis has the selected elements."""
+    """Builder of operations on full arrays instead of selections.
+
+    The first axis of a selection, which stands for the axes of the mask, has a :class:`_SelectedSpan`.
+    """
 
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
         span, rank = spans[0], len(spans)

@@ -215,10 +215,10 @@ class _LayerBoundaries:
         return len({number for number in self.numbers[begin : begin + self.period] if number is not None})
 
     def strides(self, first: int, count: int) -> int:
-        """Return the number of different increments of the weights' number from layer to layer.
+        """Return how many different increments the number in a weight's name has from layer to layer.
 
-        The number is that at the first node of the first layer that has one, and at its counterparts in the
-        other layers. It counts as 0 in a layer without it.
+        The weights are those of the first numbered node of the first layer, and of its counterparts in the
+        ``count`` layers from node ``first`` on. A missing number counts as 0. Layers 0, 1, 2 ... return 1.
         """
         begin = first - self.run.first
         place = next(place for place in range(begin, begin + self.period) if self.numbers[place] is not None)
@@ -350,7 +350,10 @@ class _CallBuilder:
         )
 
     def _keeps_memory(self, layer: int, place: int) -> bool:
-        """Return True if written memory that a node touches is its layer's own and not read elsewhere."""
+        """Return True if memory that is written to and that a node touches belongs to the node's layer alone.
+
+        The node is the one at ``place`` of ``layer``.
+        """
         node = self.steps.node(layer, place)
         own = all(
             self._slot(layer, owner) is not None for owner in self.memory.written((*node.uses, *node.writes))
