@@ -117,7 +117,8 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
 class DisturbanceRetry(Generic[H]):
     """``GiveUp`` function that retries after an exception of class ``kind``, which another thread may cause.
 
-    It retries up to three times. After that, or if no other thread is running, it raises the exception.
+    It retries up to three times. After that, or if no other thread is running, it raises the exception. For
+    an exception of another class it returns None.
     """
 
     way = "recording while another thread draws random numbers"

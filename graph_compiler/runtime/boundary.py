@@ -50,9 +50,10 @@ def public(function: Public) -> Public:
 def prepare_to_raise(problem: Exception, doing: str) -> None:
     """Prepare ``problem``, which the public function named ``doing`` has caught and will raise again.
 
-    Do nothing if code of this package called that function. Otherwise raise an ``InternalError`` if
-    ``problem`` is a bug of this package. For any other problem, unless ``GRAPH_COMPILER_TRACEBACK=full`` is
-    set, shorten its traceback and those of its causes, and before Python 3.11 raise it.
+    Do nothing if code of this package called that function, even indirectly. Otherwise raise an
+    ``InternalError`` if ``problem`` is a bug of this package. For any other problem, unless
+    ``GRAPH_COMPILER_TRACEBACK=full`` is set, shorten its traceback and those of its causes, and before Python
+    3.11 raise it.
     """
     if _is_nested(sys._getframe(1)):
         return
@@ -222,10 +223,11 @@ def lines_of(program: Program, problem: Exception) -> list[int]:
 
 
 def with_expression(program: Program, text: str, lines: list[int]) -> str:
-    """Return ``text``, the message of a guard, with the user's expression and its full path.
+    """Return ``text``, the message of a guard, with the place of the recorded call in full.
 
-    Generated code has only a shortened path, which is replaced. ``lines`` are the lines of the program in the
-    traceback. Return ``text`` unchanged if they belong to no recorded call.
+    Generated code contains only a shortened path, which is replaced by the full path and the user's
+    expression. ``lines`` are the lines of the program in the traceback. Return ``text`` unchanged if they
+    belong to no recorded call.
     """
     origin = _origin(program, lines)
     return text if origin is None else text.replace(str(origin.portable()), place_of(origin), 1)

@@ -75,9 +75,9 @@ def _attributes(obj: Any) -> Mapping[str, Any]:
 def compile_class(cls: type, compile_one: Compile) -> type:
     """Return a subclass of ``cls`` whose methods are compiled at their first call on each instance.
 
-    These are ``__call__`` and the public methods that the package of ``cls`` defines. For a class that a
-    framework defines, they are its entry methods (``forward``), or else ``__call__``. Class methods, static
-    methods, properties, generator methods and ``async`` methods are not compiled.
+    The compiled methods are ``__call__`` and the public methods that the package of ``cls`` defines. For a
+    class that a framework defines, they are its entry methods (``forward``), or else ``__call__``. Class
+    methods, static methods, properties, generator methods and ``async`` methods are not compiled.
     """
     # From the root of the MRO, because later classes override members of earlier ones.
     own = [base for base in reversed(cls.__mro__[:-1]) if not _of_framework(base, cls)]

@@ -32,7 +32,8 @@ class UserObjects:
         or the graph has no such state.
     same_framework: True if the graph is for its source framework, and keeps the recorded calls unless it had
         to be lifted.
-    is_foreign: True if the source framework is not the target. Both may be False.
+    is_foreign: True if the source framework is not the target. This and ``same_framework`` are False for a
+        graph in canonical operations that runs in its source framework (``Graph.with_passes``).
     watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None
         if writes cannot be detected.
     proxies: proxy classes for objects that hold arrays of the target, or None.
@@ -197,7 +198,10 @@ class Effects:
         held: tuple[Any, ...],
         written: Sequence[int] = (),
     ) -> tuple[Any, dict[str, Any]]:
-        """Return the result of a pure call, and the new state by name or index.
+        """Return the result of a pure call, and a dict of the new state.
+
+        Its keys are names of state and indices of changed arguments, and ``"arguments"`` for the new items of
+        changed containers.
 
         outcome: as in :meth:`update`.
         effects: the new values of the graph's effects.

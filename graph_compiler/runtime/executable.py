@@ -91,6 +91,7 @@ class Executable:
         of ``function``.
     is_derived: True if the weights are read while the condition of the environment is evaluated.
     read_weights(): returns the current weights by name, with those of equal layers stacked.
+    returns_more: True if ``called`` returns its result with the values of effects and guards.
     """
 
     def __init__(

@@ -112,7 +112,7 @@ class Graph(RecordingMethods, DisplayMethods):
 
     @public
     def explain(self) -> str:
-        """Describe each variant: its array inputs, why it was recorded, and its guards on sizes and elements.
+        """Describe each variant: its inputs, why it was recorded, and its guards on sizes and elements.
 
         Abandoned ways to record, and the reasons of the latest 16 refused calls, are listed, too.
 

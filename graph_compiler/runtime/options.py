@@ -28,8 +28,8 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 def validated(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
     """Return a decorator with which a function raises ``InvalidOption`` for unknown keywords.
 
-    The keyword-only parameters of the function and of the functions ``also`` are known. Their values are
-    checked by :func:`check_options`.
+    The keyword-only parameters of the function and of the functions ``also`` are known, and the signature of
+    the result lists them. Their values are checked by :func:`check_options`.
 
     >>> validated()(lambda *, seed=0: seed)(sead=1)
     Traceback (most recent call last):

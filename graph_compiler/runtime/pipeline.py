@@ -425,7 +425,8 @@ class Pipeline:
     def write_variant(self, recorded: VariantRecording, environment: EnvironmentGuards, why: str) -> Variant:
         """Write a recording for the target framework and return it as a variant.
 
-        Raise ``UnsupportedOperation`` if the target cannot express it.
+        Raise ``UnsupportedOperation`` if the target cannot express it, or if it narrows 64-bit floats and the
+        options refuse that.
         """
         graph = recorded.graph
         is_lifted = graph.dialect == "canonical" or graph.demands.is_lifted
@@ -523,7 +524,7 @@ class Pipeline:
 
     # ------------------------------------------------------------------------------ passes
     def simplify(self, graph: IRGraph) -> IRGraph:
-        """Run the passes that simplify a recorded graph before it is lifted."""
+        """Return ``graph``, a recorded graph, after the passes that simplify it before it is lifted."""
         roll, keys = self.options.roll, SignatureCache()
         graph = run_passes(
             graph, drop_snapshots, dce, *loops(self.target, roll, keys), *layers(self.target, roll, keys)
@@ -569,9 +570,9 @@ class Pipeline:
         return graph
 
     def source_text(self, graph: IRGraph, header: str) -> Program:
-        """Return ``graph`` as a program of the source framework; if that has no dialect, of the target.
+        """Return ``graph`` as a program of the source framework, with ``header`` as its docstring.
 
-        ``header`` becomes the docstring of the program.
+        If the frontend has no dialect, return a program of the target.
         """
         if self.frontend.dialect is None:
             return write(graph, self.target.dialect, header)

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class RecordedGraph:
-    """Base class of :class:`Graph` with its variants, for modules that the module of ``Graph`` imports."""
+    """Base class of :class:`Graph`: the recorded variants and what they contain.
+
+    Modules that :mod:`.graph` imports use it as the type of graphs, because they cannot import ``Graph``.
+    """
 
     name: str
     _pipeline: Pipeline

@@ -324,8 +324,9 @@ class Variant:
         """Return ``CallMiss`` for ``problem``, an exception of the flat function, and store its text.
 
         Raise ``problem`` if no other variant may be tried after it: it is a bug of this package or a signal
-        of the target, or the function may have changed arrays. ``unwritten()`` returns True if it has not;
-        None if that is unknown. A ``GuardFailed`` is never raised.
+        of the target, or the function may have changed arrays. A ``GuardFailed`` is never raised.
+
+        unwritten(): returns True if the function has changed no array; None if that cannot be detected.
         """
         if isinstance(problem, GuardFailed):
             self.last_failure = _message_of(problem, self.program)

@@ -71,6 +71,7 @@ class TracedStatementVariants:
         """Record a variant with traced control flow, and return it.
 
         Return None if that is not worth trying, or if it fails for another reason than a bug of this package.
+        A failure is noted on the graph, and may end all further attempts.
         """
         if not self._left or not self._is_worth_tracing(args, kwargs):
             return None

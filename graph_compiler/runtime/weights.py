@@ -83,7 +83,7 @@ class ConvertedWeights(NamedTuple):
     watch: detects in-place writes by the user to arrays that no call of the graph writes to.
     copies: the same, but only for arrays whose conversions do not share their memory.
     native: arrays of the target by name.
-    arrays: the same arrays in order, for a graph that writes to none.
+    arrays: the values of ``native`` as a tuple, for a graph that writes to none of them.
     may_be_written: True if the user's code may write to memory of the arrays while a call reads it.
     """
 
@@ -111,7 +111,7 @@ class NativeWeights(Live):
     Several calls may return the same dict, with its buffers updated.
 
     latest: the last conversion.
-    are_written: True if calls of the graph replace some of them.
+    are_written: True if calls of the graph replace some of the weights.
     """
 
     def __init__(

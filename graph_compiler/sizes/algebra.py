@@ -125,7 +125,7 @@ def _factor_of(term: Term, left: dict[Any, Term], divisor: Sum) -> Term | None:
 
 
 def without(monomial: tuple[Any, ...], factors: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Return the product of atoms without these factors, or None if it does not contain all of them."""
+    """Return ``monomial``, a product of atoms, without ``factors``; None if it lacks one of these."""
     left = list(monomial)
     for atom in factors:
         if atom not in left:

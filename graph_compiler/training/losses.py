@@ -114,7 +114,7 @@ class LossFunction:
         return (target, outputs) if self._is_reversed else (outputs, target)
 
     def record(self, outputs: Any, target: Any) -> None:
-        """Record the loss for arrays like these, if needed with int32 arrays of ``target`` as int64.
+        """Record the loss for arrays like these; if that fails, with 32-bit integers in ``target`` as int64.
 
         Raise ``CallMismatch`` or an exception of this package if that fails, too.
         """

@@ -97,7 +97,10 @@ class BoundRule:
 
 
 class FunctionWrapper:
-    """Base class of wrappers of ``function``, which are resolved by :meth:`resolve`."""
+    """Base class of wrappers that choose at each call, by :meth:`resolve`, what is transformed.
+
+    function: the function that is wrapped.
+    """
 
     function: Any
 
@@ -260,7 +263,8 @@ def lazy_graph(function: Any, framework: str, to: str) -> Graph:
 def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Record a graph for these arguments if needed, before a transform replaces their arrays by tracers.
 
-    This may call the graph. Do nothing if ``function`` is not a :class:`Graph`.
+    This may call the graph. Do nothing if ``function`` is not a :class:`Graph`, or if an argument is a tracer
+    already.
     """
     # Tracers have no values to record with.
     if not isinstance(function, Graph) or any(map(_is_traced, iterate_structure((args, kwargs)))):
@@ -674,8 +678,8 @@ class DifferentiatedCall:
     def __call__(self, arrays: Arrays) -> tuple[Arrays, Arrays]:
         """Return the differentiable results, and the other results followed by the arrays of aux.
 
-        Raise ``CallMismatch`` if no result is differentiable, or if ``has_aux`` is True and the function did
-        not return a tuple of two.
+        Raise ``CallMismatch`` if no result is differentiable (unless there are neither results nor
+        :attr:`arrays`), or if ``has_aux`` is True and the function did not return a tuple of two.
         """
         args, kwargs = self._arguments_with(arrays)
         return self._flatten_result(self.function.run(*args, **kwargs))

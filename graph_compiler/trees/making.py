@@ -98,7 +98,7 @@ def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 def filled(made: Any, items: dict[Any, Any]) -> Any:
     """Add ``items`` to the mapping ``made`` and return it.
 
-    If it is a dict, its items are removed first, and the methods of its class are not called.
+    If it is a dict, its items are removed first, and methods that a subclass overrides are not called.
     """
     if not isinstance(made, dict):
         made.update(items)

@@ -33,7 +33,7 @@ from .patch import Patch, PatchSet, assume_result, paused, refuse_call
 def run_outside(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim that pauses all recordings of this thread while the original runs.
 
-    If ``on_read(*args)`` is True, it does not pause them.
+    It does not pause them if ``patch.on_read``, called with the same arguments, returns True.
     """
 
     @forwards

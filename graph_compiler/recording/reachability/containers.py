@@ -1,8 +1,9 @@
 """How each kind of container is read, changed and restored, and which of its parts a graph reads.
 
 Kinds are lists, dicts, sets, closure cells, globals, classes and objects. :func:`kind_of` is for containers
-that a function finds outside its arguments; it bypasses overridden methods. :func:`given_kind` is for
-arguments, which are read through the methods of their class, as the caller does.
+that a function finds outside its arguments; for dicts, objects and classes it bypasses overridden methods.
+:func:`given_kind` is for arguments, whose items are read through the methods of their class, as the caller
+reads them.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _HOLDING: dict[tuple[str, str], bool] = {
 
 
 def is_holding(cls: type) -> bool:
-    """Return True if ``cls`` derives from a class of ``_HOLDING``, whose objects contain those of the user.
+    """Return True if ``cls`` or a base is in ``_HOLDING``: library classes that contain the user's objects.
 
     >>> import queue, types
     >>> is_holding(queue.Queue), is_holding(types.SimpleNamespace), is_holding(type)
@@ -71,7 +72,7 @@ def is_holding(cls: type) -> bool:
 
 
 def reads_itself(cls: type) -> bool:
-    """Return True if ``cls`` derives from a class of ``_HOLDING`` whose own methods read what it contains.
+    """Return True if ``cls`` or a base is in ``_HOLDING`` with True: its methods read what it contains.
 
     >>> import queue, types
     >>> reads_itself(queue.Queue), reads_itself(types.SimpleNamespace)
@@ -114,7 +115,9 @@ def is_asked(item: Any) -> bool:
 
 
 def answers_of(item: Any, names: Collection[str]) -> list[GuardedAnswers]:
-    """Return the rows that guard ``item`` for code that reads attributes of these ``names``.
+    """Return the :class:`GuardedAnswers` rows that apply to ``item`` and have one of ``names``.
+
+    ``names`` are names of attributes that code reads.
 
     >>> logger = logging.getLogger("graph_compiler.doctest")
     >>> [row.what for row in answers_of(logger, {"isEnabledFor"})], answers_of(logger, {"info"})
@@ -158,8 +161,9 @@ class ContainerKind:
     """Functions that read and change the containers of one kind, such as dicts or closure cells.
 
     pairs(container): a new dict of its parts by key.
-    put(container, key, value): sets a part, or removes it if ``value`` is ``MISSING``, if the kind can.
-    refilled(container, parts): replaces all parts; None if it is enough to set those that differ.
+    put(container, key, value): sets a part; most kinds remove it if ``value`` is ``MISSING``. Does nothing
+        for kinds whose parts cannot be set one by one, such as sets and tuples.
+    refilled(container, parts): replaces all parts; None if it is enough to ``put`` those that differ.
     dotted: True if messages name a part ``container.key`` instead of ``container[key]``.
     is_surely(container, parts): fast check that a container still has exactly these parts. False may also
         mean unknown.
@@ -409,9 +413,10 @@ _APPENDED = ContainerKind(lambda held: _numbered(held.added), lambda held, key, 
 
 
 def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
-    """Return the kind of the container ``item`` in an argument, or None for any other object.
+    """Return the kind of ``item``, a container in an argument; None for any other object.
 
-    ``always`` also accepts callable objects.
+    Containers are tuples, lists, deques, mappings, and objects with a ``__dict__`` that are no classes,
+    modules or callables. With ``always``, callable objects are containers, too.
 
     >>> from collections import UserDict
     >>> given_kind(UserDict(a=1)).pairs(UserDict(a=1)), given_kind(len)
@@ -431,7 +436,8 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
 def kind_of(item: Any, always: bool = False) -> ContainerKind | None:
     """Return the kind of a container that a function finds outside its arguments, or None for other objects.
 
-    ``always`` also accepts objects of classes that contain nothing of the user's.
+    ``always``: accept also objects of library classes, which otherwise count as containing nothing of the
+    user's.
     """
     for cls, kind in _KINDS:
         if isinstance(item, cls):

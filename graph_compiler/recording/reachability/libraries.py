@@ -42,7 +42,7 @@ class LibraryCode(NamedTuple):
 
     functions: functions of libraries.
     spaces: the namespaces (``__dict__``) of the modules that define these functions, and of the library
-        modules that these functions or the user's name.
+        modules to which these functions or functions of the user refer.
     """
 
     functions: list[types.FunctionType]
@@ -154,9 +154,10 @@ class _CodeReads(NamedTuple):
 
 
 def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on the attributes that ``functions`` read from modules outside the user's code.
+    """Yield guards on the data that ``functions`` read from modules outside the user's code.
 
-    If they use ``decimal``, its context is guarded, too.
+    Data are plain values, lists, sets, dicts and the levels of loggers, in a module or in the attributes of
+    its objects. If the functions use ``decimal``, its context is guarded, too.
 
     >>> import types, warnings
     >>> [guard.what for guard in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
@@ -239,7 +240,10 @@ _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 
 def is_self_contained(function: Any) -> bool:
-    """Return True if ``function`` needs nothing outside its code but functions in modules of frameworks.
+    """Return True if ``function`` refers to nothing outside its code but functions in modules of frameworks.
+
+    Return False for any other kind of code, such as a call of a builtin, a closure, a default or a nested
+    function.
 
     >>> import numpy as np
     >>> scale = 2
@@ -274,7 +278,11 @@ def packages_named(function: types.FunctionType) -> list[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the names of globals and attributes that ``code`` reads, or None if it may do more than that."""
+    """Return the names of globals, and of attributes, that ``code`` reads.
+
+    Return None if it has closure variables, nested code or exception handlers, reads an attribute with a
+    leading underscore, or does anything else with a name, such as an import.
+    """
     if code.co_freevars or code.co_cellvars:
         return None
     globals_read, others = dict[str, None](), dict[str, None]()
@@ -340,9 +348,10 @@ def _is_unknown(package: str) -> bool:
 
 @contextmanager
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
-    """Raise ``SourceNotFound`` for a ``TypeError`` in the block if ``obj`` uses another framework only.
+    """Replace a ``TypeError`` of the block by ``SourceNotFound`` if ``obj`` is written in another framework.
 
-    If it also uses ``written_in``, the error is raised unchanged.
+    That is so if ``obj`` uses a framework other than NumPy, and does not use ``written_in``. Errors of this
+    package are raised unchanged.
     """
     try:
         yield

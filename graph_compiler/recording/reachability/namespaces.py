@@ -103,7 +103,7 @@ class NameIndex:
         return False
 
     def add(self, name: str, item: Any, in_module: bool = False, is_setter: bool = False) -> bool:
-        """Return True if code may use the attribute. Otherwise store ``item`` until ``name`` is used."""
+        """Return True if code may use the attribute; otherwise store ``item`` until then and return False."""
         if self.is_used(name, in_module, is_setter):
             return True
         self._added += 1
@@ -134,9 +134,10 @@ class ModuleNamespace:
 
     held: the dict of the module.
     names: names that the code of the functions reads.
-    unread: globals that code from another file reads (``exec``).
+    unread: names of globals that functions from another file than the module's read, such as functions that
+        ``exec`` has created.
     functions: the functions that have these globals.
-    is_own: True if other names may be looked up, too.
+    is_own: True for the globals of a recorded function: :meth:`looks_up` then accepts every name.
     """
 
     held: dict[str, Any]

@@ -34,7 +34,11 @@ _ASKED_BY_PYTHON = frozenset(
 
 
 def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield guards on names that functions look up in their module without finding them."""
+    """Yield guards that fail once a name appears that functions of ``reach`` look up and do not find.
+
+    A name may appear in the globals of a function, or in ``builtins``. Names that are ``free`` or in
+    ``STOOD_IN`` are left out.
+    """
     spaces = {id(function.__globals__): function.__globals__ for function in reach.functions}
     looked_up: dict[int, set[str]] = {key: set() for key in spaces}
     for function in reach.functions:
@@ -103,7 +107,8 @@ def absent_attributes(
 ) -> Iterator[EnvironmentGuard]:
     """Yield guards on attributes that code may look up on ``owner`` without success.
 
-    ``own`` is the ``__dict__`` of ``owner``; yield nothing if that is no dict.
+    If ``sought.all`` is True, also yield a guard on which attributes ``owner`` has. ``own`` is the
+    ``__dict__`` of ``owner``; yield nothing if that is no dict.
     """
     if not isinstance(own, dict):
         return
@@ -144,9 +149,9 @@ def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
 def hidden_by_class(sought: MissingNames, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
     """Yield guards on which attributes ``cls`` itself defines.
 
-    They fail if it gets a special method that Python looks up by itself, such as ``__len__``, or an attribute
-    that hides one which code reads from a base class whose id is in ``watched``. They also fail if it gets or
-    loses a name in ``sought`` that neither a base class nor the metaclass has.
+    They fail if it gets a method of ``_ASKED_BY_PYTHON``, such as ``__len__``, or an attribute that hides one
+    which code reads from a base class whose id is in ``watched``. They also fail if it gets or loses a name
+    in ``sought`` that neither a base class nor the metaclass has.
     """
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     # Python itself looks up such a name, or the class would hide an attribute of a base.
@@ -211,10 +216,13 @@ def facts_outside(
     contents: Callable[[Any], Any] = lambda item: None,
     free: FreeParts = NO_FREE_PARTS,
 ) -> list[EnvironmentGuard]:
-    """Return guards on the objects within reach.
+    """Return guards that the objects in ``reach`` stay as they are now.
 
-    ``facts_of`` returns further guards on one object. ``contents`` returns a copy of a buffer (NumPy array,
-    bytearray) to compare, and None for other objects. Parts that are ``free`` are not compared.
+    facts_of(owner): returns further guards on one of ``reach.owners``. If there are any, the class of the
+        owner is not guarded here.
+    contents(item): returns a copy of the elements of a buffer (NumPy array, bytearray), which are compared;
+        None for other objects.
+    free: parts that are not compared.
 
     >>> from graph_compiler.recording import EnvironmentGuards
     >>> settings = {"scale": 2}

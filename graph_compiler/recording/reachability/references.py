@@ -42,7 +42,7 @@ def module_of(cls: type) -> str:
 
 
 def original_of(item: Any) -> Any:
-    """Return the function that a graph or ``numpy.vectorize`` object was made from.
+    """Return the callable that a graph or ``numpy.vectorize`` object was made from.
 
     Other objects, and graphs that have no original, such as those from files, are returned unchanged.
 
@@ -130,7 +130,8 @@ def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]
     """Yield loaded modules that the code of ``function`` may import or look up by name.
 
     Names of relative imports are resolved from the package of the function's module. If the code reads
-    ``sys.modules`` or the like, every module that a string constant names counts.
+    ``sys.modules`` or the like, the function's own module counts, and every module that a string constant
+    names.
 
     >>> def scaled(x):
     ...     return x * sys.modules["graph_compiler.errors"].SCALE
@@ -151,7 +152,7 @@ def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]
 
 
 def _absolute_name(name: str, package: str) -> str:
-    """Return the full name of a module that code in ``package`` imports as ``name``, which may have dots.
+    """Return the full name of a module that code in ``package`` imports as ``name``, such as ``.layers``.
 
     Return an empty string for a relative name that cannot be resolved.
     """
@@ -176,7 +177,7 @@ def names_of_builtins(function: types.FunctionType) -> list[str]:
 
 
 def reads_modules_whole(function: types.FunctionType) -> bool:
-    """Return True if the code of ``function`` may read any name of a module."""
+    """Return True if ``function`` may read names of a module that are not in its code, as ``dir`` does."""
     return "" in fragments_read(function.__code__) or not _WHOLE_MODULE.isdisjoint(
         names_read(function.__code__)
     )
@@ -243,7 +244,10 @@ Root = tuple[str, Any]
 
 
 def roots_of(function: types.FunctionType) -> Iterator[Root]:
-    """Yield (name, object) for what ``function`` refers to, such as closure cells and names in modules.
+    """Yield (name, object) for each object in which ``function`` may find or keep state.
+
+    These are closure cells, defaults, attributes of ``function``, ``os.environ`` if the code names it, and
+    the names that it uses in its globals and in modules of the user, as a :class:`NamespacePart`.
 
     >>> scale = 2
     >>> roots = roots_of(lambda x: x * len(__name__))

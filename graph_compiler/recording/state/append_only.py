@@ -1,7 +1,7 @@
 """Lists that a function only appends to, such as a log of losses.
 
-Its graph then depends neither on the items of such a list nor on its length. ``ListLengths`` guesses which
-lists these are, and ``ListShims`` replaces them during a recording.
+The graph of such a function depends neither on the items of the list nor on its length. ``ListLengths``
+guesses which lists these are, and ``ListShims`` replaces them during a recording.
 """
 
 from __future__ import annotations

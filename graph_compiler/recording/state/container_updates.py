@@ -96,10 +96,10 @@ class Containers:
         return id(item) in self._paths
 
     def compared_with(self, tree: Tree) -> Callable[[Any], bool]:
-        """Return a predicate of the containers in the arguments whose structure calls compare.
+        """Return a predicate of arrays and containers that the matcher checks at each call.
 
-        ``tree`` is the recorded structure of the arguments; later calls must match it. Containers inside of
-        static objects are excluded, because static objects are compared by identity.
+        It is True for those in the arguments, of which ``tree`` is the recorded structure. It is False inside
+        of static values of ``tree``, because the matcher does not notice a change there.
         """
         static = Containers([unfixed(item) for item in statics(tree)], self._is_array)
         return lambda item: self.holds(item) and not static.holds(item)
@@ -110,7 +110,7 @@ class Containers:
     def updates(self, rewritten: frozenset[int] = frozenset()) -> list[ContainerUpdate]:
         """Return an update for each container that has changed or has an item whose id is in ``rewritten``.
 
-        Append new objects to ``self.new``.
+        Append new objects to ``self.new``, and note the paths of rewritten ones in ``self.written``.
         """
         # The target framework cannot write to arrays, so rewritten arrays are treated as new objects.
         found: list[ContainerUpdate] = []
@@ -130,7 +130,8 @@ class Containers:
 
         It is ``FromArguments`` if the object is an array or container that was in the arguments before and
         its id is not in ``rewritten``, ``OutsideObject`` if ``is_known`` returns True for it, and otherwise
-        ``NewObject``. A new object is appended to ``self.new``, unless it is already there.
+        ``NewObject``. A new object is appended to ``self.new``, unless it is already there; if it was in the
+        arguments, its path is noted in ``self.written``.
         """
         if id(child) in self._paths and id(child) not in rewritten:
             return FromArguments(self._paths[id(child)])

@@ -187,7 +187,7 @@ class ArgumentBinding:
         """Return the call with its arguments passed as in ``recorded``, or None if that is not possible.
 
         Defaults are filled in for arguments that are missing, and arguments that equal their default may be
-        left out.
+        left out. Return None also if this would change how an argument in ``seen`` is passed.
         """
         bound = self._bound(*call)
         if bound is None:
@@ -371,8 +371,8 @@ def unpack_container(
 
     A mapping becomes keyword arguments if its keys are recorded keywords, or parameters in ``signature`` that
     may be passed by keyword. A list or tuple becomes positional arguments if a variant was recorded with as
-    many, at least 2. Otherwise return the call unchanged, and also if a variant was recorded with such a
-    container as its first argument.
+    many, at least 2. Otherwise return the call unchanged. Return it unchanged also if a variant was recorded
+    with a container of the same kind (a mapping, or no mapping) as its first argument.
     """
     if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
         return args, kwargs
@@ -525,9 +525,10 @@ def _fix(item: Any, where: Any) -> Any:
 
 
 def own_static_arguments(function: Callable[..., Any], argnums: Any, argnames: Any) -> tuple[Any, Any]:
-    """Return those of ``argnums`` and ``argnames`` that are parameters of ``function``, each as a list.
+    """Return those of ``argnums`` and ``argnames`` that ``function`` may have as parameters, each as a list.
 
-    Instead of an empty list, return None.
+    Instead of an empty list, return None. All positions are kept if it takes ``*args``, and all names if it
+    takes ``**kwargs``; both if its signature is unknown.
     """
     order, named = positional(function), known_names(function)
     numbers = [

@@ -398,9 +398,10 @@ class _UnknownSizeMatcher(_Matcher):
 
 
 def child_text(cls: type, name: str, index: int, key: Any, spell: Callable[[Any], str] = repr) -> str:
-    """Return an expression for an item or attribute of ``name``, an object of class ``cls``.
+    """Return the expression that reads one part of ``name``, a variable with an object of class ``cls``.
 
-    ``cls`` must not be a registered class. ``spell`` returns an expression for a key of a mapping.
+    ``key`` is the key or attribute of the part, and ``index`` its position among all parts. ``cls`` must not
+    be a registered class. ``spell`` returns an expression for a key of a mapping.
     """
     if isinstance(key, Setting):
         return f"{name}.{key}"
@@ -419,9 +420,10 @@ def child_text(cls: type, name: str, index: int, key: Any, spell: Callable[[Any]
 
 
 def leaf_texts(tree: Tree, name: str, leaves: str) -> str:
-    """Return an expression for the leaves of ``name``, a result with the structure ``tree``.
+    """Return the expression of a tuple with the leaves of ``name``, a variable with the structure ``tree``.
 
-    leaves: name of a function that returns them, for structures that need more than items and attributes.
+    leaves: name of a function that returns the leaves. The expression calls it if ``tree`` has an object of
+        a registered class or a key that cannot be written as a literal.
     """
     texts = list(_leaf_texts(tree, name))
     return f"{leaves}({name})" if None in texts else f"({''.join(f'{text}, ' for text in texts)})"
@@ -548,14 +550,14 @@ _NOTHING = "pass"
 
 
 class CallCode(NamedTuple):
-    """Expressions that run a flat function, over the names of :class:`MatchCode`.
+    """Expressions that run a flat function with the variables of :class:`MatchCode`.
 
     call: calls the function. It may read ``latest``, the converted weights.
     leaves: the leaves of ``outcome``, the value of ``call``.
     result: the result of the call, from ``outcome``.
     bound: objects that these expressions refer to, by name.
     are_watched: True if ``call`` reads ``latest``.
-    waits: True if ``leaves`` have to be waited for where the user's code may write to the weights.
+    waits: True if the call has to wait for ``leaves`` while ``latest.may_be_written`` is True.
     """
 
     call: str
@@ -593,10 +595,10 @@ def dispatcher(
 def dispatcher_ahead(condition: Condition, matching: MatchCode, calling: CallCode) -> Attempt:
     """Return ``attempt(args, kwargs)``, a generated function that makes slow checks while the call runs.
 
-    These are the condition of the environment, the check that weights are current, and the checks on elements
-    of arguments. If one fails, ``attempt_after_doubt`` attempts the call again, and if something raises,
-    ``attempt_after_problem`` does. While the target does not run asynchronously, ``attempt_in_order``
-    attempts it instead. All three are in ``calling.bound``.
+    The slow checks are the condition of the environment, the check that weights are current, and the checks
+    on elements of arguments. If one fails, ``attempt_after_doubt`` attempts the call again, and if the call
+    or a check raises, ``attempt_after_problem`` does. While the target does not run asynchronously,
+    ``attempt_in_order`` attempts the call instead. All three are in ``calling.bound``.
     """
     are_watched = calling.are_watched
     parts = {

@@ -73,7 +73,8 @@ class ArgumentReader:
 def structure_differences(old: Tree, value: Any, path: Path, reader: ArgumentReader) -> Iterator[str]:
     """Yield texts on how ``value``, which is at ``path``, differs from the recorded tree ``old``.
 
-    Compare structure and Python values. Of an array, compare only that it is one.
+    Compare structure and static values. Of a leaf, compare only that it is an array, or for a number its
+    class.
     """
     if isinstance(old, Branch):
         yield from _branch_differences(old, value, path, reader)
@@ -175,8 +176,8 @@ def _unlike_parts(old: Any, value: Any, where: str, depth: int) -> Iterator[tupl
     """Yield ``(path, old, new)`` for the innermost attributes and items that differ in ``old`` and ``value``.
 
     At most ``depth`` levels are searched; callables, classes and arrays are not opened. A missing part is
-    None. Nothing is yielded if no part differs, although ``old`` and ``value`` do. ``where`` is their path,
-    empty for the outermost objects.
+    None. ``where`` is the path of ``old`` and ``value``, empty for the outermost objects; nothing is yielded
+    for those themselves.
     """
     if same_static(old, value):
         return
@@ -257,8 +258,8 @@ def why_missed(
 ) -> str:
     """Return a text on why a call does not fit ``variant``.
 
-    It may be that of the variant's last failure, or "it fits". Raise ``InvalidRegistration`` if an array of
-    the target lacks ``shape``, ``ndim`` or ``dtype``.
+    If the call fits and ``given`` is None, return the first line of the variant's last failure, or "it fits".
+    Raise ``InvalidRegistration`` if an array of the target lacks ``shape``, ``ndim`` or ``dtype``.
 
     given: state by name, which replaces the current state; None for the current state.
     names: names of the parameters, for arguments passed by position.
