@@ -45,7 +45,7 @@ _OF_GRADIENT = f"{_FULL}_grad"
 
 @dataclass(frozen=True)
 class Intermediate:
-    """Arrays that a branch has computed and its gradient reads, described so that they can be computed again.
+    """Arrays that a branch computes and its gradient reads, with what is needed to compute them again.
 
     graphs: the graph of each branch.
     given: the operands of the branches.
@@ -64,7 +64,10 @@ class Intermediate:
 def intermediate_of(
     reader: GraphReader, graphs: Sequence[Any], given: Sequence[TensorValue], place: int
 ) -> Intermediate | None:
-    """Return the intermediates that branches pass as output ``place``, or None if no branch passes any."""
+    """Return the intermediates that branches pass to their gradient as their output with index ``place``.
+
+    Return None if no branch passes any there.
+    """
     makers = [_maker(graph.outputs[place]) for graph in graphs]
     if not any(operation.type == _FULL for operation in makers):
         return None
@@ -124,9 +127,10 @@ _OPTIONALS: dict[str, Handler] = {"OptionalGetValue": _recompute}
 def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``If`` and ``Case`` to a ``branch`` node.
 
-    Lift only the operations of one branch, without a node, if the index is known, if that branch only asserts
-    and the other computes nothing, or if the results of the branches differ in shape or dtype. In the last
-    case, add a guard on the index, or raise ``UnsupportedOperation`` inside of a loop or another branch.
+    Lift only the operations of one branch, without a node, in three cases: the index is known, and does not
+    depend on a size that differs between the iterations of a loop; the first of two branches only asserts and
+    the second computes nothing; or the results of the branches differ in shape or dtype. In the last case,
+    add a guard on the index, or raise ``UnsupportedOperation`` inside of a loop or another branch.
     """
     index, *given = operands
     graphs = branches_of(operation)
@@ -294,7 +298,7 @@ _DTYPES = {bool: tf.bool, int: tf.int32, float: tf.float32, complex: tf.complex1
 
 
 class TensorFlowRegions(Regions):
-    """Regions of one trace, which TensorFlow records as ``tf.cond`` and ``tf.while_loop``."""
+    """Recorder of converted Python branches and loops as ``tf.cond`` and ``tf.while_loop`` of the trace."""
 
     # A ``TensorArray``, which grows in loops, is recorded by TensorFlow itself.
     lists_grow = False

@@ -98,7 +98,7 @@ def _refuse_gradient(
 
 
 class _CustomGradientCall:
-    """Builder of the ``custom_derivative`` node for an ``IdentityN``."""
+    """Builder of the ``custom_derivative`` node for one ``IdentityN`` that has a custom gradient."""
 
     def __init__(
         self, reader: GraphReader, operation: Any, operands: Sequence[TensorValue], arrays: Sequence[Value]
@@ -108,7 +108,7 @@ class _CustomGradientCall:
     def node(
         self, rule: Any, cotangents: Sequence[Any], gradients: Sequence[Any], count: int, sources: list[int]
     ) -> list[TensorValue]:
-        """Append the node and return its results, followed by the remaining operands.
+        """Append the node, and return its results, then the operands after the first ``count``.
 
         ``rule``, ``cotangents`` and ``gradients`` are the results of :func:`_trace_rule`. The first ``count``
         operands are the results of the function, and ``sources`` are the indices of the differentiated

@@ -64,10 +64,11 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def has_kernel(node: Node, names: Sequence[str]) -> bool:
-    """Return False if TensorFlow lacks a kernel for a call like ``node``, whose arguments have ``names``.
+    """Return False if TensorFlow lacks a kernel for the recorded call ``node``.
 
-    Convolutions and pooling with the channels first or with dilation are run on zeros to find out; the answer
-    is cached by dtypes, layout and whether there is dilation. All other operations count as having a kernel.
+    ``names`` are the parameters of the raw operation, in order. Convolutions and pooling with the channels
+    first or with dilation are run on zeros to find out; the answer is cached by operation, dtypes, layout and
+    whether there is dilation. All other operations count as having a kernel.
     """
     key, params = row_key(node.op), node.params
     layout, dilation = str(params.get("data_format")), max(params.get("dilations", ()), default=1)
@@ -130,7 +131,7 @@ class Variables(Protocol):
 
 
 class Evaluator:
-    """Interpreter of traced graphs that reads and assigns variables in a table."""
+    """Interpreter that runs traced graphs on concrete arrays, and reads and assigns variables in a table."""
 
     def __init__(self, variables: Variables) -> None:
         self.variables = variables
@@ -213,7 +214,7 @@ class _VariableOverlay(dict[int, Any]):
 
 @forwards
 def run_operation(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
-    """Return the results of an operation, computed by XLA if the eager runtime lacks a kernel.
+    """Run an operation eagerly and return its results. If it has no eager kernel, compile it by XLA.
 
     If XLA fails too, raise the error of the eager runtime.
     """
@@ -280,7 +281,10 @@ def bodies_of(operation: Any) -> list[Any]:
 
 
 def is_repeatable(operation: Any) -> bool:
-    """Return True if ``operation`` and those that it runs are stateless, or only read, assert or print."""
+    """Return True if ``operation`` is stateless, or only reads, asserts or prints.
+
+    For a loop, branch or call, return True if that holds for all operations in its graphs.
+    """
     bodies = bodies_of(operation)
     if bodies:
         return all(is_repeatable(inner) for graph in bodies for inner in graph.get_operations())
@@ -294,9 +298,10 @@ def branches_of(operation: Any) -> list[Any]:
 
 
 def place_of_branch(operation: Any, index: Any) -> int:
-    """Return the index of the branch that runs for ``index``: for ``If``, 0 is the else branch.
+    """Return the index of the branch that runs for ``index``, in the list of :func:`branches_of`.
 
-    ``Case`` runs its last branch for an index out of range.
+    For ``If``, 0 is the else branch and 1 the then branch. ``Case`` runs its last branch for an index out of
+    range.
     """
     if "If" in operation.type:
         return int(bool(index))
@@ -305,7 +310,7 @@ def place_of_branch(operation: Any, index: Any) -> int:
 
 
 def graph_of(graph: Any, name: str) -> Any:
-    """Return the graph of the function ``name``, which ``graph`` or an enclosing graph has in its library."""
+    """Return the graph of the function ``name``, which is registered in ``graph`` or in a graph around it."""
     found = graph._get_function(name)
     # A function may be registered in the graph that encloses the one that calls it.
     while found is None and getattr(graph, "outer_graph", None) is not None:

@@ -34,7 +34,7 @@ from .variables import TensorValue
 
 
 class NumberTrace(Sizes, Protocol):
-    """Protocol of the parts of a trace that symbolic numbers use."""
+    """Protocol of a trace, with the members that symbolic numbers and shims of builtins use."""
 
     reading: Reading
 
@@ -79,7 +79,7 @@ _MOST = 64
 
 @dataclass(frozen=True, slots=True)
 class RecordedElements:
-    """Elements that operands of a call had while recording.
+    """Elements of the operands that a row takes as numbers, as they were while recording.
 
     held: the elements, by the index of the operand.
     varying: indices of the operands whose elements may differ in other calls.
@@ -95,9 +95,10 @@ class RecordedElements:
 def recorded_elements(
     recorder: Recorder, operands: Sequence[TensorValue], places: Sequence[int]
 ) -> RecordedElements | None:
-    """Return the elements that operands at ``places`` have while recording.
+    """Return the elements that the operands at the indices ``places`` have while recording.
 
-    Operands without recorded elements are left out. Return None in a block, or if all are left out.
+    Operands without recorded elements are left out. Return None if all are left out, or inside of a block (a
+    branch or loop body).
     """
     if recorder.in_block:
         return None
@@ -119,7 +120,7 @@ def _is_recorded(recorder: Recorder, held: TensorValue) -> bool:
 
 
 def fix_operand(b: Any, elements: RecordedElements, place: int, operand: Value) -> Any:
-    """Return the recorded elements of the operand at ``place``, as a scalar or nested tuples.
+    """Return the recorded elements of ``operand``, whose index is ``place``, as a scalar or nested tuples.
 
     If they may vary, add a guard to the graph that ``operand`` has these elements, for floats up to rounding.
     """
@@ -170,7 +171,7 @@ def nested(array: KnownArray) -> Any:
 
 
 def is_few(dtype: str, count: int, rank: int) -> bool:
-    """Return True if a constant of this dtype, number of elements and rank is treated as known numbers.
+    """Return True if a constant of this dtype, number of elements and rank becomes known numbers.
 
     >>> is_few("float32", 1, 0), is_few("float32", 3, 1), is_few("int32", 3, 1), is_few("int32", 100, 1)
     (True, False, True, False)
@@ -184,8 +185,8 @@ def computed(
     """Return the results of the operation ``key`` on known arrays, or None.
 
     It is None if the operation has no rule or no operands, its result is unknown, or a result has too many
-    elements. ``decide`` converts a size to a guarded number. :func:`takes_integers` and :func:`fits` must be
-    True.
+    elements. ``decide`` converts a size to a number, and guards on it. The caller must have checked the
+    operation and its operands by :func:`takes_integers` and :func:`fits`.
     """
     rule = _RULES.get(key)
     if rule is None or not operands:
@@ -242,7 +243,10 @@ def _of_python(array: KnownArray) -> KnownArray:
 
 
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
-    """Return True if operation ``key`` can be evaluated on known numbers of the dtypes in ``attributes``."""
+    """Return True if operation ``key`` can be evaluated on known numbers of the dtypes in ``attributes``.
+
+    Operands and results must be int32, int64 or bool; a cast may also go to some floats.
+    """
     # A size becomes a Python number next to float arrays, so it may be cast to a float.
     if key == "Cast":
         return attributes["SrcT"] in _FEW_OF and attributes["DstT"] in (*_FEW_OF, *_EXACT)
@@ -334,7 +338,7 @@ def _truncating(attributes: dict[str, Any], x: KnownArray, y: KnownArray, functi
 
 
 class UnknownResult(Signal):
-    """Signal of a rule that its result is unknown while recording."""
+    """Signal that a rule raises if the result of its operation is unknown while recording."""
 
 
 def _split(attributes: dict[str, Any], x: KnownArray) -> list[KnownArray]:
@@ -578,7 +582,7 @@ class _Counting:
     start: Sequence[Any]
 
     def steps(self, tensor: Any) -> Any:
-        """Return the number of iterations for which ``tensor``, a part of the condition, is true.
+        """Return the number of iterations before ``tensor``, a part of the condition, becomes false.
 
         Return True if it is always true, False if it is never true, and None if the number is unknown. The
         number is an int or a ``Size`` and may be negative, which means no iteration.
@@ -652,7 +656,7 @@ def is_invariant(body: Any, place: int) -> bool:
 
 
 def source_of(tensor: Any) -> Any:
-    """Return the tensor that ``tensor`` is equal to, before identities and casts that keep a counter."""
+    """Follow ``tensor`` back through identities and casts that keep a counter, to the first tensor."""
     while tensor.op.type == "Identity" or _keeps_counter(tensor.op):
         tensor = tensor.op.inputs[0]
     return tensor

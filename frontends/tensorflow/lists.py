@@ -26,7 +26,10 @@ def all_sizes(value: Value) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Arrays:
-    """Builder of calls of raw operations, at the origin of one operation of a traced graph."""
+    """Builder of raw operations on arrays, which stand in for ``operation`` of a traced graph.
+
+    Their calls have the origin of ``operation``.
+    """
 
     reader: GraphReader
     operation: Any
@@ -41,7 +44,7 @@ class Arrays:
     ) -> TensorValue:
         """Append a call of the raw operation ``name`` and return its result.
 
-        ``seen`` is the array of the result while recording. A list in ``operands`` is one list argument.
+        ``seen`` is the array that the result is while recording. A list in ``operands`` is one list argument.
         """
         inputs = tuple(
             tuple(map(self._operand, item)) if isinstance(item, list) else self._operand(item)
@@ -146,10 +149,11 @@ def number_in(held: TensorValue) -> Any:
 
 @dataclass(frozen=True)
 class PartialList:
-    """List of tensors of which some rows were written, at known indices.
+    """List of tensors, of which the rows at known indices were written.
 
     length: an int or a size.
-    shape: the sizes of a row as far as they are known, or None.
+    dtype: name of the dtype of the rows.
+    shape: the sizes of a row, with None for an unknown one, or None if nothing is known of them.
     rows: the rows written, by their index.
     """
 
@@ -159,7 +163,7 @@ class PartialList:
     rows: Mapping[int, TensorValue] = field(default_factory=dict)
 
     def row_shape(self) -> tuple[Any, ...] | None:
-        """Return the sizes of a row if they are known, or None."""
+        """Return the sizes of a written row, or else those in ``shape``; None if one is unknown."""
         row = next(iter(self.rows.values()), None)
         if row is not None:
             return all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape)
@@ -168,12 +172,12 @@ class PartialList:
 
 @dataclass(frozen=True)
 class OutputList:
-    """List in a loop body into which each iteration writes one row."""
+    """List in a loop body into which each iteration writes one row. It has not been written yet."""
 
 
 @dataclass(frozen=True)
 class WrittenRow:
-    """:class:`OutputList` into which the iteration has written ``row``."""
+    """List in a loop body into which the iteration has written ``row``; an :class:`OutputList` before."""
 
     row: TensorValue
 

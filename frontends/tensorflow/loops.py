@@ -76,7 +76,7 @@ class LoopRoles:
 def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) -> LoopRoles:
     """Return the roles of the elements of a loop's state, whose initial values are ``operands``.
 
-    ``count`` is None if the trip count is unknown. Elements that the body changes are then carried.
+    ``count`` is None if the trip count is unknown. All elements that the body changes are then carried.
     """
     places = range(len(operands))
     if count is None:
@@ -216,7 +216,10 @@ def _is_returned_elsewhere(body: Any, place: int) -> bool:
 
 # ------------------------------------------------------------------------------------- rows
 def is_written(tensor: Any) -> bool:
-    """Return True if an operation is found to change the list ``tensor``."""
+    """Return True if an operation is found that changes the list ``tensor``.
+
+    Loops, branches and functions that get the list are searched, too.
+    """
     inner = (
         (outer, one)
         for use in consumers_of(tensor)
@@ -229,7 +232,10 @@ def is_written(tensor: Any) -> bool:
 
 
 def static_row_shape(tensor: Any) -> tuple[int, ...] | None:
-    """Return the static shape of a row that is written into the list ``tensor``, or None if none is found."""
+    """Return the static shape of a row that is written into the list ``tensor``.
+
+    Return None if no such write is found, or if a size of its row is unknown.
+    """
     for use in consumers_of(tensor):
         if use.type in ("TensorListSetItem", "TensorListPushBack"):
             shape = use.inputs[-1].shape
@@ -290,7 +296,10 @@ def _is_unread(reader: GraphReader, operation: Any, place: int, held: TensorValu
 def _shape_of_a_row(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue], number: int
 ) -> tuple[int, ...] | None:
-    """Run the loop and return the shape of a row of its list at ``number``, or None if no row was written."""
+    """Run the loop and return the shape of a row of the list with index ``number`` in its state.
+
+    Return None if no row of the list was written.
+    """
     dtype = tf.as_dtype(operands[number].item.dtype)
     with reader.evaluator.trying():
         tensors = reader.evaluator.operation(operation, [operand.seen for operand in operands])[number]

@@ -92,7 +92,7 @@ def declaration_of(operation: Any) -> Any:
 
 
 def attributes_of(operation: Any) -> dict[str, Any]:
-    """Return the attributes of an operation as plain data. Functions and tensors are left out."""
+    """Return the attributes of an operation as plain data (:func:`plain`), without functions and tensors."""
     plain_ones = (
         attribute
         for attribute in declaration_of(operation).attr
@@ -176,9 +176,9 @@ def _scope_of(operation: Any) -> str:
 
 
 def layer_path(scope: str, layers: Container[str], known: Mapping[str, str]) -> str:
-    """Return ``scope`` without the numbers that TensorFlow appends if the scope of a layer is opened again.
+    """Return ``scope`` without the numbers that TensorFlow appends when the scope of a layer is opened again.
 
-    ``layers`` has the names of layers. ``known`` maps scopes to paths, which replace them.
+    ``layers`` has the names of layers. ``known`` maps scopes to paths; it takes precedence.
 
     >>> layer_path("model_1/conv1_1/batchnorm", {"model", "conv1"}, {})
     'model/conv1/batchnorm'
@@ -195,7 +195,8 @@ def layer_path(scope: str, layers: Container[str], known: Mapping[str, str]) -> 
 def layer_of_parameter(operation: str, parameter: str) -> tuple[str, str] | None:
     """Return the scope and the path of the layer of ``parameter``, which ``operation`` reads.
 
-    Both arguments are names. Return None if the operation is not in a scope of that layer.
+    Both arguments are names. Return None if ``parameter`` is in no layer, or if the operation is not in a
+    scope of that layer.
 
     >>> layer_of_parameter("model_1/conv_1/convolution/ReadVariableOp", "model/conv/kernel")
     ('model_1/conv_1', 'model/conv')

@@ -35,7 +35,7 @@ class LazyArray:
         self._array: Any = None
 
     def computed(self) -> Any:
-        """Return the array. The first call computes it, after the operands that are not computed yet."""
+        """Return the array, which the first call computes, after all operands that are not computed yet."""
         # A chain of operands may be as long as a network is deep, so this is a loop instead of a recursion.
         waiting: list[LazyArray] = [self]
         with run_eagerly():
@@ -103,7 +103,7 @@ _TRACING_ATTRIBUTES = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
 def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
     """Return guards on state outside of the arguments and variables.
 
-    Guarded are the objects that code in ``reached`` refers to, the attributes of the Keras layers in
+    They cover the objects that code in ``reached`` refers to, the attributes of the Keras layers in
     ``reached`` and ``roots``, and the settings of Keras if it is used. Parts in ``free`` get no guard.
     """
 
@@ -121,7 +121,7 @@ def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> l
 
 
 def is_bookkeeping(holder: Any, key: Any) -> bool:
-    """Return True if TensorFlow or Keras stores its own records at ``key`` of ``holder``."""
+    """Return True if ``key`` of ``holder`` holds records of TensorFlow or Keras, not state of the user."""
     return (
         key in _tracing_attributes(holder)
         or isinstance(holder, _WHOLE)

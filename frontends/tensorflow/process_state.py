@@ -60,7 +60,10 @@ class Mode:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Use this mode for layers that this thread calls without ``training=``; do nothing if it is None."""
+        """Use this mode for Keras layers that this thread calls without ``training=``.
+
+        Do nothing if ``training`` is None.
+        """
         if self.training is None:
             yield
             return
@@ -85,10 +88,10 @@ _modes: dict[int, tuple[weakref.ref[Any], Mode]] = {}
 
 
 def mode_of(function: Any) -> Mode:
-    """Return the mode of a function, or for a bound method that of its object.
+    """Return the training mode stored for ``function``, or for the object that it is a method of.
 
-    Modes are kept by identity, as long as the object lives. An object without weak references gets a new mode
-    in each call.
+    The first call makes it. It is stored as long as that object lives. If the object cannot be weakly
+    referenced, each call returns a new mode.
     """
     owner = getattr(function, "__self__", function)
     key = id(owner)
@@ -128,7 +131,7 @@ _OF_THREAD = ("is_eager", "device_name", "device_spec", "scope_name", "function_
 
 @contextmanager
 def preserve_state() -> Iterator[None]:
-    """Restore the state of TensorFlow and Keras that ``_SAVED`` covers after this context.
+    """Restore the state of TensorFlow and Keras that ``_SAVED`` lists after this context.
 
     Restore the counters of Keras' layer names, too, if the context raises.
     """

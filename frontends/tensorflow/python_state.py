@@ -46,10 +46,10 @@ class _AllPaths:
 
 
 class PythonState:
-    """State that a function and Keras ``layers`` refer to.
+    """State outside of variables that a function and Keras ``layers`` refer to, before and after a call.
 
     world: snapshot of the objects in reach.
-    places: those of the given places that are in reach.
+    places: those of the places given to the constructor that are in reach.
     values: what the places hold after :meth:`enter`.
     """
 
@@ -99,7 +99,7 @@ class PythonState:
 
     # ------------------------------------------------------------------------------ after the call
     def recorded(self, containers: Containers) -> ExternalState:
-        """Return the state that is read, and what the replaced places refer to after the call.
+        """Return the places, the tree of their values, and what replaced places refer to after the call.
 
         :meth:`enter` must have run.
         """
@@ -136,7 +136,7 @@ class PythonState:
         return (change for change in self.world.changes() if not is_bookkeeping(change.held.item, change.key))
 
     def restore(self, everything: bool) -> None:
-        """Undo the changes of the call, except for setup and bookkeeping if ``everything`` is False."""
+        """Undo the changes of the call. Keep setup and bookkeeping if ``everything`` is False."""
         if everything:
             return self.world.restore()
         for change in list(self._changes()):

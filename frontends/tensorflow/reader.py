@@ -48,7 +48,7 @@ _MARK = "_graph_compiler_collective"
 
 
 def collective(name: str, x: Any, axis_name: str) -> Any:
-    """Return a tensor with a mark, so that the reader records it as the collective ``name``.
+    """Return a tensor whose operation has a mark, so that the reader records it as the collective ``name``.
 
     ``x`` is ignored for ``axis_index`` and ``axis_indices``. ``pmax`` and ``pmin`` raise if differentiated.
     """
@@ -101,7 +101,10 @@ _MARKED = ("IdentityN", "PlaceholderWithDefault")
 def read_collective(
     reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
 ) -> list[TensorValue] | None:
-    """Return the results of an operation with the mark of a collective, or None if it has no mark."""
+    """Record the collective that an operation is marked as (:func:`collective`), and return its results.
+
+    Return None for an operation without a mark.
+    """
     if operation.type not in _MARKED:
         return None
     try:
@@ -153,9 +156,9 @@ class LineNotingGraph(FuncGraph):
         return operation
 
     def stack_patch(self) -> tuple[Any, str, Any]:
-        """Return a patch of ``extract_stack``: the holder, the name and the replacement.
+        """Return a patch of ``tf_stack.extract_stack``: the holder, the name and the replacement.
 
-        The replacement returns the shared stack for operations whose line is noted.
+        The replacement returns one shared stack for operations whose line is noted, which saves time.
         """
         before = tf_stack.extract_stack
 
@@ -201,7 +204,7 @@ class GraphReader:
 
     recorder: the graph under construction.
     weights: the variables of the function.
-    handlers: functions that read operations, by the type of the operation.
+    handlers: functions that read the operations of one type, by that type.
     layers: the names of the Keras layers.
     """
 
@@ -315,7 +318,7 @@ class GraphReader:
                 self.paths.setdefault(*layer)
 
     def _handle(self, handle: Any, graph: Any) -> TensorValue:
-        """Return the ``TensorValue`` of a resource handle, which has no item.
+        """Return the ``TensorValue`` of a resource handle; its ``item`` is None.
 
         Add a parameter to the graph if the handle is that of a known variable and has none yet.
         """
@@ -335,7 +338,8 @@ class GraphReader:
     def constant(self, array: Any) -> TensorValue:
         """Return the ``TensorValue`` of ``array``: known numbers if it is small, or else a constant.
 
-        A tensor that the graph already has is not added again. Strings, lists and handles have no item.
+        A tensor that the graph already has is not added again. For strings, lists and handles, ``item`` is
+        None.
         """
         dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
         if dtype in ("string", "variant", "resource"):
@@ -408,9 +412,10 @@ class GraphReader:
             self.around = around
 
     def compute(self, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-        """Evaluate or record an operation, and return its results.
+        """Evaluate an operation on known numbers, or record a call of it, and return its results.
 
-        Raise ``UnsupportedOperation`` if neither is possible.
+        Results that are no numbers, such as strings, are only computed. Raise ``UnsupportedOperation`` if the
+        operation cannot be recorded.
         """
         attributes = attributes_of(operation)
         # Such an operation is not run, because it may wait forever (an empty queue).
@@ -445,7 +450,7 @@ class GraphReader:
         return self.node(operation, _group_operands(operation, operands), attributes, seen)
 
     def _clamped_number(self, operation: Any, operands: Sequence[TensorValue]) -> Any:
-        """Return ``number`` for a scalar ``min(number, max(least, x))`` with ``number <= least``, or None."""
+        """Return ``n`` for a scalar ``min(n, max(least, x))`` of integers with ``n <= least``, or None."""
         if operation.type != "Minimum" or operation.outputs[0].shape.rank != 0:
             return None
         (number, other) = (
@@ -526,8 +531,8 @@ class GraphReader:
     def concrete_results(self, operation: Any, operands: Sequence[TensorValue]) -> list[Any]:
         """Return the arrays that the results of an operation have while recording.
 
-        They may be a ``LazyArray``, or in a branch or loop body that is not run (:meth:`hypothetically`),
-        placeholders. Errors of the operation are raised otherwise.
+        An array may be a ``LazyArray``. Under :meth:`hypothetically`, where an operation may fail, it may be
+        a placeholder instead. Other errors of the operation are raised.
         """
         if (later := lazy_result(operation, operands)) is not None:
             return [later]
@@ -625,7 +630,7 @@ def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
 
 
 def _group_operands(operation: Any, items: Sequence[Any]) -> list[Any]:
-    """Group flat operands as the operation declares them: those of a list argument become one list."""
+    """Group flat operands by declared argument: the operands of a list argument become one list."""
     rest, grouped = iter(items), list[Any]()
     for argument in declaration_of(operation).input_arg:
         if argument.number_attr:
@@ -650,9 +655,10 @@ def _watched_variables(graph: Any) -> Iterator[Any]:
 
 
 class TracedBlock:
-    """Block of the nodes that ``run`` adds to the recorder.
+    """Block of the nodes that ``run`` adds to the recorder. The constructor calls ``run``.
 
-    The reader's variables are restored after ``run``, so nothing outside of the block sees its assignments.
+    The reader's variables are restored after ``run``, so code outside of the block does not see its
+    assignments.
 
     nodes: the nodes of the block.
     results: what ``run`` returned.
@@ -709,7 +715,7 @@ class BlockNode:
     ) -> list[TensorValue]:
         """Append the node for ``op`` and return its results, with the specs and arrays of ``like``.
 
-        Values that the bodies capture become further operands.
+        Values of enclosing blocks that the bodies read become further operands.
         """
         regions, captured = close(*bodies)
         whole = {name: params.get(name, default) for name, default in get(op).params.items()}

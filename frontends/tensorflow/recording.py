@@ -67,8 +67,8 @@ class VariableCounter:
     def counting(self, graph: Any, array_of: Callable[[Any], Any]) -> Iterator[None]:
         """Count the variables that are created in this context.
 
-        ``array_of`` converts initial values that are tensors of ``graph`` to eager arrays, because variables
-        outlive the graph.
+        An initial value that is a tensor of ``graph`` is converted to an eager array by ``array_of``, because
+        variables outlive the graph.
         """
         original = BaseResourceVariable.__init__
 
@@ -105,7 +105,7 @@ _PATCHES = PatchSet(*SETTINGS, *refused(DRAWS), *MATH)
 
 
 def record(request: Request) -> Recording:
-    """Record one call of the function of ``request``.
+    """Record one call of the function of ``request``, and return the recording.
 
     The function may run several times, until an attempt's hypotheses hold. Errors that TensorFlow raises
     because it traces become ``TracingError``; others are raised unchanged.
@@ -181,7 +181,7 @@ def _without_numbers(hypotheses: TracingHypotheses, problem: Exception) -> Traci
 
 
 def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
-    """Return the sets of axes that attempts may fix, each a part of the next.
+    """Return three sets of axes that attempts may fix, each a part of the next.
 
     These are the last axes of float arrays of at least two axes, all axes but the first ones, and all axes.
     """
@@ -230,7 +230,10 @@ def _python_callable(function: Any) -> Any:
 
 
 def _translate(name: str, problem: Exception) -> Exception:
-    """Return the ``TracingError`` that explains an error of tracing to the user, or else ``problem``."""
+    """Return a ``TracingError`` that explains ``problem`` to the user if it is an error of tracing.
+
+    Return ``problem`` itself otherwise.
+    """
     if isinstance(problem, AttributeError) and "SymbolicTensor" in str(problem) and "assign" in str(problem):
         why = (
             "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the "
@@ -293,7 +296,7 @@ class _TracingAttempt:
     created: VariableCounter = field(default_factory=VariableCounter)
 
     def run(self) -> Recording | Refutation[TracingHypotheses]:
-        """Return the recording, or a ``Refutation`` with further places of state.
+        """Trace the function. Return the recording, or a ``Refutation`` with further places of state.
 
         The function runs again if it created variables or built layers and then failed or changed state.
         """
@@ -363,7 +366,7 @@ class _TracingAttempt:
     def _trace(self, trace: TensorFlowTrace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """Run the function on placeholders, and return the leaves and the tree of its result.
 
-        Set ``firsts``, ``containers`` and ``state``.
+        Add the inputs to the recorder, and set ``firsts``, ``containers`` and ``state``.
         """
         names = input_names(_python_callable(self.request.function), self.request.args, self.tree)
         arrays = [
@@ -473,7 +476,7 @@ class _TracingAttempt:
         return self._input(trace, name, leaf, array, [bool(self.hypotheses.fixed)] * array.ndim)
 
     def _state_after(self, count: int) -> GraphState:
-        """Return what the call reads and changes in places and containers.
+        """Return the places that the call reads, and its updates of places and containers.
 
         Set ``call_inputs`` of the graph if it has inputs for state.
         """

@@ -46,9 +46,9 @@ def _range(array: Any) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
-    """Return a random tensor of this ``shape`` and ``dtype``.
+    """Return a random tensor of this ``shape`` and ``dtype``, the same for the same ``seed``.
 
-    Integers, and most floats, lie between the bounds ``seen``.
+    ``seen`` are the bounds of the original's elements, which :func:`random_array` uses.
 
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0).numpy().tolist()
     [3, 3]

@@ -27,10 +27,10 @@ _TRIES_MODULE, _TRIES_FUNCTION = "tensorflow.python.framework.tensor_shape", "_c
 
 
 class Sizes(Protocol):
-    """Protocol of the parts of a trace that symbolic sizes use."""
+    """Protocol of a trace, with the members that symbolic sizes use."""
 
     def decide(self, size: Size) -> Any:
-        """Return the number that a size is while recording, and guard on it."""
+        """Return the number that a size is while recording, and add a guard on it."""
 
     def tensor(self, size: Size, dtype: Any) -> Any:
         """Return a size as a scalar tensor of ``dtype``."""
@@ -79,7 +79,7 @@ def symbolic(sizes: Sizes, expression: Any) -> Any:
 
 
 def asked_by(*packages: str) -> bool:
-    """Return True if the code that called the caller of this function is in a module of ``packages``.
+    """Return True if the caller of the function that calls this one is code in a module of ``packages``.
 
     ``packages`` are prefixes of module names. Frames that only forward the question are skipped.
     """
@@ -100,7 +100,7 @@ def _refuse_trial(frame: FrameType) -> None:
 
 
 class PartialShape(tf.TensorShape):
-    """Base class of shapes that may have unknown sizes."""
+    """Base class of shapes with unknown sizes. ``resolve`` returns the shape in numbers, or raises."""
 
     def resolve(self) -> Any:
         raise NotImplementedError
@@ -211,7 +211,8 @@ class Shape(PartialShape):
 class RequiredShape(PartialShape):
     """Shape of a tensor in an inner ``tf.function``, for code that needs known sizes.
 
-    Reading an unknown size raises ``RuntimeError``, after which the recording starts again with fixed sizes.
+    Reading an unknown size, or iterating over the shape, raises ``RuntimeError``. The recording then starts
+    again with fixed sizes.
     """
 
     def __getitem__(self, key: Any) -> Any:
@@ -245,9 +246,9 @@ _answer(
 
 
 def accept_partial_shapes(name: str) -> Any:
-    """Return the method ``name`` of ``tf.TensorShape``, extended to :class:`PartialShape` operands.
+    """Return the method ``name`` of ``tf.TensorShape``, which resolves an operand that is a ``PartialShape``.
 
-    The operand is resolved first, unless code of TensorFlow or Keras makes the call.
+    It does not resolve it for calls from code of TensorFlow or Keras.
     """
     before = getattr(tf.TensorShape, name)
 

@@ -41,9 +41,10 @@ from .variables import TensorValue
 
 
 def is_array(item: Any) -> bool:
-    """Return True if ``item`` is an array or a variable of TensorFlow, or an array of another framework.
+    """Return True for tensors, variables, NumPy arrays, and objects that look like an array of a framework.
 
-    Scalars of NumPy, classes and symbolic numbers are not.
+    These have ``dtype``, ``shape``, and ``__dlpack__`` or ``__array__``. Scalars of NumPy, classes and
+    symbolic numbers are no arrays.
     """
     if isinstance(item, (tf.Tensor, tf.Variable, np.ndarray)):
         return True
@@ -114,8 +115,9 @@ def wants_numbers(depth: int) -> bool:
 def inner_shape(traced: Any, depth: int) -> Any:
     """Return the shape of a tensor in an inner ``tf.function``, for the code ``depth`` frames up.
 
-    The user's code gets a ``RequiredShape``, unless the ``tf.function`` is traced for a signature. That code,
-    and most code of TensorFlow and Keras, gets ``traced``. Frames are counted from the caller.
+    Frames are counted from the caller. The user's code gets a ``RequiredShape``, and so does Keras'
+    ``TimeDistributed``. Other code of TensorFlow and Keras gets ``traced``, as does the user's code in a
+    function that is traced for a signature.
     """
     module = _asking_code(depth + 1)[0]
     is_needed = (
@@ -311,9 +313,10 @@ class TensorFlowTrace:
         return [hint_of(expression_of(size)) for size in shape]
 
     def _stated_shape(self, tensor: Any, shape: Any) -> Any:
-        """Return ``shape`` with its symbolic numbers replaced.
+        """Return ``shape``, which the user's code states for ``tensor``, without symbolic numbers.
 
         A symbolic number that equals the size of ``tensor`` along that axis becomes None, and others an int.
+        Both may add guards.
         """
         numbers = getattr(shape, "numbers", shape)
         if not isinstance(numbers, (list, tuple)) or not any(

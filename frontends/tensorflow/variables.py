@@ -29,7 +29,7 @@ from .process_state import Mode
 class TensorValue:
     """Tensor of a traced graph: what it is in the recording, and its array while recording.
 
-    item: a value, an array of known numbers, None, or an object for a tensor that is no array (a list).
+    item: a value; an array of known numbers; None for strings, handles and the like; or an object for a list.
     made: the array, or a :class:`~graph_compiler.frontends.tensorflow.outside.LazyArray`.
     """
 
@@ -69,8 +69,8 @@ def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     """Yield ``(name, variable)`` for the variables of layers, modules, optimizers and metrics in ``objects``.
 
     Variables among ``objects`` are yielded, too; other objects are ignored. The name is the Keras path, the
-    attribute path in a ``tf.Module`` or SavedModel, or that of a ``tf.Variable`` itself. Names and variables
-    may repeat.
+    attribute path in a ``tf.Module`` or SavedModel, or the name of a ``tf.Variable`` itself. Names and
+    variables may repeat.
     """
     for item in objects:
         if isinstance(item, keras.Variable):
@@ -147,7 +147,7 @@ class VariableWeights(contracts.Weights):
     def name_of(self, handle: Any, watched: Iterable[Any]) -> str | None:
         """Return the name of the variable with this handle, or None if it is unknown.
 
-        If one of the variables ``watched`` has the handle, add it first.
+        If a variable in ``watched`` has the handle, it is registered first.
         """
         if id(handle) not in self._names:
             for name, variable in named_variables(item for item in watched if item.handle is handle):

@@ -50,11 +50,11 @@ def space_of(x: Value, data_format: str) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Padding:
-    """Padding of windows.
+    """Padding of the windows of a convolution or pooling.
 
     kind: SAME, VALID or EXPLICIT.
     explicit: for EXPLICIT, the padding before and after each axis of the array, as a flat tuple.
-    data_format: the layout of the array.
+    data_format: TensorFlow's layout of the array, such as NHWC.
     """
 
     kind: str
@@ -119,9 +119,9 @@ def _depthwise_weight(b: TensorFlowBuilder, kernel: Value) -> Any:
 
 
 def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
-    """Return the number of groups of a convolution whose kernel takes ``taken`` of ``channels`` inputs.
+    """Return the number of groups of a convolution of ``channels`` channels whose kernel takes ``taken``.
 
-    A symbolic number of channels gets a guard, or is fixed if there are groups.
+    If both were equal while recording, add a guard that they are. Otherwise fix both.
     """
     # Without groups, the number of channels need not be fixed: a guard on the equality suffices.
     if hint_of(channels) == hint_of(taken):

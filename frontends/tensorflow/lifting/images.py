@@ -94,8 +94,8 @@ def _sample(
 ) -> Any:
     """Sample ``x[image, line, column]`` at fractional positions, as float32.
 
-    ``method`` is "nearest" or bilinear interpolation. Positions are clamped to the image, and where
-    ``outside`` is True the result is ``fill``.
+    ``method`` "nearest" takes the nearest element, any other interpolates bilinearly. Positions are clamped
+    to the image, and where ``outside`` is True the result is ``fill``.
     """
     height, width = (b.array(size - 1, "float32") for size in x.shape[1:3])
 
@@ -256,7 +256,8 @@ def _beyond(b: TensorFlowBuilder, at: Value, size: Any) -> Any:
 def _in_box(b: TensorFlowBuilder, size: Any, count: Any, start: Value, end: Value) -> Any:
     """Return the positions along an axis at which each box is sampled, ``[box, count]``.
 
-    ``size`` is the length of the axis. ``start`` and ``end`` of the boxes are fractions of ``size - 1``.
+    ``size`` is the length of the axis. ``start`` and ``end`` of the boxes are fractions of ``size - 1``. A
+    single position is the middle of the box.
     """
     last = b.array(size - 1, "float32")
     if _is_one(b, count):
@@ -292,7 +293,7 @@ def _wrap_position(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any
 
 
 def _project(b: TensorFlowBuilder, transforms: Value, new: tuple[Any, ...]) -> list[Value]:
-    """Return the source line and column of each output element, and a mask of undefined projections.
+    """Return the source line and column of each output element, and True where the projection divides by 0.
 
     ``transforms`` is ``[count, 8]``, and ``new`` the height and width of the output. All results are
     ``[count, line, column]``.
@@ -417,11 +418,11 @@ def _select_boxes(
     least: Any,
     sigma: float,
 ) -> tuple[Value, Value, Value]:
-    """Select boxes greedily in ``steps`` steps; return each best box, its score, and True if a box was left.
+    """Select ``steps`` boxes greedily. Return the best box of each step, its score, and True if one was left.
 
-    ``scores`` are ``[problem, box]``; the results are ``[step, problem]``, boxes as indices.
-    Only scores above ``least`` count. After each step, boxes whose overlap with the best one exceeds ``most``
-    are dropped, or, if ``sigma`` is not 0, scores are lowered by soft NMS.
+    ``scores`` are ``[problem, box]``; the results are ``[step, problem]``, boxes as indices. Only scores
+    above ``least`` count. After each step, boxes whose overlap with the best one exceeds ``most`` are
+    dropped, or, if ``sigma`` is not 0, scores are lowered by soft NMS.
     """
 
     def step(left: Value) -> tuple[Any, ...]:

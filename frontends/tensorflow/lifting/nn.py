@@ -334,7 +334,7 @@ def _nudge(
 ) -> tuple[Value, Value, Value]:
     """Return the ends of the quantized range, moved so that 0 is a level, and the distance between levels.
 
-    There are ``2**bits`` levels, or one less if ``narrow``.
+    There are ``2**bits`` levels, or one fewer if ``narrow``.
     """
     first, last = float(bool(narrow)), float(2**bits - 1)
     scale = b.divide(b.subtract(high, low), last - first)

@@ -27,8 +27,8 @@ from .table import TensorFlowBuilder, numbers, rows
 class _PoolingWindows:
     """Spatial window sizes, strides and padding of a pooling operation.
 
-    ``NotImplementedError`` is raised for pooling over the batch or the channels, and for data formats of
-    quantized kernels.
+    The constructor raises ``NotImplementedError`` for pooling over the batch or the channels, and for data
+    formats of quantized kernels.
     """
 
     def __init__(self, attributes: dict[str, Any], ksize: Any = None, strides: Any = None) -> None:
@@ -60,7 +60,7 @@ class _PoolingWindows:
 def _empty(b: TensorFlowBuilder, x: Any, windows: _PoolingWindows) -> Any:
     """Return an empty array if a window of VALID pooling is larger than the input, otherwise None.
 
-    In the first case, add guards on which axes are shorter than the window.
+    In the first case, add guards that the same axes are shorter than the window at each call.
     """
     # Targets reject such windows.
     space = space_of(x, windows.data_format)

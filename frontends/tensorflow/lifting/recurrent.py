@@ -31,7 +31,8 @@ def lstm_cell(
 ) -> Any:  # fmt: skip
     """Lift ``LSTMBlockCell``: one time step, with results in the order ``i, cs, f, o, ci, co, h``.
 
-    ``order`` has the indices of input gate, cell input, forget gate and output gate in ``w``.
+    ``order`` has the indices of input gate, cell input, forget gate and output gate among the four parts of
+    ``w``.
     """
     parts = _gates(b, x, h_prev, w, b_, 4)
     enter, new, forget, leave = (parts[place] for place in order)
@@ -318,8 +319,8 @@ def ctc_loss(
 def _forwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, runs: Value) -> Value:
     """Return the log of the total probability of all path prefixes that end at each label.
 
-    The result is ``[time, batch, label]``. ``emitted`` has the log probabilities of the labels. ``runs`` is
-    False after the end of a sequence, where the result of its last time step is repeated.
+    The result is ``[time, batch, label]``. ``emitted`` has the log probabilities of the labels, in the same
+    shape. ``runs`` is False after the end of a sequence, where the result of its last time step is repeated.
     """
 
     def step(state: Value, chance: Value, goes_on: Value) -> Any:
@@ -339,8 +340,8 @@ def _forwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, runs: Va
 def _backwards(b: TensorFlowBuilder, labels: _CtcLabels, emitted: Value, more: Value) -> Value:
     """Return the log of the total probability of all path suffixes that follow each label.
 
-    The result is ``[time, batch, label]``. ``emitted`` has the log probabilities of the labels. ``more`` is
-    True at the time steps before the last one of a sequence.
+    The result is ``[time, batch, label]``. ``emitted`` has the log probabilities of the labels, in the same
+    shape. ``more`` is True at the time steps before the last one of a sequence.
     """
     place = b.reshape(_arange(b, labels.count), shape=(1, labels.count))
     last = b.reshape(b.multiply(labels.lengths, 2), shape=(labels.lengths.shape[0], 1))

@@ -140,9 +140,9 @@ _NEUTRAL = {None: 0, "sum": 0, "prod": 1}
 
 
 def _neutral(reduce: str, dtype: str) -> Any:
-    """Return the identity of ``reduce`` in ``dtype``, which is the initial value of each segment.
+    """Return the initial value of each segment for ``reduce`` in ``dtype``.
 
-    It is the lowest finite value for "max", the highest for "min", and 0 for None.
+    It is 0 for "sum" and None, 1 for "prod", and the lowest finite value for "max", the highest for "min".
     """
     if reduce in _NEUTRAL:
         return _NEUTRAL[reduce]
@@ -176,9 +176,9 @@ def _unsorted(reduce: str) -> Callable[..., Any]:
 
 
 def axes_or_size(operand: Any) -> Any:
-    """Return ``operand``, a number or a size, or its first element if it is a tuple.
+    """Return a static operand as one number or size; of a tuple, return the first element.
 
-    Raise ``ComputedOperand`` if it is an array.
+    Raise ``ComputedOperand`` if it is an array, because the size must be known while recording.
     """
     if isinstance(operand, Value):
         raise ComputedOperand(
@@ -214,10 +214,10 @@ def _sorted(reduce: str) -> Callable[..., Any]:
 def _extremes_with_infinities(
     b: TensorFlowBuilder, data: Value, ids: Value, count: Any, reduce: str
 ) -> Value:
-    """Compute the extremes of segments, which for infinities alone are infinite.
+    """Return the maximum or minimum of each segment of floats, which is infinite if all its elements are.
 
-    Equal extremes share the gradient. The infinity that the search starts from would have a share, too, so
-    the derivative is that of a sum.
+    Equal extremes share the gradient. A reduction that starts from an infinity would count that as one of
+    them, so the gradient comes from a sum of the elements, each multiplied by its share.
     """
     start = -math.inf if reduce == "max" else math.inf
     found = b.stop_gradient(_segments(b, b.stop_gradient(data), ids, count, reduce, start))

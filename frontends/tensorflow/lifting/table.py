@@ -31,7 +31,7 @@ from ...common.lifter import LiftingTable, Row
 
 
 class TensorFlowRows(LiftingTable):
-    """Rows of raw operations, with the operands that each takes as numbers.
+    """Table of the rows of raw operations, which also knows the operands that each row takes as numbers.
 
     >>> table = TensorFlowRows("tensorflow")
     >>> @table.row("Sum", static=("axis",))
@@ -50,8 +50,9 @@ class TensorFlowRows(LiftingTable):
     ) -> Callable[[Row], Row]:
         """Return a decorator that registers a row under one or more names.
 
-        ``static`` are the parameters of the row that take numbers. With ``takes_read``, they may also be
-        symbolic numbers that Python read from arrays, which are otherwise replaced by guarded constants.
+        ``static`` are the parameters of the row that take numbers. With ``takes_read``, these may be symbolic
+        numbers that Python read from arrays; without it, such numbers are replaced by constants, under
+        guards.
         """
         self._static.update(dict.fromkeys(names, static))
         self._takes_read.update(names if takes_read else ())
@@ -103,7 +104,7 @@ class TensorFlowBuilder(RaisingBuilder):
         return [self.array(item, dtype) for item in operands]
 
     def beside(self, *operands: Any) -> list[Any]:
-        """Return ``operands`` with numbers converted to the common dtype.
+        """Return ``operands`` with numbers converted to the dtype of the arrays, or of the first number.
 
         If no operand is an array, the first one becomes an array.
         """
