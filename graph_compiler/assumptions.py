@@ -146,7 +146,7 @@ def _is_apart(array: Any) -> bool:
 
 
 def share_memory(one: Any, other: Any) -> bool:
-    """Return True if two NumPy arrays or tensors share an element, or if deciding that would take too long.
+    """Return True if elements of two NumPy arrays or tensors share memory, or if that is hard to decide.
 
     >>> import numpy as np
     >>> x = np.zeros((3, 4))

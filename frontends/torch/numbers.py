@@ -45,9 +45,9 @@ _IN_C = Origin(call="code in C")
 
 
 class UnhashableSize(TypeError, Signal):
-    """Error for a size that code hashes, such as for a key of a dict.
+    """Error for a symbolic size that code hashes, for example as a key of a dict.
 
-    asked: the sizes, as :class:`KeySizes` stores them.
+    asked: the sizes that must become plain numbers, as :class:`KeySizes` stores them.
     """
 
     def __init__(self, message: str, asked: Iterable[Any]) -> None:
@@ -56,7 +56,7 @@ class UnhashableSize(TypeError, Signal):
 
 
 class KeySizes:
-    """Sizes that were used as keys, and sizes that are plain numbers.
+    """Choice of the sizes that later attempts record as plain numbers, because code hashes or rejects them.
 
     A size is stored as pairs (input index, axis), or as the (file, line) of the code that hashed it.
 
@@ -74,7 +74,10 @@ class KeySizes:
         self._caches: dict[int, Any] = {}
 
     def next_attempt(self, problem: Exception) -> bool:
-        """Fix the sizes that may have caused ``problem``. Return True if the next attempt differs."""
+        """Make the sizes that may have caused ``problem`` plain numbers.
+
+        Return True if some of them were symbolic before, so that another attempt may succeed.
+        """
         unhashable = next(
             (cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None
         )
@@ -115,7 +118,8 @@ class KeySizes:
     def may_hash_symbol(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
         """Return True if ``size`` may be hashed as a symbol, because ``called`` has an ``lru_cache``.
 
-        Return False if the size is fixed. Otherwise raise ``UnhashableSize``.
+        The cache is then emptied by :meth:`forget`. Return False if the size is in ``fixed``. Otherwise raise
+        ``UnhashableSize``. Unless the result is False, the size is added to ``asked``.
         """
         symbols = list(size.symbols())
         of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)
@@ -185,7 +189,10 @@ def _stands_in(item: Any) -> bool:
 
 
 def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[Any]) -> bool:
-    """Return True if the code may use ``type`` where no shim works."""
+    """Return True if the code of ``spaces`` may use the builtin ``type`` in a way that no shim can replace.
+
+    That is also so if an attribute of ``owners``, or of the objects that they are bound to, is ``type``.
+    """
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)
         or any(_passes_type_on(function) for space in spaces for function in space.functions)
@@ -241,7 +248,8 @@ def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
     """Return what ``item`` or ``tolist`` (``name``) of ``tensor`` returns while recording.
 
-    Return None if that cannot be made of symbols.
+    Return None if the result cannot consist of symbols, or if this recording makes none of numbers. Elements
+    computed from sizes become these sizes; others are recorded as a read of elements.
     """
     # Code such as ``type(number) is float`` would not recognize a symbol.
     if not capture.reading.symbolic or "type" in capture.locator.names_read():

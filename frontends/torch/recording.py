@@ -91,8 +91,8 @@ def record_as_installed(
 ) -> tuple[Recording | None, Exception | None]:
     """Record again with what ``first`` left in its places, such as hooks that it installed.
 
-    Return the recording and None. If the attempt records another graph or raises, restore the places, and
-    return None and the exception, if any.
+    Return the recording and None. If the attempt raises, changes further places or records another graph,
+    restore the places, and return None and the exception, if any.
     """
     before = {place: place.read() for place in first.left}
     for place, item in first.left.items():
@@ -176,7 +176,10 @@ class ReadRecorder:
 
     @contextmanager
     def reads_noted(self) -> Iterator[None]:
-        """Patch what the recorded code may read, so that reads inside of the block are noted."""
+        """Patch what the recorded code may read, so that reads inside of the block are noted.
+
+        After the block, restore the attributes of argument tensors; raise ``TracingError`` if one changed.
+        """
         held, session = [space.held for space in self.spaces], self.session
         self.capture.spaces = frozenset(map(id, held))
         session.symbols = symbols = symbols_of(self.capture)
@@ -328,8 +331,8 @@ def _recording_calls(
 def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     """Run and record the function under ``hypotheses``, with ``request.places`` as state.
 
-    Restore the state afterwards. ``hypotheses.weights`` are used up, and hypotheses about lists and numbers
-    are dropped if the code may use ``type`` where no shim works.
+    Restore the state afterwards. Set ``hypotheses.weights`` to None, and drop the hypotheses about lists and
+    numbers if the code may use ``type`` where no shim works.
     """
     function = request.function
     tree, arrays, tensors = _prepare_inputs(request, hypotheses.numbers)
@@ -431,8 +434,8 @@ def _run(
 ) -> tuple[Any, RunResults | None]:
     """Run the function with recorded arguments, and return its result.
 
-    The second result has what a second run is compared with. It is None unless ``is_compiling()`` was
-    evaluated.
+    Also return copies of the result, to compare with those of a second run; None unless ``is_compiling()``
+    was evaluated.
     """
     capture, (args, kwargs) = reads.capture, call
     with _recording_calls(request, state, reads, compiled) as claim:
@@ -546,7 +549,7 @@ _MOST_ROUNDS = 5
 
 
 def record(request: Request) -> Recording:
-    """Run the function and record it.
+    """Run the function of ``request`` and record it, again if its hypotheses or known state prove incomplete.
 
     Weights on the device ``meta`` are replaced by zeros while recording.
     """
@@ -660,7 +663,10 @@ class _Search:
 
     @gives_up("making numbers that Python reads inputs or symbols")
     def without_numbers(self, problem: Exception) -> _Search | None:
-        """Make numbers that Python reads constants, or return None if that would not help."""
+        """Stop recording numbers as inputs and symbols, so that they become constants.
+
+        Return the search to try again, or None if that would change nothing.
+        """
         if not (
             self.request.numbers and (self.known or self.hypotheses.reading.any or self.hypotheses.numbers)
         ):
@@ -671,7 +677,10 @@ class _Search:
 
     @gives_up("making numbers that change often inputs")
     def without_often(self, problem: Exception) -> _Search | None:
-        """Stop treating what changed often in earlier calls as state. Return None if nothing did."""
+        """Stop treating the places in ``often`` as state.
+
+        Return the search to try again, or None if there are no such places.
+        """
         if not self.often:
             return None
         self.known, self.often = [place for place in self.known if place not in self.often], []

@@ -88,7 +88,8 @@ Inputs = dict[str, torch.Tensor]
 def example_inputs(model: Any) -> Inputs | None:
     """Return keyword arguments that ``model`` runs on, or None if none are found.
 
-    Only models that describe their inputs as those of transformers do have some.
+    They are found only for models with the attributes ``config``, ``dummy_inputs`` and ``main_input_name``,
+    as in transformers. Candidates are tried by running the model; buffers and generators are restored.
     """
     if not all(hasattr(model, name) for name in ("config", "dummy_inputs", "main_input_name", "forward")):
         return None
@@ -278,7 +279,8 @@ def restoring_state(
 ) -> Iterator[None]:
     """Restore the buffers of ``weights``, torch's default generators, and ``state`` after the block.
 
-    Seed the generators first unless ``seed`` is None.
+    By default, ``state`` is all state that the function of ``weights`` can reach. Seed the generators first
+    unless ``seed`` is None.
     """
     state = state or ReachableState(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]

@@ -70,7 +70,7 @@ class SizeNode:
     def as_key(self) -> Any:
         """Return the object to hash for this number: the symbolic size, or a plain number, which is guarded.
 
-        Raise ``UnhashableSize`` if a size may be neither.
+        A guarded size is a plain number from then on. Raise ``UnhashableSize`` if a size may be neither.
         """
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)
@@ -346,10 +346,11 @@ class _NotFromSizes(Signal):
 
 
 def numbers_of_sizes(capture: Trace, value: Value) -> Any:
-    """Return the contents of an integer array computed from sizes: a number, or a list of numbers.
+    """Return the contents of an int64 array computed from sizes: a symbolic number, or a list of numbers.
 
-    Some of them are symbolic. Return None if none would be, if the array was written to in place, or if the
-    recorded calls that computed it cannot be evaluated. Guard the conditions that the evaluation assumes.
+    Return None if no number would be symbolic, if the array or one that it was computed from was written to
+    in place, or if the recorded calls that computed it cannot be evaluated. Guard the conditions that the
+    evaluation assumes.
     """
     reader = _SizeEvaluator(capture.recorder.maker)
     try:

@@ -184,7 +184,7 @@ class ValueUses:
     """Uses of the values of one block.
 
     made: values that its nodes compute.
-    own: these, and the inputs whose names the block may assign again after their last use.
+    own: the values in ``made``, and the inputs whose names the block may assign again after their last use.
     measured: inputs whose sizes are read before the first line.
     needed: values that are read after the last node.
     last_use: for each node, the values that it is the last to use or compute and that are not ``needed``.

@@ -89,7 +89,10 @@ class _Results:
         return repr(value) if _is_literal(value) else self._expression_of(value) or self._named_object(value)
 
     def _expression_of(self, value: Any) -> str | None:
-        """Return an expression that evaluates to ``value`` or an equal object; None if none is known."""
+        """Return an expression that evaluates to ``value`` or an equal object; None if none is known.
+
+        Import or bind the names in it.
+        """
         if isinstance(value, type):
             return self._class(value)
         if isinstance(value, enum.Enum):

@@ -170,7 +170,7 @@ class Target(Protocol):
         """Return ``result`` if the arrays ``checks`` have the elements that ``guards`` expect.
 
         Otherwise raise ``GuardFailed``. If the framework traces ``checks``, return a result whose program
-        makes the checks when it runs: it raises, or turns the floats of the result to NaN.
+        makes the checks when it runs: if one fails, it raises or marks the result as invalid, as by NaN.
         """
         for check, guard in zip(checks, guards):
             guard.require(self.elements(check))
@@ -200,7 +200,8 @@ class Target(Protocol):
     ) -> Callable[..., Any]:
         """Wrap ``function``, generated as ``program``, so that it creates arrays on the device of its inputs.
 
-        Return ``function`` itself if the framework moves arrays itself, or if ``function`` creates none.
+        Where ``program`` contains the casts of an autocast, also disable autocast. Return ``function`` itself
+        if neither is necessary, for example because the framework moves arrays itself.
         """
         return function
 
@@ -527,7 +528,8 @@ class TargetDialect(Dialect, Protocol):
     """
 
     def check(self, graph: Graph) -> None:
-        """Raise ``UnsupportedOperation`` if the target would compute other results than the source.
+        """Raise ``UnsupportedOperation`` if the target is known to compute other results than the source.
 
-        Operations without a row are found while writing.
+        JAX without 64-bit integers is an example, for a graph that needs them. Operations without a row are
+        found later, while the graph is written.
         """

@@ -181,8 +181,8 @@ def collected_guards(trace: Any) -> Iterator[DeviceGuards]:
     The yielded list has pairs of an outcome, a boolean array, and its guard. The caller returns the outcomes
     from the program, by :func:`outcomes_by_place`, and calls :func:`require_outcomes`.
 
-    trace: the framework's object for the program that is traced. A guard that a nested one computes, such as
-        a branch, cannot leave it, and is not collected.
+    trace: the framework's object for the program that is traced. A guard in a program nested in it, such as
+        a branch, is not collected, because its outcome cannot leave that program.
     """
     found: DeviceGuards = []
     token = _collected.set((trace, found))
@@ -199,10 +199,11 @@ def guards_collected_from(trace: Any) -> DeviceGuards | None:
 
 
 def outcomes_by_place(collected: DeviceGuards, guards: list[Any]) -> dict[int, Any]:
-    """Return the ``collected`` outcomes by the index of their guard in ``guards``, which gets the new guards.
+    """Return the outcomes in ``collected`` by the index of their guard in ``guards``.
 
-    A function may be traced several times, with other guards each time. Each of its programs returns the
-    places of its own guards, which no later trace changes.
+    Append guards that are not in ``guards`` yet. Several outcomes of one guard are combined by ``&``. A
+    function may be traced several times, with other guards each time; later traces only append to
+    ``guards``, so the indices that an earlier program returns stay valid.
     """
     outcomes: dict[int, Any] = {}
     for holds, guard in collected:

@@ -153,9 +153,9 @@ def input_number(item: Any, read: JsonReader) -> int:
 def first_difference(left: Any, right: Any, rounding: float = 0.0) -> tuple[str, Any, Any]:
     """Return the index of the first element in which nested lists differ, and the two elements.
 
-    Elements are compared by :func:`same_elements`, with the tolerance ``rounding``. Two lists of different
-    lengths are compared as elements. The index is a text, such as ``[1][0]``. If ``left`` and ``right`` do
-    not differ, or are not lists of one length, it is empty, and both are returned themselves.
+    Elements are compared by :func:`same_elements`, with the tolerance ``rounding``. The index is a text, such
+    as ``[1][0]``. Inner lists of different lengths count as elements that differ. If ``left`` and ``right``
+    do not differ, or are not lists of equal length, return an empty text, ``left`` and ``right``.
 
     >>> first_difference([[1, 2], [3, 4]], [[1, 2], [3, 5]])
     ('[1][1]', 4, 5)

@@ -88,7 +88,7 @@ class Guard:
     def difference(self, seen: Any) -> str:
         """Return a message that says how the elements ``seen`` of a call differ from the recorded ones.
 
-        Of long lists, only the first element that differs is named.
+        For long lists of equal length, only the first element that differs is named.
         """
         where, before = value_at(self.origin, self.expected), self.expected
         if max(len(repr(before)), len(repr(seen))) > MOST_COLUMNS:
@@ -434,7 +434,7 @@ class Graph:
         """Return a copy of the graph with the nodes and outputs of ``block``.
 
         ``block`` is :attr:`block` as a pass has rewritten it, with as many outputs. Guards whose condition
-        became True are dropped.
+        became True are dropped, and guards that became equal may be merged.
         """
         # The order is that of :attr:`block`: results, conditions of guards, values of effects.
         made = list(block.outputs)

@@ -73,13 +73,13 @@ def outer(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
 
 @declare(_STANDARD)
 def matrix_power(x: ArraySpec, /, *, n: int) -> ArraySpec:
-    """Compute ``x @ x @ ... @ x``; a power of the inverse for negative ``n``, the identity for 0."""
+    """Compute ``x @ ... @ x`` with ``n`` factors; powers of the inverse for ``n < 0``, the identity for 0."""
     return x
 
 
 @declare(_STANDARD)
 def trace(x: ArraySpec, /, *, offset: int = 0, dtype: str | None = None) -> ArraySpec:
-    """Sum the diagonal of the matrices in the last two axes; ``dtype`` is as in ``sum``.
+    """Sum the diagonal of the matrices in the last two axes; without ``dtype`` integers are summed in 64 bits.
 
     ``offset`` selects a diagonal above the main one, or below it if it is negative.
     """

@@ -370,7 +370,8 @@ inside the axis, and ``start <= stop``: lifting has clamped them if the source f
 def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
     """Return the shape of ``x[key]`` for an array ``x`` of this ``shape``; see :data:`Key`.
 
-    Raise ``InvalidGraph`` if the key has too many items, or an index is known to lie outside of its axis.
+    Raise ``InvalidGraph`` if the key has too many items, or an index or slice is known to lie outside of its
+    axis.
 
     >>> keyed_shape((5, 6, 7), (0, (1, -1, 1), None))
     (4, 1, 7)

@@ -43,7 +43,7 @@ _COUNT = 2
 
 
 def words_of(tensor: torch.Tensor) -> Words | None:
-    """Return addresses of words in memory that change with writes that torch counts.
+    """Return addresses of memory words that change when torch counts a write to `tensor` or moves its memory.
 
     Return None if the memory layout of this torch is unknown, and for tensors that are not dense on the CPU
     or were made in inference mode.
@@ -173,7 +173,7 @@ class TensorStamp:
 
 
 class TensorWatch:
-    """Check of many tensors for changes.
+    """Snapshot of many tensors, to detect later that one was written to or got another layout.
 
     >>> weight = torch.zeros(2)
     >>> watch = TensorWatch([weight])
@@ -295,7 +295,10 @@ class ExportedMemory:
     def share(
         self, tensor: torch.Tensor, origin: Origin, is_read: bool = False, is_weight: bool = False
     ) -> None:
-        """Register a tensor whose memory other code may access, if it can be watched."""
+        """Register a tensor whose memory other code may access, unless :func:`has_memory` is False for it.
+
+        With ``is_read``, changes by other code are refused from now on, else from its first use by torch.
+        """
         if has_memory(tensor):
             with no_torch_function():
                 start, end = _place(tensor)
@@ -308,6 +311,7 @@ class ExportedMemory:
         """Check the operands of a call that is about to run for writes by other code.
 
         Raise ``TracingError`` if contents have changed, without a new version, since torch last used them.
+        A registered tensor that no call has used before is not checked; its present contents are noted.
         """
         for one in self._in(operands):
             if one.is_used:

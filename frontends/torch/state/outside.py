@@ -120,10 +120,9 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
-    """Return guards on the layout and version of the captured ``tensor``, and on its contents.
+    """Return guards on the layout, version and contents of the captured ``tensor``.
 
-    All contents are compared if they are small or shared with code outside of torch, and those of an
-    inference tensor with gaps between its elements, else samples at most.
+    The contents of a large tensor may be compared by samples, or not at all.
     """
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = (

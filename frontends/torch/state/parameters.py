@@ -269,11 +269,11 @@ def _names_it(space: ModuleNamespace) -> bool:
 class LiveTensors(contracts.Live):
     """Callable that returns the tensors that modules currently hold under given names.
 
-    A call raises ``GuardFailed`` if a name no longer holds a tensor of the same shape and dtype.
+    A call raises ``GuardFailed`` if a tensor was replaced by anything but a tensor of its shape and dtype.
 
     dicts: for each name, the dict that holds the tensor, or another object in a scripted module.
     is_counted: True if all of ``dicts`` are dicts.
-    current: the tensors that were last read.
+    current: the tensors found by the last call or :meth:`refresh`.
     """
 
     is_counted = True
@@ -462,8 +462,8 @@ class TorchWeights(contracts.Weights):
 
     function: the callable.
     given: further objects that are searched.
-    are_none: True if nothing is given and the callable is known to refer to nothing but functions of
-        frameworks, so that no search is needed. False does not mean that there are weights.
+    are_none: True if nothing is given and :func:`is_self_contained` shows that the callable cannot reach
+        weights, so that no search was made. False does not mean that there are weights.
     modules: the modules.
     places: where the modules hold the weights.
     """
@@ -638,7 +638,10 @@ def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
 
 
 def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the path and the original of each graph of a module that ``root`` or a part of it holds."""
+    """Yield the path and the original of each compiled module in an attribute of ``root`` or of a submodule.
+
+    ``named_modules`` does not find them, because a compiled module is a graph and no ``torch.nn.Module``.
+    """
     for path, module in root.named_modules():
         for name, item in vars(module).items():
             # Nearly all attributes are plain.

@@ -142,7 +142,9 @@ Read = Callable[[torch.Tensor, str], None]
 class AttributeReads:
     """Record of the attributes of argument tensors and captured tensors that the user's code reads.
 
-    guards: guards on the attributes of captured tensors.
+    A read of an argument's attribute becomes an assumption of the graph.
+
+    guards: guards that a captured tensor still lacks an attribute that was looked up on it.
     """
 
     def __init__(self, capture: Trace, session: Session, tensors: list[Any]) -> None:
