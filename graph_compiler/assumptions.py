@@ -518,7 +518,11 @@ def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
 
 
 def fact_of(array: Any, fact: str) -> Fact:
-    """Return the property ``fact`` of an array: ``"packing"``, ``"layout"`` or one of the trait ``facts``."""
+    """Return the property ``fact`` of an array.
+
+    ``fact`` is ``"packing"``, ``"layout"``, or the name of a property that a framework registers
+    (``Traits.facts``), such as ``"requires_grad"``.
+    """
     return _reader(fact)(array)
 
 

@@ -160,7 +160,7 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 def type_leaves(tree: Tree, leaves: Iterator[object]) -> Tree:
     """Return ``tree`` with typed leaves for ints, floats and ``torch.Generator`` objects.
 
-    ``leaves`` are the objects at its leaves, in order.
+    ``leaves`` are the objects at the leaves of ``tree``, from left to right.
     """
     if isinstance(tree, Leaf):
         cls = type(next(leaves))
@@ -191,7 +191,8 @@ def _stands_in(item: Any) -> bool:
 def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[Any]) -> bool:
     """Return True if the code of ``spaces`` may use the builtin ``type`` in a way that no shim can replace.
 
-    That is also so if an attribute of ``owners``, or of the objects that they are bound to, is ``type``.
+    That is also so if ``type`` is an attribute of one of ``owners``, or of its class. A bound method counts
+    as its object there.
     """
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)

@@ -89,7 +89,7 @@ def is_hook(place: StatePlace) -> bool:
 def record_as_installed(
     first: Attempt, attempt: Callable[[], Attempt]
 ) -> tuple[Recording | None, Exception | None]:
-    """Record again with what ``first`` left in its places, such as hooks that it installed.
+    """Record again with the state that the first attempt left, ``first.left``, such as hooks it installed.
 
     Return the recording and None. If the attempt raises, changes further places or records another graph,
     restore the places, and return None and the exception, if any.
@@ -232,7 +232,7 @@ class Attempt:
 class Hypotheses:
     """Assumptions under which the function is recorded next.
 
-    compiled: True if ``is_compiling()`` is claimed to be True.
+    compiled: True if ``is_compiling()`` returns True to the recorded code.
     reading: which numbers that the code reads from tensors become symbols.
     numbers: paths of numbers in the arguments that are inputs.
     grown: lists, by container and key, that are assumed to be appended to only.
@@ -602,7 +602,10 @@ class _Search:
             self.hypotheses.grown = request.auto_dynamic.lengths.grown(request.places)
 
     def attempt(self) -> Recording | Refutation[_Search]:
-        """Return a recording, or ``Refutation`` if the attempt has refuted its hypotheses."""
+        """Return a recording, or ``Refutation`` if the attempt has refuted its hypotheses.
+
+        In the second case, correct the hypotheses and the places of state for the next attempt.
+        """
         made, hypotheses = self._again(), self.hypotheses
         if not made.left and not made.is_other_code:
             return made.recording
@@ -635,8 +638,7 @@ class _Search:
     # -------------------------------------------------------------------------- hypotheses to give up
     @gives_up("taking lists to be appended to alone")
     def without_lists(self, problem: Exception) -> _Search | None:
-        """Drop the hypothesis that the lists in ``hypotheses.grown`` are only appended to, also for later
-        recordings.
+        """Drop the hypothesis that the lists in ``hypotheses.grown`` only grow, also for later recordings.
 
         Return the search to try again, or None if there is no such list.
         """
@@ -650,8 +652,8 @@ class _Search:
     def without_guesses(self, problem: Exception) -> _Search | None:
         """Give up guesses of one kind about sizes or views.
 
-        The kinds are symbolic sizes in keys, symbolic sizes of kernels, and views recorded beside their
-        owner. Return the search to try again, or None if no guess is left.
+        The kinds are symbolic sizes in keys, symbolic sizes of kernels, and captured tensors recorded as
+        views of others. Return the search to try again, or None if no guess is left.
         """
         guesses = self.hypotheses
         goes_on = (

@@ -221,7 +221,11 @@ def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bo
 
 
 class _RangeOfTensor(tuple[float, float]):
-    """Range for random elements like those of a tensor, with its device and class."""
+    """Smallest and largest element of a tensor, for :func:`fresh`, with the tensor's device and class.
+
+    device: None for a tensor on ``meta``.
+    cls: ``torch.Tensor`` unless the class of the tensor matters.
+    """
 
     device: torch.device | None
     cls: type[torch.Tensor]

@@ -107,7 +107,7 @@ Cast = Callable[[Any], Any]
 def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
     """Return the device type for which the call is under autocast, or an empty string.
 
-    It is the device of the first operand, which gets a guard, or the CPU without operands.
+    It is that of the first operand, on whose device a guard is added, or the CPU without operands.
     """
     if not is_any_autocast_enabled():
         return ""
@@ -128,8 +128,8 @@ def record_cast(
 ) -> Any:
     """Record a call under autocast, and return its result.
 
-    Record it as casts and a call without autocast if that gives the same result, and otherwise by its
-    kernels. Autocast does not change calls that write or detach, so these are recorded without casts.
+    Record it as casts and a call without autocast if that gives the same result, and otherwise kernel by
+    kernel. Autocast does not change calls that write or detach, so these are recorded without casts.
     """
 
     def recorded(cast: Cast) -> Any:

@@ -33,7 +33,7 @@ Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
 
 
 class SizeNode:
-    """Node of a ``SymInt``, ``SymFloat`` or ``SymBool``.
+    """Object behind a ``SymInt``, ``SymFloat`` or ``SymBool``, which computes with a symbolic expression.
 
     expression: a size, or a plain number.
     decide: function that adds a guard on an expression and returns its number. Keywords tell the purpose; a

@@ -16,7 +16,7 @@ from ..common.read_numbers import Reading
 
 
 class CallHistory(Protocol):
-    """Autograd history of a recording."""
+    """State of autograd during a recording, with which the records of calls are marked."""
 
     def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
         """Return the record of a call that is being made, marked with the autograd state at this point.

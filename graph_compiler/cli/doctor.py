@@ -106,7 +106,7 @@ def installed(name: str) -> str | None:
 
 
 def examine(quick: bool = False) -> dict[str, Any]:
-    """Return all findings as a dict for JSON.
+    """Check the installation, and return all findings as a dict for JSON.
 
     ``problems`` lists in words what is wrong, and ``exit`` is the exit code: 0 if there are no problems. With
     ``quick``, no framework is imported and nothing is converted.

@@ -122,7 +122,8 @@ def _indexed_weights(nodes: Sequence[Node], held: Mapping[Value, HolderEntry]) -
 def common_number(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
     """Return the texts before and after the one number in which names differ, and the number in each name.
 
-    Return None if they differ in anything else. ``names`` must contain at least two different names.
+    Return None if they differ in anything else, or if a number has leading zeros. ``names`` must contain at
+    least two different names.
     """
     another = next(name for name in names if name != names[0])
     pairs = [difference(names[0] if name != names[0] else another, name) for name in names]

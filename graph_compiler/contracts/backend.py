@@ -127,7 +127,7 @@ class Target(Protocol):
 
     @default
     def on_host(self, array: Any) -> Any:
-        """Return the elements as a NumPy array, or None if they are not in host memory or are traced.
+        """Return the elements as a NumPy array, or None if that needs a transfer or is impossible (traced).
 
         The default suits arrays that are always in host memory.
         """
@@ -425,7 +425,7 @@ class Backend(Protocol):
 
     @property
     def dialect(self) -> TargetDialect:
-        """How canonical nodes are written."""
+        """Writer of the nodes of canonical graphs in code of the framework."""
 
     @property
     def target(self) -> Target:
@@ -481,7 +481,7 @@ class Dialect(Protocol):
 
     @property
     def imports(self) -> Mapping[str, str]:
-        """Import lines, by the name that the source uses."""
+        """Import lines, by the name that each binds in the source."""
 
     @property
     def prelude(self) -> ModuleType | tuple[str, ...] | None:

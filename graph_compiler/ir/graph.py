@@ -710,7 +710,7 @@ class Aliases:
 def call_signature(graph: Graph) -> inspect.Signature:
     """Return a signature with the names of the recorded arguments, for a function without a signature.
 
-    A positional argument that is neither an array nor a number, such as a container, is named
+    A positional argument that is not one input of the graph, such as a container or a static number, is named
     ``argument_<position>``. Each parameter can be passed by position or by keyword, and has no default.
     """
     args, kwargs = unflatten(graph.input_tree, graph.inputs)

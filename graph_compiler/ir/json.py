@@ -79,8 +79,9 @@ def _form(cls: type) -> str:
 def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -> Tree:
     """Return the tree that has the JSON form ``data``. ``item`` decodes keys and static values.
 
-    A container of a class that ``known`` does not find becomes a plain container, or a named tuple made here,
-    with a warning. For malformed data, raise ``InvalidFile`` or another error, such as ``KeyError``.
+    A container of a class that ``known`` does not find becomes a plain container or, if it was a named tuple,
+    one of a new class; a warning is logged. For malformed data, raise ``InvalidFile`` or another error, such
+    as ``KeyError``.
     """
     if data == "*":
         return Leaf()
@@ -120,7 +121,7 @@ def _class(name: Any, form: Any, keys: tuple[Any, ...], known: KnownClasses) -> 
 
 
 def _named_class(name: Any, known: KnownClasses) -> type:
-    """Return the class ``name``, for a class that is itself a static value of a tree.
+    """Return the class ``name`` (``"module:qualified.name"``), which is itself a static value of a tree.
 
     Raise ``InvalidFile`` if it is unknown, because no other class can replace it.
     """

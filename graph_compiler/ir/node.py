@@ -297,8 +297,8 @@ def values_in(structure: Any) -> list[Value]:
 class Makers:
     """Index from a value to the node of a list that produces it.
 
-    A lookup updates the index if the length of the list or its last node has changed. It does not notice if
-    another node was replaced.
+    A lookup updates the index if the length of the list or its last node has changed. The replacement of
+    another node is not noticed.
     """
 
     __slots__ = ("_known", "_makers")

@@ -170,7 +170,10 @@ def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
 
 
 def statement_at(file: str, line: int) -> ast.stmt | None:
-    """Return the outermost statement that begins at ``line``, or else the innermost around it, or None."""
+    """Return the outermost statement that begins at ``line``.
+
+    If none does, return the innermost statement that contains the line, or None.
+    """
     tree = tree_of(file)
     # ``walk`` yields outer nodes before inner ones.
     found = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)] if tree is not None else []

@@ -29,8 +29,8 @@ LoopIndices = Mapping[Value, "tuple[RecordedLoop, int]"]
 def always_holds(condition: Any, numbers: LoopIndices) -> bool:
     """Return True if a comparison is proved for all sizes, and all iterations of the loops in ``numbers``.
 
-    The first iterations that ``numbers`` leaves out do not count. False means that the comparison is not
-    proved. A ``condition`` that is no ``Size`` is returned as a bool.
+    For each loop, ``numbers`` has the number of first iterations for which it need not hold. False means that
+    the comparison is not proved. A ``condition`` that is no ``Size`` is returned as a bool.
     """
     if not isinstance(condition, Size):
         return bool(condition)

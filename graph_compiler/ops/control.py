@@ -39,7 +39,7 @@ def call(
 
     With ``checkpoint`` only the operands are stored, and the body is recomputed in the backward pass
     (``jax.checkpoint``). With ``strong_zero``, the product of a derivative and a tangent or cotangent is zero
-    if one of both is, even if the other is infinite or NaN. The body must then be elementwise, with one
+    if either factor is, even if the other is infinite or NaN. The body must then be elementwise, with one
     result of the shape of the operands.
     """
     return body.specs_outside()

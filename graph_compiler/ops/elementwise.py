@@ -288,7 +288,7 @@ def nan_to_num(
 def orthogonal_polynomial(x: Input, n: Input, /, *, kind: str) -> ArraySpec:
     """Evaluate the orthogonal polynomial of degree ``n`` of the family ``kind`` at ``x``.
 
-    ``n`` is rounded towards 0. The result is 0 where it is negative. ``kind`` is chebyshev_t, chebyshev_u,
+    ``n`` is rounded towards 0. The result is 0 for negative degrees. ``kind`` is chebyshev_t, chebyshev_u,
     chebyshev_v, chebyshev_w, hermite_h, hermite_he, laguerre_l or legendre_p.
     """
     return elementwise(x, n)

@@ -79,9 +79,10 @@ def matrix_power(x: ArraySpec, /, *, n: int) -> ArraySpec:
 
 @declare(_STANDARD)
 def trace(x: ArraySpec, /, *, offset: int = 0, dtype: str | None = None) -> ArraySpec:
-    """Sum the diagonal of the matrices in the last two axes; without ``dtype`` integers are summed in 64 bits.
+    """Sum the diagonal of the matrices in the last two axes.
 
-    ``offset`` selects a diagonal above the main one, or below it if it is negative.
+    Without ``dtype``, integers and bools are summed in 64 bits. ``offset`` selects a diagonal above the main
+    one, or below it if it is negative.
     """
     return ArraySpec(x.shape[:-2], dtype or accumulated(x.dtype))
 

@@ -45,8 +45,8 @@ _COUNT = 2
 def words_of(tensor: torch.Tensor) -> Words | None:
     """Return addresses of memory words that change when torch counts a write to `tensor` or moves its memory.
 
-    Return None if the memory layout of this torch is unknown, and for tensors that are not dense on the CPU
-    or were made in inference mode.
+    Return None if torch's C++ objects are not laid out as expected, if :func:`has_memory` is False, and for
+    tensors that were made in inference mode.
 
     >>> weight = torch.zeros(2)
     >>> words = words_of(weight)
@@ -198,7 +198,10 @@ class TensorWatch:
         return [(version(tensor), *layout_of(tensor)) for tensor in self._others]
 
     def changed(self) -> bool:
-        """Return True if a change of a tensor since this object was made is noticed."""
+        """Return True if a tensor has changed since this object was made, as far as it can tell.
+
+        A write that torch does not count is missed where the contents of a tensor are not compared.
+        """
         return (
             self._words.now != self._noted
             or bool(self._others)
@@ -224,10 +227,10 @@ def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
-    """Return pieces of a tensor's memory to compare, or all of it if ``whole``.
+    """Return a copy of a tensor's memory for later comparison: samples if it is large, unless ``whole``.
 
     Return None for a tensor that is empty, is not dense on the CPU (or is quantized, nested or wrapped by a
-    transform), or spans more memory than it has elements.
+    transform), or spans the memory of more than ``numel()`` elements.
     """
     if not has_memory(tensor) or tensor.numel() == 0:
         return None
@@ -257,7 +260,7 @@ class _SharedTensor:
     is_read: True if the recording has handed the memory to other code.
     is_weight: True for a weight, of which pieces may be compared instead of all elements, because all weights
         loaded from a file may be registered.
-    is_used: True once changes by other code must be refused.
+    is_used: True if changes by other code are refused: torch has used the tensor, or ``is_read``.
     number: its version at the last access.
     same: returns True while no change of the contents is noticed.
     """

@@ -124,7 +124,7 @@ def _cast_like(made: Any, wanted: Any) -> torch.Tensor | None:
 def _initialisers(module: torch.nn.Module, ancestors: Iterable[Any]) -> Iterator[Callable[[int], Buffers]]:
     """Yield functions that run one initializer on a copy of ``module`` and return the buffers of the copy.
 
-    The argument of each function is the value that non-persistent buffers have before.
+    The argument of each function fills the non-persistent buffers of the copy before the initializer runs.
     """
     for above in (module, *ancestors):
         # This method of models from transformers initializes a module that the model contains.

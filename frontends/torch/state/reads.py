@@ -74,7 +74,7 @@ Modules = Sequence[torch.nn.Module]
 
 
 class TrainingModes:
-    """Training modes of outermost modules and their parts.
+    """Switch between training and evaluation mode for modules and their parts.
 
     outermost: modules that no other module of the function contains.
     deciding: modules whose classes override ``train()`` and thus choose the modes of their parts
