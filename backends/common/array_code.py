@@ -78,7 +78,7 @@ def integer_power(x1: Array | int, x2: Array) -> Array:
 
 
 def real_angle(x: Array) -> Array:
-    """Compute the angle of real floats: pi where ``x < 0``, NaN where it is NaN, and 0 elsewhere."""
+    """Compute the complex angle of real floats: pi where ``x < 0``, NaN where ``x`` is NaN, 0 elsewhere."""
     return xp.where(xp.isnan(x), xp.nan, xp.where(x < 0, xp.pi, 0)).astype(x.dtype)
 
 
@@ -87,10 +87,11 @@ def real_angle(x: Array) -> Array:
 
 
 def condition_number(x: Array, *, ord: float | str = 2) -> Array:
-    """Compute the condition number of matrices in the norm ``ord``; 0 for empty matrices.
+    """Compute the condition number of the matrices in the last two axes; 0 for empty matrices.
 
-    It is the ratio of the largest to the smallest singular value for 2, the inverse of this ratio for -2, and
-    otherwise the norm of the matrix times that of its inverse. Matrices are in the last two axes.
+    For ``ord`` 2, it is the ratio of the largest to the smallest singular value, and for -2 the inverse of
+    this ratio. For other orders of the matrix norm, it is the norm of the matrix times the norm of its
+    inverse.
     """
     if 0 in x.shape[-2:]:
         return xp.zeros(x.shape[:-2], x.real.dtype)
@@ -212,9 +213,9 @@ def adaptive_max_pool(x: Array, size: tuple[int, ...]) -> Array:
 
 
 def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the maximum of each adaptive window over the last ``len(size)`` axes, and its flat index there.
+    """Return the maximum of each window over the last ``len(size)`` axes, and its flat index in these axes.
 
-    ``size`` is the number of windows along each of these axes.
+    ``size[i]`` windows of about equal length cover axis ``i`` of these axes.
     """
     return max_over_windows(
         x, [adaptive_places(n, windows) for n, windows in zip(x.shape[-len(size) :], size)]
@@ -358,7 +359,7 @@ def pixel_unshuffle(x: Array, factor: int) -> Array:
 
 
 def channel_shuffle(x: Array, groups: int) -> Array:
-    """Interleave ``groups`` groups of channels (axis 1)."""
+    """Interleave ``groups`` groups of channels (axis 1): the two groups ``ab`` and ``cd`` become ``acbd``."""
     return x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]).swapaxes(1, 2).reshape(x.shape)
 
 
@@ -369,7 +370,7 @@ def channel_shuffle(x: Array, groups: int) -> Array:
 def lower_median(
     x: Array, *, axis: int, keepdims: bool = False, skip_nan: bool = False
 ) -> tuple[Array, Array]:
-    """Return the lower median along ``axis``, and its index.
+    """Return the lower median along ``axis`` (the smaller one of two middle elements), and its index.
 
     With ``skip_nan``, it is the median of the elements that are not NaN, if there are any. Otherwise it is
     NaN if an element is NaN.

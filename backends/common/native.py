@@ -126,9 +126,9 @@ def _torch_int16(tensor: Any) -> Any:
 
 
 def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
-    """Copy ``value`` into a NumPy array or torch tensor in place.
+    """Copy ``value`` into ``array``, a NumPy array or torch tensor, in place.
 
-    Raise ``GuardFailed`` for another array, and for a NumPy array that is read-only.
+    Raise ``GuardFailed`` if ``array`` is of another class, or a read-only NumPy array.
     """
     if isinstance(array, np.ndarray):
         if not array.flags.writeable:
@@ -161,8 +161,8 @@ def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
 def shows_as_nan(tree: Tree, floating: Sequence[bool]) -> bool:
     """Return True if filling the floating arrays of a result with NaN marks the whole result as wrong.
 
-    That is so if there are arrays, all are floating, and there are no Python numbers. ``floating`` is True
-    for each array of the result that is floating.
+    That is so if there are arrays, all are floating, and there are no Python numbers. ``tree`` is the
+    structure of the result, and ``floating`` is True for each of its arrays that is floating.
 
     >>> from graph_compiler.trees import flatten
     >>> trees = [flatten(result, lambda item: False)[1] for result in ((1.5j, 2), ("name", None))]

@@ -14,8 +14,8 @@ def column_places(
 ) -> tuple[np.ndarray, ...]:
     """Return for each axis the indices, in the padded array, of the elements that the windows cover.
 
-    Each array of indices has the dimensions ``[*kernel, *windows]``, but size 1 in those of the other
-    axes.
+    The indices of axis ``i`` vary along axis ``i`` of ``kernel`` and of the windows. Their array has the
+    dimensions ``[*kernel, *windows]`` with all other sizes replaced by 1.
     """
     rank = len(kernel)
     places = []
@@ -35,7 +35,7 @@ def window_count(
 ) -> int:
     """Return the number of windows along an axis.
 
-    With ``ceil_mode`` a last window may extend beyond the padded end.
+    With ``ceil_mode``, the last window may extend beyond the padded end, but starts before the padding there.
     """
     before, after = padding
     reach = dilation * (kernel - 1)
@@ -100,9 +100,9 @@ def nearest_places(size: int, out: int, scale: float | None, exact: bool, small:
 
 
 def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
-    """Return the weights of four neighbours in cubic convolution with the parameter ``a``.
+    """Return the weights of the four neighbours of a point in cubic convolution with the parameter ``a``.
 
-    The point is at distance ``t`` after the second neighbour.
+    The point is at the fraction ``t`` of the way from the second to the third neighbour.
     """
 
     def near(d: np.ndarray) -> np.ndarray:
@@ -119,9 +119,9 @@ def sample_taps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the source indices and the weights, both ``[out, taps]``, of resampling.
 
-    ``method`` is linear or cubic. ``scale`` is the scale factor, or None for the ratio of the sizes. With
-    ``align_corners``, the centres of the first and last elements are mapped onto each other. ``real`` is the
-    dtype of the weights.
+    ``size`` elements become ``out``. ``method`` is linear or cubic. ``scale`` is the scale factor, or None
+    for the ratio of the sizes. With ``align_corners``, the centres of the first and last elements are mapped
+    onto each other. ``real`` is the dtype of the weights.
     """
     step = source_step(size, out, scale, align_corners, real)
     positions: np.ndarray = np.arange(out, dtype=real)
@@ -151,9 +151,9 @@ def antialias_taps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the source indices and the weights, both ``[out, taps]``, of resampling with antialiasing.
 
-    ``method`` is linear, cubic or lanczos. ``scale`` is the scale factor, or None for the ratio of the sizes.
-    With ``align_corners``, source positions are ``(size - 1) / (out - 1)`` apart. ``real`` is the dtype of
-    the weights.
+    ``size`` elements become ``out``. ``method`` is linear, cubic or lanczos. ``scale`` is the scale factor,
+    or None for the ratio of the sizes. With ``align_corners``, source positions are ``(size - 1) / (out -
+    1)`` apart. ``real`` is the dtype of the weights.
     """
     step = source_step(size, out, scale, align_corners, real)
     width = max(step, real(1))

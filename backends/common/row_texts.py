@@ -73,7 +73,7 @@ UNSAID = (
 
 
 class SliceKeys:
-    """Source of random keys for functions under ``vmap``, local to each context.
+    """Source of random keys for functions under ``vmap``. Each thread or asynchronous task has its own.
 
     :meth:`next` returns a function that draws a key, or None outside of :meth:`drawing`.
 
@@ -140,7 +140,10 @@ def permute_text(method: str) -> Callable[..., str]:
 
 
 def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
-    """Write a reshape as ``x.reshape(...)``, or shorter as ``x[:, None]`` or ``x.squeeze(1)``."""
+    """Return the source of a reshape: ``x.reshape(...)``, or shorter ``x[:, None]`` or ``x.squeeze(1)``.
+
+    The short forms are for reshapes that only insert or only remove axes of size 1.
+    """
     new = added_axes(x.shape, out[0].shape)
     if new and len(new) <= 3:
         return f"{x}{key_text(tuple(None if axis in new else WHOLE for axis in range(len(shape))), x.ndim)}"

@@ -178,7 +178,8 @@ class Rows:
     def row(self, *names: str, only: Callable[..., bool] | None = None) -> Callable[[Row], Row]:
         """Return a decorator that registers a function as the row of the operations ``names``.
 
-        ``only(*node.inputs, **node.params)`` returns True for the nodes that the row can write.
+        ``only(*node.inputs, **node.params)`` returns True for the nodes that the row can write; None means
+        all.
         """
 
         def register(function: Row) -> Row:

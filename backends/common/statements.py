@@ -108,9 +108,10 @@ def scan_with(
 
 
 def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
-    """Return ``loop`` with ``range`` instead of an integer ``arange`` whose elements the body does not read.
+    """Return ``loop`` with ``range`` instead of integer ``arange`` sequences, which are slower to iterate over.
 
-    If nothing else uses the ``arange``, its line is removed. A reversed loop is returned unchanged.
+    Only an ``arange`` whose elements the body does not read is replaced. If nothing else uses it, its line is
+    removed from ``scope``. A reversed loop is returned unchanged.
     """
     if node.params["reverse"]:
         return loop
@@ -148,7 +149,7 @@ def _is_read(block: Block, number: Value) -> bool:
 
 
 def _bounds(node: Node) -> Sequence[Any] | None:
-    """Return start, stop and step of an ``arange``, or None for a recorded call with keyword bounds."""
+    """Return start, stop and step of an ``arange``, or None if a recorded call has a bound by keyword."""
     if node.record is None:
         return [node.params[name] for name in ("start", "stop", "step")]
     if not node.inputs or not {"start", "stop", "end", "step"}.isdisjoint(node.params):

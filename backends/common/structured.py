@@ -106,7 +106,10 @@ class Scope(Protocol):
         """
 
     def define_region(self, region: Region, write: Callable[[Any, str], None]) -> str:
-        """Return the name of the function of ``region``, which ``write`` writes at the first call."""
+        """Return the name of the function of ``region`` at module level.
+
+        The first call for ``region`` lets ``write(scope, name)`` write this function.
+        """
 
     def indexed_weights(self, region: Region) -> IndexedWeights: ...
 
@@ -114,7 +117,7 @@ class Scope(Protocol):
         """Append the lines of ``inside`` at the current indentation."""
 
     def drop(self, value: Value) -> None:
-        """Remove the line that computes ``value`` if only the current node uses it."""
+        """Remove the line that computes ``value`` if only the node that is being written uses it."""
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,7 @@ def classes_of(function: Callable[..., Any]) -> Classes:
 def write(path: Path, kept: ProgramFile, classes: Classes) -> None:
     """Write the program ``kept`` to ``path`` atomically.
 
-    Raise an exception if the structure of the result cannot be restored.
+    Raise an exception if the structure of the result cannot be read back with ``classes``.
     """
     form = tree_to_json(kept.form, repr)
     # Static parts of a result, such as the user's objects, may have no text that can be read back.
@@ -390,7 +390,7 @@ _SETTINGS = {"jax_persistent_cache_min_compile_time_secs": 0.1}
 
 
 class PersistentCache:
-    """Switch that enables XLA's cache for one function, from the end of a trace until the call returns.
+    """Switch that enables XLA's cache for one function, from the end of a trace until :meth:`close`.
 
     It does nothing if the user has configured or disabled a cache, or if there is no cache folder.
     """

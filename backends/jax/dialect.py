@@ -85,7 +85,8 @@ class CommunicationErrors:
 class JaxDialect(CanonicalDialect):
     """Writer of canonical nodes for JAX, with the recorded precision of matrix products.
 
-    Without ``jax_enable_x64`` it rejects graphs with wider integers, and clips finite numbers to float32.
+    Without ``jax_enable_x64``, it rejects graphs that need integers of more than 32 bits, and clips finite
+    numbers to the range of float32.
     """
 
     def check(self, graph: Graph) -> None:

@@ -231,8 +231,8 @@ class JaxParallelism(Parallelism):
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """Return the axis ``name`` over ``devices``.
 
-        ``devices`` is None for all devices, how many of them, an iterable of devices, or a mesh whose other
-        axes have size 1. Raise ``InvalidOption`` for anything else.
+        ``devices`` is None (all devices), a count (the first devices), an iterable of devices, or a mesh
+        whose other axes have size 1. Raise ``InvalidOption`` for anything else.
         """
         if is_count(devices):
             devices = jax.devices()[

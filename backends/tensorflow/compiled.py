@@ -42,7 +42,7 @@ class NotTraceable(Exception):
 def dropped_checks(graph: Any) -> list[Any]:
     """Add operations to ``graph`` that check if XLA may compute something else than TensorFlow's kernels.
 
-    Return the checks: boolean scalars that are False if it may. Raise ``NotForXla`` if the function has to
+    Return the checks: boolean scalars that are False if XLA may. Raise ``NotForXla`` if the function has to
     run without XLA.
     """
     for kind in (node.op for node in _inner_nodes(graph)):
@@ -352,13 +352,13 @@ class _Trace(NamedTuple):
 
 
 class ConcreteFunctions:
-    """Callable that caches a trace of ``function`` for each kind of arguments.
+    """Callable that traces ``function`` once for each combination of shapes, dtypes and static arguments.
 
     function: function of tensors, variables, other values, and dicts of the first two.
     shapes: record of the shapes that ``function`` is compiled for.
     options: options of ``tf.function``.
     extra: called at the end of each trace; returns tensors to compute besides the result.
-    waits: if True, the first call of each kind raises ``FirstCall``.
+    waits: if True, the first call of each combination raises ``FirstCall``.
     """
 
     def __init__(

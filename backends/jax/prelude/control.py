@@ -38,7 +38,7 @@ def varying_as(sequences: Any, start: Any) -> Any:
 
 
 def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], start: Any, most: Any) -> Any:
-    """Run ``lax.while_loop``, which is also differentiable in reverse mode if ``most`` is an ``int``.
+    """Run ``lax.while_loop``, made differentiable in reverse mode if ``most`` is an ``int``.
 
     ``most`` is an upper bound of the trip count.
     """
@@ -75,7 +75,8 @@ def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], sta
 def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int) -> Callable[..., Any]:
     """Return a function of ``(captured, state)`` that iterates ``after`` while ``holds(captured, state)``.
 
-    It stops after a limited number of iterations, which is at least ``most``.
+    It stops after a limited number of iterations, which is at least ``most``. Groups of iterations are
+    checkpointed, so that reverse mode stores few states.
     """
     if most > 1:
         inner, count = (

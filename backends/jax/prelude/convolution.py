@@ -189,7 +189,7 @@ def conv_of_columns(
 def tiles(x: jax.Array, kernel: tuple[int, ...], padding: tuple[tuple[int, int], ...]) -> jax.Array:
     """Split ``x[batch, *space, channels]`` into adjacent windows ``[batch, *windows, channels, *kernel]``.
 
-    ``padding`` is applied before. Elements after the last whole window are left out.
+    ``x`` is padded by ``padding`` first. Elements after the last whole window are left out.
     """
     rank = len(kernel)
     counts = window_counts(x, kernel, kernel, padding, (1,) * rank)

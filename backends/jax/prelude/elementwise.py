@@ -397,7 +397,7 @@ def i1e(x: jax.Array) -> jax.Array:
 
 
 def quotient_at(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax.Array:
-    """Compute ``function(x) / x``, or 0.5 where ``x`` is within 1e-6 of 0."""
+    """Compute ``function(x) / x`` for a function that is 0 at 0 with derivative 1/2."""
     near = abs(x) < 1e-6
     safe = jnp.where(near, 1, x)
     return jnp.where(near, 0.5, function(safe) / safe)

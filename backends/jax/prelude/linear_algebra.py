@@ -45,8 +45,9 @@ def matrix_rank(
 ) -> jax.Array:
     """Count the singular values of the matrices above ``max(atol, rtol * largest)``.
 
-    The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given. With
-    ``hermitian``, the matrices are Hermitian, and only their lower triangles are read.
+    ``largest`` is the largest one of a matrix. ``atol`` defaults to 0. ``rtol`` defaults to 0 if ``atol`` is
+    given, else to the larger dimension times the machine epsilon. With ``hermitian``, the matrices are
+    Hermitian, and only their lower triangles are read.
     """
     values = jnp.abs(jnp.linalg.eigvalsh(hermitian_matrix(x))) if hermitian else jnp.linalg.svdvals(x)
     cutoff = singular_cutoff(x, jnp.max(values, axis=-1, initial=0), rtol, atol)
@@ -62,9 +63,10 @@ def pinv(
 ) -> jax.Array:
     """Compute the pseudo-inverse of the matrices in the last two axes.
 
-    Singular values up to ``max(atol, rtol * largest)`` count as zero. The default of ``rtol`` is the larger
-    dimension times the machine epsilon, or 0 if ``atol`` is given. With ``hermitian``, the matrices are
-    Hermitian, and only their lower triangles are read.
+    Singular values up to ``max(atol, rtol * largest)``, where ``largest`` is the largest one, count as zero.
+    ``atol`` defaults to 0. ``rtol`` defaults to 0 if ``atol`` is given, else to the larger dimension times
+    the machine epsilon. With ``hermitian``, the matrices are Hermitian, and only their lower triangles are
+    read.
     """
     x = hermitian_matrix(x) if hermitian else x
     if atol is None:

@@ -86,7 +86,7 @@ def histogram_bin_edges(x: jax.Array, *, bins: int, range: tuple[float, float] |
 def sort_with_indices(
     x: jax.Array, *, axis: int = -1, descending: bool = False
 ) -> tuple[jax.Array, jax.Array]:
-    """Sort stably along ``axis``, and return the values and their indices."""
+    """Sort stably along ``axis``, and return the values and their indices. NaN counts as the largest."""
     axis = axis % x.ndim
     pair = (x, lax.broadcasted_iota(int, x.shape, axis))
     if not descending:
@@ -100,7 +100,7 @@ def sort_with_indices(
 def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tuple[jax.Array, jax.Array]:
     """Return the ``k`` largest elements along ``axis`` in descending order, and their indices.
 
-    Unless ``largest``, these are the smallest elements in ascending order.
+    Unless ``largest``, these are the smallest elements in ascending order. NaN counts as the largest.
     """
     if largest and x.dtype != bool:
         last = jnp.moveaxis(x, axis, -1)
@@ -114,7 +114,10 @@ def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tupl
 
 
 def kth_value(x: jax.Array, *, k: int, axis: int = -1, keepdims: bool = False) -> tuple[jax.Array, jax.Array]:
-    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index."""
+    """Return the ``k``-th smallest element along ``axis``, counted from 1, and its index.
+
+    NaN counts as the largest.
+    """
     values, indices = sort_with_indices(x, axis=axis)
     return lax.index_in_dim(values, k - 1, axis, keepdims), lax.index_in_dim(indices, k - 1, axis, keepdims)
 

@@ -58,8 +58,9 @@ def matrix_rank(
 ) -> np.ndarray:
     """Count the singular values of the matrices above ``max(atol, rtol * largest)``.
 
-    The default of ``rtol`` is the larger dimension times the machine epsilon, or 0 if ``atol`` is given. With
-    ``hermitian``, the matrices are Hermitian, and only their lower triangles are read.
+    ``largest`` is the largest one of a matrix. ``atol`` defaults to 0. ``rtol`` defaults to 0 if ``atol`` is
+    given, else to the larger dimension times the machine epsilon. With ``hermitian``, the matrices are
+    Hermitian, and only their lower triangles are read.
     """
     values = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svdvals(x)
     cutoff = singular_cutoff(x, np.max(values, axis=-1, initial=0), rtol, atol)
@@ -75,9 +76,10 @@ def pinv(
 ) -> np.ndarray:
     """Compute the pseudo-inverse of the matrices in the last two axes.
 
-    Singular values up to ``max(atol, rtol * largest)`` count as zero. The default of ``rtol`` is the larger
-    dimension times the machine epsilon, or 0 if ``atol`` is given. With ``hermitian``, the matrices are
-    Hermitian, and only their lower triangles are read.
+    Singular values up to ``max(atol, rtol * largest)``, where ``largest`` is the largest one, count as zero.
+    ``atol`` defaults to 0. ``rtol`` defaults to 0 if ``atol`` is given, else to the larger dimension times
+    the machine epsilon. With ``hermitian``, the matrices are Hermitian, and only their lower triangles are
+    read.
     """
     if hermitian:
         values, right = np.linalg.eigh(x)

@@ -329,12 +329,12 @@ def scatter_reduced(
 def scatter_extreme(
     segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool
 ) -> tf.Tensor:
-    """Return ``x`` with rows replaced by the maximum or minimum of their ``values``.
+    """Return ``x`` with each row that has ``values`` replaced by their maximum or minimum.
 
-    ``segments`` is ``tf.math.unsorted_segment_max`` or ``tf.math.unsorted_segment_min``. ``rows`` has an
-    index into the flattened first axes of ``x`` for each of ``values``. ``seen`` is True for rows that have
-    values. If ``include_self`` is True, the old elements are compared, too. Equal elements share the
-    gradient.
+    ``segments`` is ``tf.math.unsorted_segment_max`` or ``tf.math.unsorted_segment_min``. ``rows`` has, for
+    each of ``values``, the index of its row in the flattened first axes of ``x``. ``seen`` is True for rows
+    that have values. If ``include_self`` is True, the old elements are compared, too. Equal elements share
+    the gradient.
     """
     function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
     count = tf.size(seen)
@@ -450,7 +450,7 @@ def sliding_window(x: tf.Tensor, axis: int, size: Any, step: Any = 1) -> tf.Tens
 def as_strided(x: tf.Tensor, shape: Sequence[Any], strides: Sequence[Any], offset: Any = 0) -> tf.Tensor:
     """Return an array of ``shape`` whose elements are elements of flattened ``x``.
 
-    Element ``i, j, ..`` is element ``offset + i * strides[0] + j * strides[1] + ..`` of ``x``.
+    Element ``i, j, ..`` is element ``offset + i * strides[0] + j * strides[1] + ..`` of flattened ``x``.
     """
     positions = tf.fill([1] * len(shape), offset)
     for axis, (count, stride) in enumerate(zip(shape, strides)):

@@ -237,7 +237,7 @@ def shapes_of(body: Callable[..., Any], *arrays: tf.Tensor) -> list[list[int]]:
 def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``function`` so that gradients recompute it instead of storing its intermediate results.
 
-    A ``tf.autodiff.ForwardAccumulator`` around a call of the result raises ``NotImplementedError``.
+    If TensorFlow executes eagerly, ``tf.autodiff.ForwardAccumulator`` raises ``NotImplementedError``.
     """
 
     def again(*arrays: tf.Tensor) -> Any:
