@@ -108,7 +108,7 @@ def scan_with(
 
 
 def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
-    """Return ``loop`` with ``range`` instead of integer ``arange`` sequences, which are slower to iterate over.
+    """Return ``loop`` with ``range`` instead of integer ``arange`` sequences, to iterate faster.
 
     Only an ``arange`` whose elements the body does not read is replaced. If nothing else uses it, its line is
     removed from ``scope``. A reversed loop is returned unchanged.

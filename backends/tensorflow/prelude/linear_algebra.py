@@ -125,7 +125,7 @@ def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> t
 def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
     """Count the singular values above the cutoff that ``rtol`` and ``atol`` set (``singular_cutoff``).
 
-    If ``hermitian`` is True, they are computed from eigenvalues.
+    With ``hermitian``, the matrices are Hermitian, and only their lower triangles are read.
     """
     values = tf.abs(eigh(x)[0]) if hermitian else tf.linalg.svd(x, compute_uv=False)
     values = tf.math.real(values)
@@ -138,7 +138,7 @@ def pinv(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = 
     """Compute the pseudo-inverse of the matrices ``x``.
 
     Singular values up to the cutoff that ``rtol`` and ``atol`` set (``singular_cutoff``) are treated as zero.
-    If ``hermitian`` is True, the pseudo-inverse is computed from eigenvalues.
+    With ``hermitian``, the matrices are Hermitian, and only their lower triangles are read.
     """
     if hermitian:
         values, left = eigh(x)

@@ -132,10 +132,11 @@ def attention_weights(
     is_causal: bool = False,
     scale: Any = None,
 ) -> tf.Tensor:
-    """Compute ``softmax(query @ key.T * scale + mask)``. A row whose scores are all masked is 0.
+    """Compute ``softmax(query @ key.mT * scale + mask)`` over the keys.
 
-    A bool ``mask`` is True for scores to keep. ``is_causal`` drops the scores of keys after the query.
-    ``scale`` is ``1 / sqrt(features)`` by default.
+    A boolean ``mask`` is True for the keys to attend to. Any other mask is added. With ``is_causal``, query i
+    attends only to the keys 0 to i. The weights are 0 for a query that attends to no key. The default of
+    ``scale`` is ``query.shape[-1] ** -0.5``.
     """
     if scale is None:
         scale = (
@@ -153,7 +154,7 @@ def attention_weights(
 def masked_softmax(scores: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Compute the softmax over the last axis. A row whose scores are all masked is 0.
 
-    A bool ``mask`` is True for the scores to keep; a float ``mask`` is added.
+    A bool ``mask`` is True for the scores to keep. Any other ``mask`` is added.
     """
     lowest = tf.constant(-math.inf, scores.dtype)
     scores = tf.where(mask, scores, lowest) if mask.dtype.is_bool else scores + mask

@@ -141,7 +141,7 @@ def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dila
     """Return True if TensorFlow's own pooling kernels are to be used.
 
     They need static ``kernel`` and ``strides``, an array that is not empty, at most three axes, no dilation,
-    and a floating dtype that has a gradient kernel.
+    and float32, or for one or two axes another float of up to 64 bits except bfloat16.
     """
     # In TensorFlow 2.21, the gradient of maxima over an empty array ends the process (oneDNN).
     known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()
@@ -450,7 +450,10 @@ def cubic_taps(t: tf.Tensor, a: float = -0.75) -> list[tf.Tensor]:
 def weighted_neighbours(
     n: Any, out: Any, method: str, scale: float | None, align_corners: bool, real: tf.DType
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return indices and weights [out, taps] of the source elements for linear or cubic resampling."""
+    """Return indices and weights [out, taps] to resample ``n`` elements to ``out``.
+
+    ``method`` is "linear" or "cubic". ``scale`` and ``align_corners`` are those of ``step_between``.
+    """
     step = step_between(n, out, scale, align_corners, real)
     index = tf.cast(tf.range(out), real)
     positions = index * step if align_corners else step * (index + 0.5) - 0.5
@@ -480,7 +483,10 @@ def filter_at(method: str, x: tf.Tensor) -> tf.Tensor:
 def filtered_neighbours(
     n: Any, out: Any, method: str, scale: float | None, align_corners: bool, real: tf.DType
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return indices and weights [out, taps] of the source elements for resampling with antialiasing."""
+    """Return indices and weights [out, taps] to resample ``n`` elements to ``out`` with antialiasing.
+
+    ``method`` is that of ``filter_at``. ``scale`` and ``align_corners`` are those of ``step_between``.
+    """
     step = step_between(n, out, scale, align_corners, real)
     width = tf.maximum(step, 1)
     support = {"linear": 1, "cubic": 2, "lanczos": 3}[method] * width

@@ -98,7 +98,7 @@ def difference(x: tf.Tensor, *, n: int = 1, axis: int = -1) -> tf.Tensor:
 def lower_median(
     x: tf.Tensor, *, axis: int, keepdims: bool = False, skip_nan: bool = False
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the lower median along ``axis`` and its index.
+    """Return the lower median along ``axis`` (the smaller one of two middle elements), and its index.
 
     NaN are ignored with ``skip_nan``. Otherwise, the first NaN is returned if there is one.
     """
