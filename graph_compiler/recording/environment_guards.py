@@ -470,9 +470,9 @@ def _compiled(source: str) -> CodeType:
 def _seen_by(
     versions_of: VersionsOf, guards: list[EnvironmentGuard], derived: Sequence[Derived]
 ) -> list[EnvironmentGuard]:
-    """Return a list of one guard, which evaluates ``guards`` and refreshes ``derived`` after a change.
+    """Return one guard, in a list, which evaluates ``guards`` and refreshes ``derived`` if versions changed.
 
-    Return an empty list if nothing has a version.
+    Return an empty list if none of them has dicts, objects or words whose versions can be compared.
     """
     dicts = _distinct(
         [

@@ -28,10 +28,11 @@ _BLOCKS = ("body", "orelse")
 
 
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
-    """Return True if ``function`` is known to read a parameter only where it raises, or to compare by ``is``.
+    """Return True if ``function`` is known to read a parameter only to raise, or in comparisons by ``is``.
 
-    The parameter is the one to which ``call`` passes ``argument``. Return False for a function whose source
-    is not known, and for one with a ``try`` statement.
+    It reads the parameter to raise in ``raise`` statements, messages of ``assert``, and blocks that end with
+    ``raise``. The parameter is the one to which ``call`` passes ``argument``. Return False for a function
+    whose source is not known, and for one with a ``try`` statement.
     """
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):
@@ -117,9 +118,9 @@ _MAKES_TEXT = frozenset({"str", "repr", "format"})
 def is_message(frame: FrameType | None) -> bool:
     """Return True if the string that ``frame`` makes now is known to be used only in a message.
 
-    Messages are texts for ``logging``, ``warnings`` and ``print`` that the program does not read back. They
-    are also texts for functions that use them only in an exception, unless a ``try`` is around the call.
-    Return False if ``frame`` is None.
+    Messages are strings for ``logging``, ``warnings`` and ``print`` that the program does not read back, and
+    strings for functions that use them only in an exception, unless a ``try`` is around the call. Return
+    False if ``frame`` is None.
     """
     if frame is None:
         return False

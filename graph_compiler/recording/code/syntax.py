@@ -143,9 +143,9 @@ _LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})
 def unwrap_forwarding(function: Any) -> tuple[Any, frozenset[str]] | None:
     """Return the function inside a chain of decorators, and strings that may name arguments.
 
-    The strings are constants in the code of decorators that do not just forward their arguments, and for
-    which :func:`is_of_library` is True. Return None if any other decorator may treat positional and keyword
-    arguments differently.
+    A decorator that forwards all of its arguments treats positional and keyword arguments alike. The strings
+    are the constants in the code of other decorators, if :func:`is_of_library` is True for all of these.
+    Return None if it is False for one of them.
 
     >>> import functools
     >>> def counting(function):

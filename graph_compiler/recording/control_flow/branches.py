@@ -105,7 +105,10 @@ class OuterCopies:
 
 
 class Raised(Signal):
-    """Raised if a ``raise`` or ``assert`` of the user's code ends a trial run of a block with ``problem``."""
+    """Signal that a ``raise`` or ``assert`` of the user's code ended a trial run of a block.
+
+    problem: the exception.
+    """
 
     def __init__(self, problem: Exception) -> None:
         super().__init__(str(problem))
@@ -141,8 +144,9 @@ class Trials:
 
         This restores the variables of the blocks, and the objects that the blocks refer to.
 
-        Raise ``Raised`` if a ``raise`` or ``assert`` of the user ends it. Raise ``TracingError`` for another
-        exception of the user's code or a framework, and if it changes an object other than the variables.
+        Raise ``Raised`` if a ``raise`` or ``assert`` of the user ends the call. Raise ``TracingError`` for
+        another exception of the user's code or a framework, and if ``function`` changes an object other than
+        the variables.
         """
         before, world = (
             self.cells.read(),

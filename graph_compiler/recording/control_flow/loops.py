@@ -38,9 +38,9 @@ _again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
 
 @contextmanager
 def recomputing_iterations(checkpoint: bool) -> Iterator[None]:
-    """Make :func:`is_recomputed` return ``checkpoint`` inside the ``with`` block, in this context.
+    """Set whether ``scan`` operators of torch that are recorded in the ``with`` block recompute iterations.
 
-    Then it is the parameter ``checkpoint`` of each ``scan`` operator of torch that is recorded there.
+    They get ``checkpoint`` as their parameter ``checkpoint``, by :func:`is_recomputed`, in this context.
     """
     before = _again.set(checkpoint)
     try:
@@ -443,9 +443,10 @@ class LoopRecorder:
 
     # ------------------------------------------------------------------------------ loop nodes
     def while_loop(self, step: Callable[[], None], probe: Callable[[], Any] | None = None) -> None:
-        """Record iterations of ``step`` while ``goes_on`` returns True, and set the variables after the loop.
+        """Record iterations of ``step`` while ``goes_on`` returns True.
 
-        Trial iterations call ``probe`` instead of ``goes_on``, if it is given.
+        Set the variables to their values after the loop. Trial iterations call ``probe`` instead of
+        ``goes_on``, if it is given.
         """
         self.probe = probe or self.goes_on
         self._settle(step, ())

@@ -330,7 +330,7 @@ class RecordedRegions(Regions, Generic[B]):
         return found
 
     def _refuse_kept(self, block: B, count: int) -> None:
-        """Raise ``TracingError`` if an iteration may write to an array that another appends to a list.
+        """Raise ``TracingError`` if an iteration may write to an array that another one appends to a list.
 
         ``count`` is the number of carried outputs of ``block``; the other outputs are appended.
         """
@@ -378,9 +378,10 @@ class RecordedRegions(Regions, Generic[B]):
                 self.tied.tie((value, operand))
 
     def _refuse_written(self, body: Body, given: Inputs, operands: Sequence[Value]) -> None:
-        """Raise ``TracingError`` if an iteration writes to a row, or to a carry that others may see.
+        """Raise ``TracingError`` if an iteration writes to a row, or to a carried array that others may see.
 
-        These are carries with other references, and inputs and parameters of the recording.
+        Others may see inputs and parameters of the recording, and arrays that are found to have other
+        references.
         """
         # The first iteration would write to the array from before the loop, and others could see that.
         recorder = self.recorder

@@ -252,10 +252,12 @@ class Regions(ABC):
 
 
 class ListGrowth(threading.local):
-    """State of this thread's attempt to record: whether recorded loops may append to lists.
+    """State of this thread's attempts to record: whether recorded loops may append to lists.
 
-    may_grow: True if they may.
-    did_grow: True if a loop was allowed to, until an attempt gives up. A nested search has its own.
+    ``search_recording`` sets it for its attempts, and restores it after them.
+
+    may_grow: True until ``give_up`` is called after a loop has used lists that grow.
+    did_grow: True if a loop has asked by ``wanted`` and was allowed, since the last ``give_up``.
     """
 
     may_grow, did_grow = True, False

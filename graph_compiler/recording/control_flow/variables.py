@@ -137,13 +137,16 @@ UNDEFINED = _Undefined()
 
 
 class ContentsDiffer(TracingError):
-    """Raised if a variable of a loop has no form and kind that fit all iterations."""
+    """Error for a variable that a loop cannot carry.
+
+    It has no form and kind that fit all iterations, or needs a value before the loop and has none.
+    """
 
 
 class ClosureCells:
     """Closure cells of the functions of some blocks, to read and write the variables in them.
 
-    cells: the cells to read and write, by name.
+    cells: the cells to read and write, by name: at first those that the functions assign or delete.
     """
 
     def __init__(self, *functions: types.FunctionType) -> None:
@@ -328,7 +331,7 @@ class VariableLeaf:
         return type(self.item) in NUMBERS or self.kind is None
 
     def is_same(self, other: VariableLeaf) -> bool:
-        """Return True if both are the same object, or equal ints, floats, strings or the like of one type.
+        """Return True if both leaves are the same object, or equal numbers, strings or bytes of one class.
 
         NaN equals NaN, and 0.0 differs from -0.0.
         """

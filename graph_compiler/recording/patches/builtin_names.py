@@ -222,7 +222,9 @@ _BUILT_IN = {type.__name__: type}
 
 
 class ClassShim:
-    """Proxy of a class, or of ``len``, whose call calls ``call``.
+    """Proxy that replaces a class, or ``len``, in a module, and whose call calls ``call``.
+
+    ``isinstance``, ``issubclass``, subclassing and attributes work as with the class.
 
     >>> asked = ClassShim(type, type)
     >>> asked(1), isinstance(int, asked), asked("Made", (), {}).__name__

@@ -79,8 +79,8 @@ class GlobalReads:
 def guards_on_all_globals(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
     """Return guards on the globals of those ``functions`` that may read globals by string.
 
-    They compare the names, and the identities of values that are neither callable nor modules, and of items
-    of lists, sets and dicts among these.
+    They compare the names that do not begin with two underscores, the identities of their values that are
+    neither callable nor modules, and those of items of lists, sets and dicts among these values.
     """
     # This code has not run yet, so its reads are unknown.
     spaces = {
@@ -151,7 +151,8 @@ def _running(
 ) -> Callable[[GlobalReads, dict[str, Any]], Callable[..., Any]]:
     """Return a maker of shims for ``eval`` or ``exec`` that note the globals named in the executed code.
 
-    Code that runs in another thread, or in another namespace than that of the module, is not noted.
+    Code that runs in another thread or another namespace than that of the module, or that has free variables,
+    is not noted.
     """
 
     def shim(reads: GlobalReads, space: dict[str, Any]) -> Callable[..., Any]:

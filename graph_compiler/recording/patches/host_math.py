@@ -97,8 +97,8 @@ def _called(
 ) -> Any:
     """Record a call of ``original`` with recorded numbers, or return a symbolic number for symbolic ones.
 
-    If that is impossible, return the result of ``compose``, or of ``original`` if ``compose`` is None. Other
-    arguments are passed to ``original``.
+    If that is impossible, return the result of ``compose``, or of ``original`` if ``compose`` is None. A call
+    without recorded or symbolic numbers runs ``original``.
 
     by_count: names of the function in ``FUNCTIONS`` of ``sizes``, by number of arguments.
     """

@@ -332,7 +332,7 @@ def patching(
 
 
 def assume_result(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that calls the original, and notes calls of user or library code for guards.
+    """Return a shim that calls ``original``, and notes calls by user or library code for guards.
 
     A guard compares what ``on_read(original, *args)`` returns, or the class of the exception that it raises.
     """
@@ -358,10 +358,10 @@ def assume_result(patch: Patch, patches: PatchSet, original: Any) -> Any:
 
 
 def refuse_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that raises ``TracingError`` for recorded calls of user or library code.
+    """Return a shim that raises ``TracingError`` for calls by user or library code during a recording.
 
-    It calls ``original`` if ``on_read(*args)`` is True. It is for functions whose result differs each time,
-    so that no guard could compare it.
+    It calls ``original`` for other calls, and if ``on_read(*args)`` is True. It is for functions whose result
+    differs each time, so that no guard could compare it.
     """
 
     @forwards
@@ -378,9 +378,9 @@ def refuse_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
 
 
 def note_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that calls ``on_read(session, *args)``, then ``original``.
+    """Return a shim that calls ``on_read(session, *args)`` for each open session, then ``original``.
 
-    The first call is made for each session that this thread has open in ``patches``.
+    The sessions are those that this thread has open in ``patches``.
     """
 
     @forwards
