@@ -250,7 +250,7 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
     """Return what ``item`` or ``tolist`` (``name``) of ``tensor`` returns while recording.
 
     Return None if the result cannot consist of symbols, or if this recording makes none of numbers. Elements
-    computed from sizes become these sizes; others are recorded as a read of elements.
+    computed from sizes become expressions of these sizes; for others, a read of elements is recorded.
     """
     # Code such as ``type(number) is float`` would not recognize a symbol.
     if not capture.reading.symbolic or "type" in capture.locator.names_read():

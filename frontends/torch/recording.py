@@ -549,7 +549,7 @@ _MOST_ROUNDS = 5
 
 
 def record(request: Request) -> Recording:
-    """Run the function of ``request`` and record it, again if its hypotheses or known state prove incomplete.
+    """Run the function of ``request`` and record it, several times if an attempt refutes what it assumed.
 
     Weights on the device ``meta`` are replaced by zeros while recording.
     """

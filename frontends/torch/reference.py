@@ -224,7 +224,7 @@ class _RangeOfTensor(tuple[float, float]):
     """Smallest and largest element of a tensor, for :func:`fresh`, with the tensor's device and class.
 
     device: None for a tensor on ``meta``.
-    cls: ``torch.Tensor`` unless the class of the tensor matters.
+    cls: ``torch.Tensor`` unless the tensor's class overrides how torch functions run on it.
     """
 
     device: torch.device | None

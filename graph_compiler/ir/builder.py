@@ -19,7 +19,7 @@ from .rewrite import Rewriter, copy_node
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Block whose nodes may still read values and sizes of the enclosing scope, before :func:`close`.
+    """Block whose nodes may still read values and sizes of the enclosing scope, for :func:`close`.
 
     name: name of the function that is generated for the block.
     inputs: values that the operation passes, such as the carry of a loop.

@@ -27,7 +27,7 @@ class AxisRule:
     """Rule for running an operation on arrays whose axes are permuted.
 
     moved: function of the parameters, the spec of the first array, and the order of the permuted axes. It
-        returns the new parameters and the order of the result, or None if there are none.
+        returns the new parameters and the order of the result, or None if no parameters fit that order.
     carriers: the inputs whose axes are permuted: ``"first"`` for the first, ``"all"`` for all, and
         ``"broadcast"`` for all of an operation that broadcasts them.
     """

@@ -168,7 +168,7 @@ def im2col(
 ) -> ArraySpec:
     """Extract all windows of ``x[batch, channels, *space]`` as columns (torch.nn.functional.unfold).
 
-    The result is ``[batch, channels * elements of a window, number of windows]``. Padding is 0.
+    The result is ``[batch, channels * elements of a window, number of windows]``. Padded elements are 0.
     """
     windows = tuple(map(window_output, x.shape[2:], kernel, strides, padding, dilation))
     return ArraySpec((x.shape[0], x.shape[1] * product(kernel), product(windows)), x.dtype)
@@ -304,7 +304,7 @@ def avg_pool(
 ) -> ArraySpec:
     """Compute the mean of each window (torch.nn.functional.avg_pool2d).
 
-    Windows extend over the same axes as those of :func:`max_pool`, and padding is 0. The mean is the sum
+    Windows extend over the same axes as those of :func:`max_pool`. Padded elements are 0. The mean is the sum
     divided by the size of the window, or by ``divisor_override`` if that is given. The size includes the
     padding if ``count_include_pad``, but never what ``ceil_mode`` adds beyond the padding. Division of
     integers truncates.
@@ -371,8 +371,8 @@ def fractional_max_pool(
     """Compute fractional max pooling (torch.nn.functional.fractional_max_pool2d): maxima and their indices.
 
     Each spatial axis has ``size`` windows of ``kernel`` elements. Their starts depend on ``samples`` [batch,
-    channels, axes], which lie in [0, 1). As in torch, the samples of two axes are in reverse order. An index
-    is one into the flattened spatial axes of ``x``, as in :func:`max_pool_with_indices`.
+    channels, axes], which lie in [0, 1). As in torch, for two spatial axes the first sample is for the last
+    axis. Indices are those into the flattened spatial axes of ``x``, as in :func:`max_pool_with_indices`.
     """
     values = ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
     return values, ArraySpec(values.shape, "int64")

@@ -279,7 +279,7 @@ def nan_to_num(
 ) -> ArraySpec:
     """Replace NaN by ``nan`` and infinities by ``posinf`` and ``neginf``.
 
-    None stands for the largest and the lowest finite number of the dtype.
+    If ``posinf`` is None, it is the largest finite number of the dtype; if ``neginf`` is None, the lowest.
     """
     return x
 

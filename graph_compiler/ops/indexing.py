@@ -363,7 +363,7 @@ def masked_scatter(x: ArraySpec, mask: ArraySpec, source: ArraySpec, /) -> Array
 def diagonal(x: ArraySpec, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ArraySpec:
     """Return the elements whose index along ``axis2`` is ``offset`` more than along ``axis1``.
 
-    They become the last axis.
+    These elements become the last axis.
     """
     axis1, axis2 = axis1 % x.ndim, axis2 % x.ndim
     rest = tuple(dim for axis, dim in enumerate(x.shape) if axis not in (axis1, axis2))
@@ -385,7 +385,7 @@ def _diagonal_size(rows: Dim, columns: Dim, offset: int) -> Any:
 def diag_embed(x: ArraySpec, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ArraySpec:
     """Return zeros with the last axis of ``x`` on a diagonal of the two new axes ``axis1`` and ``axis2``.
 
-    Its elements have an index along ``axis2`` that is ``offset`` more than along ``axis1``.
+    The index of an element along ``axis2`` is ``offset`` more than its index along ``axis1``.
     """
     axis1, axis2 = axis1 % (x.ndim + 1), axis2 % (x.ndim + 1)
     shape = list(x.shape[:-1])

@@ -142,7 +142,8 @@ Read = Callable[[torch.Tensor, str], None]
 class AttributeReads:
     """Record of the attributes of argument tensors and captured tensors that the user's code reads.
 
-    A read of an argument's attribute becomes an assumption of the graph.
+    A read of an argument's attribute becomes an assumption of the graph, or raises ``TracingError`` if the
+    graph cannot check the attribute.
 
     guards: guards that a captured tensor still lacks an attribute that was looked up on it.
     """
