@@ -224,7 +224,7 @@ class _RangeOfTensor(tuple[float, float]):
     """Smallest and largest element of a tensor, for :func:`fresh`, with the tensor's device and class.
 
     device: None for a tensor on ``meta``.
-    cls: ``torch.Tensor`` unless the tensor's class overrides how torch functions run on it.
+    cls: a subclass of the user's that does not override how torch functions run; otherwise ``torch.Tensor``.
     """
 
     device: torch.device | None

@@ -47,12 +47,8 @@ def with_index(condition: Size, number: Value, other: Any) -> Any:
 
 
 def _forms(loop: RecordedLoop, left_out: int, seen: Any) -> Iterator[Any]:
-    """Yield expressions for the index of ``loop``, in which a comparison may be provable.
-
-    The first counts up from iteration ``left_out``. If the step is 1 or -1, a second one counts back from the
-    last iteration. The counts are new symbols of sizes, so they are nonnegative. ``seen`` is the recorded
-    index, which determines their hints.
-    """
+    # A count of iterations is a new symbol of a size, so it is nonnegative, as proofs need. Some comparisons
+    # can be proved only with the count from the first iteration, others only with that from the last one.
     first = loop.start + left_out * loop.step
     done = max(0, (int(seen) - hint_of(first)) // loop.step)
     yield first + Size.of(Symbol(object(), 0, done)) * loop.step
