@@ -69,7 +69,7 @@ class Scope(Protocol):
         """Write ``head``, and indent the lines that are written in the context."""
 
     def new(self, wanted: str) -> str:
-        """Return an unused name, similar to ``wanted``."""
+        """Reserve an unused name that is similar to ``wanted``, and return it."""
 
     def free(self, names: Iterable[str]) -> None: ...
 

@@ -539,7 +539,7 @@ def _entry_after(
 ) -> Callable[..., Any] | None:
     """Return what to call instead after ``problem``, or None if ``problem`` has to be raised.
 
-    Set ``programs.are_for_another_platform`` if ``problem`` says that.
+    Set ``programs.are_for_another_platform`` if ``problem`` says that a stored program is.
     """
     # The stored program is for another platform, such as a GPU that is no longer the default device.
     if "was exported for" in str(problem):

@@ -124,7 +124,7 @@ _LARGEST = 3.4028234663852886e38
 
 
 def _in_single(item: Any) -> Any:
-    """Clip a finite float to the range of float32. Return anything else unchanged.
+    """Clip a finite Python float to the range of float32. Return anything else unchanged.
 
     >>> _in_single(-1e300), _in_single(0.1), _in_single(float("inf")), _in_single(10**300 > 0)
     (-3.4028234663852886e+38, 0.1, inf, True)

@@ -113,7 +113,7 @@ def _narrowed(text: str, out: tuple[ArraySpec, ...]) -> str:
 
 
 def is_call(text: str) -> bool:
-    """Return True if ``text`` is a single call of a dotted name.
+    """Return True if ``text``, without parentheses in strings, is a single call of a dotted name.
 
     >>> is_call("np.sum(x + 1, axis=0)"), is_call("(a + b) * f(c)"), is_call("f(a) + f(b)")
     (True, False, False)

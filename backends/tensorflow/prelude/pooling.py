@@ -141,7 +141,7 @@ def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dila
     """Return True if TensorFlow's own pooling kernels are to be used.
 
     They need static ``kernel`` and ``strides``, an array that is not empty, at most three axes, no dilation,
-    and float32, or for one or two axes another float of up to 64 bits except bfloat16.
+    and float32, or with fewer than three axes also float16 or float64.
     """
     # In TensorFlow 2.21, the gradient of maxima over an empty array ends the process (oneDNN).
     known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()

@@ -464,7 +464,7 @@ def covariance(
     fweights: tf.Tensor | None = None,
     aweights: tf.Tensor | None = None,
 ) -> tf.Tensor:
-    """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` is a vector.
+    """Compute the covariance matrix of the rows of ``x``, or the variance if ``x`` has at most one axis.
 
     Columns are weighted by the counts ``fweights`` and the importances ``aweights``. ``correction`` is the
     ``ddof`` of ``np.cov``.
