@@ -438,7 +438,7 @@ def layer_norm(
     """Normalise by mean and variance over ``axis``, the last axes (torch.nn.functional.layer_norm).
 
     The result is ``(x - mean) / sqrt(variance + epsilon) * weight + bias``. ``weight`` and ``bias`` have the
-    shape of these axes, or are None.
+    shape of these axes, or are None. Raise ``InvalidGraph`` unless ``axis`` holds the last axes, in order.
     """
     _check_last(x, axis)
     return ArraySpec(x.shape, x.dtype)
@@ -451,6 +451,7 @@ def rms_norm(
     """Compute ``x / sqrt(mean(x ** 2) + epsilon) * weight``, with the mean over ``axis``, the last axes.
 
     It corresponds to ``torch.nn.functional.rms_norm``. ``weight`` has the shape of these axes, or is None.
+    Raise ``InvalidGraph`` unless ``axis`` holds the last axes, in order.
     """
     _check_last(x, axis)
     return ArraySpec(x.shape, x.dtype)

@@ -34,8 +34,9 @@ def random_key(*, seed: int) -> ArraySpec:
 def threefry(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
     """Generate two 32-bit random words for each key and count of two words.
 
-    The words are along the last axis; other axes broadcast. This is Threefry-2x32 with 20 rounds (Salmon
-    et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011) on uint32 arrays, a generator of JAX.
+    Keys and counts have two words each. The words of keys, counts and results are along the last axis; other
+    axes broadcast. This is Threefry-2x32 with 20 rounds (Salmon et al., *Parallel random numbers: as easy as
+    1, 2, 3*, 2011) on uint32 arrays, a generator of JAX.
     """
     return ArraySpec((*broadcast(keys.shape[:-1], counts.shape[:-1]), 2), "uint32")
 
@@ -44,8 +45,9 @@ def threefry(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
 def philox(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
     """Generate four 32-bit random words for each key of two words and count of four.
 
-    The words are along the last axis; other axes broadcast. This is Philox-4x32 with 10 rounds (Salmon et
-    al., *Parallel random numbers: as easy as 1, 2, 3*, 2011) on uint32 arrays, a generator of TensorFlow.
+    The words of keys, counts and results are along the last axis; other axes broadcast. This is Philox-4x32
+    with 10 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011) on uint32 arrays, a
+    generator of TensorFlow.
     """
     return ArraySpec((*broadcast(keys.shape[:-1], counts.shape[:-1]), 4), "uint32")
 
