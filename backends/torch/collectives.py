@@ -42,10 +42,10 @@ _SENTINELS = {
 
 
 class communication_errors:
-    """Context manager that raises ``CollectiveFailed`` instead of errors of communication.
+    """Context manager that turns errors of communication between processes into ``CollectiveFailed``.
 
-    These are ``DistError``, and any ``RuntimeError`` whose message contains one of ``words``. By default,
-    every ``RuntimeError`` is replaced.
+    Such errors are ``DistError``, and any ``RuntimeError`` whose message contains one of ``words``, by
+    default every ``RuntimeError``. The new message has the rank of this process in ``group``.
     """
 
     def __init__(self, group: Any, words: tuple[str, ...] = ("",)) -> None:
@@ -69,7 +69,7 @@ class communication_errors:
 
 
 class _ArrayDescription(NamedTuple):
-    """Description of an array that a process exchanges.
+    """Description of an array that a process exchanges, compared with those of the other processes.
 
     kind: ``"stack"`` to gather the array, or a key of ``_OPERATIONS`` to reduce it.
     shape, dtype, device: those of the array.
@@ -88,11 +88,12 @@ class _ArrayDescription(NamedTuple):
 
 
 class Exchanges:
-    """Collectives over the processes of a group, on arrays of the same shape in each process.
+    """Collectives over a group of processes, each of which passes an array of the same shape.
 
-    ``stacked`` stacks the arrays along a new first axis, and ``concatenated`` joins them along the first
-    axis. ``local_rows`` selects this process's share of the rows. ``total`` and ``summed_result`` sum, but
-    differ in their transposes, and ``replicated_result`` is the identity.
+    ``total`` and ``summed_result`` sum the arrays; they differ only in their transposes (``_TRANSPOSES``).
+    ``pmax`` and ``pmin`` take the element-wise maximum and minimum. ``stacked`` stacks the arrays along a new
+    first axis, and ``concatenated`` joins them along the first axis. Two methods do not communicate:
+    ``local_rows`` selects this process's share of the rows, and ``replicated_result`` is the identity.
 
     group: the group of processes.
     size: number of processes.
@@ -136,11 +137,11 @@ class Exchanges:
 
 @dataclass(frozen=True)
 class _LatestExchange:
-    """Latest exchange at one position among the exchanges of a call.
+    """Record of the exchange that the latest call made at one position (as its first, second, ... exchange).
 
-    message: description of its array.
-    flag: array of one element, an unset flag to send with the next array, or None if the processes have to
-    compare descriptions again before the next exchange.
+    message: description of the exchanged array.
+    flag: array of one element, the unset flag that the next reduction at this position sends with its array.
+        None if the processes have to compare descriptions first.
     """
 
     message: _ArrayDescription
@@ -148,10 +149,11 @@ class _LatestExchange:
 
 
 class CheckedExchanges(Exchanges):
-    """Collectives of the calls of one function, with a check that all processes take part in the same ones.
+    """Collectives of the calls of one function, with a check that all processes make the same exchanges.
 
     An exchange raises ``CallMismatch`` if the processes have arrays of different shapes or dtypes, batches of
-    different sizes, or different collectives. Creating the object waits for all processes of the group.
+    different sizes, or different collectives. ``begin`` starts a call. Creating the object waits for all
+    processes of the group.
 
     made: number of exchanges in the current call.
     """
@@ -189,7 +191,7 @@ class CheckedExchanges(Exchanges):
         return super()._exchange(kind, array)
 
     def _stacked_again(self, last: _LatestExchange, array: Any) -> Any:
-        """Gather ``array``, or a sentinel instead if it is None.
+        """Gather ``array``, or a sentinel if ``array`` is None because it differs from that of ``last``.
 
         Return one row of elements for each process, or None if a row begins with the sentinel.
         """
@@ -199,8 +201,9 @@ class CheckedExchanges(Exchanges):
         )
 
     def _reduced_again(self, last: _LatestExchange, array: Any) -> Any:
-        """Reduce ``array``. If it is None, set the flag of this process instead.
+        """Reduce ``array``, with the unset flag of ``last`` appended.
 
+        If ``array`` is None because it differs from that of ``last``, reduce zeros and a set flag instead.
         Return the flat result, or None if any process has set its flag.
         """
         unset, flag = last.message.kind == "min", last.flag
@@ -225,7 +228,10 @@ _wait_counts: Counter[str] = Counter()
 # The processes meet at the default store, because gloo ends a process whose exchange the others do not
 # expect.
 def _wait_for_others(group: Any) -> None:
-    """Wait until every process of ``group`` has called this function as often as this process."""
+    """Wait until every process of ``group`` has called this function as often as this process.
+
+    Raise ``CollectiveFailed`` on a timeout.
+    """
     store, name = dist.distributed_c10d._get_default_store(), group.group_name
     _wait_counts[name] += 1
     key = f"graph_compiler/{name}/{_wait_counts[name]}"
@@ -255,7 +261,8 @@ def all_reduce(kind: str, row: Any, group: Any) -> Any:
 def _gather_rows(array: Any, group: Any) -> Any:
     """Return the elements of the arrays of all processes, one row per process.
 
-    Elements of dtypes other than those of ``_SENTINELS`` are returned as bytes (uint8).
+    Elements of dtypes other than those of ``_SENTINELS`` are returned as bytes (uint8). Raise
+    ``CollectiveFailed`` if the processes cannot communicate.
     """
     row = array.reshape(1, -1).contiguous()
     if row.dtype not in _SENTINELS:
@@ -300,7 +307,11 @@ def broadcast(array: Any, group: Any) -> Any:
 
 
 class Exchange(Function):
-    """Differentiable call of a collective: the method ``name`` of the ``Exchanges`` ``over``."""
+    """Autograd function ``(array, name, over)`` that calls the method ``name`` of the ``Exchanges`` ``over``.
+
+    Its derivatives are those of ``_TRANSPOSES``, and can be differentiated again. Those of ``pmax`` and
+    ``pmin`` raise ``GradientRefused``.
+    """
 
     @staticmethod
     def forward(array: Any, name: str, over: Exchanges) -> Any:
@@ -323,7 +334,10 @@ class Exchange(Function):
 
 
 class SharedAcrossDevices(Function):
-    """Identity on replicated arrays, whose cotangents are summed over the devices."""
+    """Autograd function ``(group, *arrays)`` that returns the arrays, which all processes have alike.
+
+    The derivative sums the cotangents over the processes of ``group``.
+    """
 
     generate_vmap_rule = True
 
@@ -429,10 +443,10 @@ _TRANSPOSES: dict[str, Callable[[Any, Exchanges], Any]] = {
 
 
 def apply_flattened(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
-    """Apply ``function`` once for each dtype, to the flat concatenation of the arrays of this dtype.
+    """Apply ``function`` to all arrays of a dtype at once, as one flat array.
 
-    ``function`` returns an array of the same size. Return its parts in the shapes and order of ``arrays``;
-    None stays None.
+    ``function`` is called once for each dtype, and returns an array of the same size. Return the results in
+    the shapes and order of ``arrays``. None among ``arrays`` stays None.
     """
     found: list[Any] = [None] * len(arrays)
     for dtype in dict.fromkeys(array.dtype for array in arrays if array is not None):

@@ -80,7 +80,10 @@ _UINT64_HELPERS = {
 
 
 class TorchRows(Rows):
-    """Table of rows that computes in another dtype where torch may lack a kernel for an operand or result."""
+    """Table of lowering rows whose text computes in another dtype if torch may lack a kernel.
+
+    This is decided by the dtypes of the operands and results (``compute_dtypes``).
+    """
 
     def expression(
         self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]
@@ -105,7 +108,7 @@ class TorchRows(Rows):
 
 
 def compute_dtypes(name: str) -> dict[str, str]:
-    """Return a dict from dtypes that torch may not support in the operation ``name`` to those to compute in.
+    """Map each dtype that torch may not support in the operation ``name`` to the dtype to compute in.
 
     >>> wide = compute_dtypes("solve_triangular")
     >>> wide["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("concat")

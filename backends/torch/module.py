@@ -21,12 +21,12 @@ from .native import TensorSlots
 
 
 class FunctionalModule:
-    """Function that calls a module with given parameters.
+    """Callable that runs a module with other parameters.
 
-    It takes a dict of parameters by name, then the arguments of the module. A shared parameter occurs in the
-    dict once.
+    The first argument is a dict with the keys of ``parameters``; the others are those of the module. A shared
+    parameter has one key.
 
-    parameters: the current parameters by name.
+    parameters: the module's current parameters by name.
     """
 
     def __init__(self, module: torch.nn.Module) -> None:
@@ -78,7 +78,7 @@ class FunctionalModule:
     def __call__(self, held: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
         """Call the module with the tensors of ``held`` as its parameters, then restore its own.
 
-        ``held`` has the names of ``parameters``.
+        ``held`` has the keys of ``parameters``, in the same order.
         """
         own = self._parameters
         if all(map(operator.is_, held.values(), own.values())):
@@ -93,7 +93,7 @@ class FunctionalModule:
 
 
 class _TensorHolder(torch.nn.Module):
-    """Submodule for one level of the dotted names of tensors.
+    """Submodule of a graph's module for the tensors whose dotted names have a common prefix.
 
     It is never called, so registering a forward or backward hook on it raises ``NotCompilable``.
     """
@@ -202,7 +202,7 @@ class _GraphCaller(torch.nn.Module):
         return _restore, (self._graph, self.state_dict(), fixed, self.training, self._mode)
 
     def _call_tensors(self, own: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``own`` with copies of the weights that a variant writes to."""
+        """Return ``own``, in which copies replace the parameters that a variant writes to."""
         # A derivative needs the old values of weights that are written to.
         if self._written[0] != len(self._graph.variants):
             written = [name for name in self._graph.state if isinstance(own.get(name), torch.nn.Parameter)]
@@ -302,7 +302,10 @@ class OwningGraphModule(_GraphCaller):
         self._all_tensors()
 
     def _all_tensors(self) -> dict[str, torch.Tensor]:
-        """Return the module's tensors by name, after adding copies of tensors of new variants."""
+        """Return the module's tensors by name.
+
+        If variants were recorded since the last call, register copies of their further tensors first.
+        """
         graph = self._graph
         if self._variants_read != len(graph.variants):
             self._variants_read, weights, frozen = len(graph.variants), graph._differentiable, graph.frozen

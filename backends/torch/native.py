@@ -43,10 +43,10 @@ _AUTOCAST = ("cpu", "cuda")
 
 
 def on_device_of_inputs(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
-    """Wrap ``function`` so that a call with an argument on an accelerator creates its arrays there, too.
+    """Wrap ``function`` so that a call with a tensor on an accelerator creates its arrays there.
 
-    Disable autocast in calls if the source contains its casts. Return ``function`` itself if neither is
-    necessary.
+    The call then moves its constants there, too. If the source contains the casts of autocast, disable
+    autocast in all calls. Return ``function`` itself if none of this is necessary.
     """
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
@@ -194,10 +194,10 @@ _is_recorded._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def assert_guards(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """Assert in the traced program that ``checks`` have the elements that ``guards`` recorded.
+    """Assert in the traced program that each of ``checks`` has the elements that its guard recorded.
 
-    Return ``result``. Under ``torch.jit.trace``, its tensors are made to depend on the assertions. Raise
-    ``GuardFailed`` at once for a number or a shape that differs.
+    ``guards`` are in the order of ``checks``. Return ``result``; under ``torch.jit.trace``, its tensors are
+    made to depend on the assertions. Raise ``GuardFailed`` at once for a number or a shape that differs.
     """
     for check, guard in zip(checks, guards):
         # Python numbers can be checked at once, and torch guards its own symbols.
@@ -231,8 +231,8 @@ def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
     """Return a 0-d bool tensor that is True if ``check`` has the elements that ``guard`` recorded.
 
     Floats and complex numbers may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0
-    does not equal -0.0. In a complex number that is not 0, the sign of a part that is 0 does not count. Raise
-    ``GuardFailed`` if the shape differs.
+    does not equal -0.0. In a finite complex number that is not 0, the sign of a part that is 0 does not
+    count. Raise ``GuardFailed`` if the shape differs.
     """
     expected = torch.tensor(guard.expected, dtype=check.dtype, device=check.device)
     if check.ndim != expected.ndim or any(size != other for size, other in zip(check.shape, expected.shape)):
@@ -314,15 +314,15 @@ VIEWS = frozenset({
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Copy results and written values that may alias memory that an earlier effect writes to.
+    """Return ``(graph, changed)``, with copies of results and new values that effects could overwrite.
 
-    Return the graph, and True if copies were added.
+    ``changed`` is True if copies were added. ``VIEWS`` are the operations whose result may alias an operand.
     """
     return copy_overwritten(graph, VIEWS)
 
 
 class TensorSlots:
-    """Tensors of a module by name, with the dict and the key where each is stored."""
+    """Tensors of a module by name, with the dict and key where each is stored, to detect replaced tensors."""
 
     def __init__(self) -> None:
         self._index: dict[str, int] = {}
@@ -506,10 +506,10 @@ def _unwrap(array: Any) -> Iterator[Any]:
 
 
 def _compiler_failure() -> Callable[[Exception], str | None]:
-    """Return a function from an exception to the reason to run a function uncompiled, or None.
+    """Return a function that maps an exception to the reason to run a function uncompiled, or to None.
 
     There is a reason if the exception is a failure of the compiler, and no graph break has occurred since
-    this call. After a graph break, a part of the function has run.
+    ``_compiler_failure`` was called. After a graph break, a part of the function has run.
     """
     # This module is slow to import, and torch.compile has imported it already.
     from torch._dynamo.exc import BackendCompilerFailed
@@ -538,7 +538,7 @@ def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
     """Return a tensor with the elements of ``array``, which shares its memory if possible.
 
     Read-only arrays, and those of foreign byte order or with negative strides, are copied. Raise
-    ``CallMismatch`` if torch does not support the dtype.
+    ``CallMismatch`` if torch cannot convert the array, for example because of its dtype.
     """
     # torch does not accept NumPy's bfloat16 (of ml_dtypes), which has the same bits.
     if array.dtype.name == "bfloat16":

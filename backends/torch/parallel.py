@@ -130,8 +130,9 @@ def _apply_hint(x: Any, layout: str) -> Any:
 def define(engine: Parallelism) -> torch.library.Library:
     """Define collectives, axis indices and ``sharding_hint`` as operators ``graph_compiler::<name>``.
 
-    Return the library of the operators, which exist as long as it does. A collective or an axis index raises
-    ``InvalidOption`` if its axis is not running, except in a recording.
+    Return the library of the operators, which exist as long as it does. Outside of a run over its axis, a
+    collective or an axis index raises ``InvalidOption``. While a function is recorded, it instead returns the
+    result for one device.
     """
     library = torch.library.Library("graph_compiler", "FRAGMENT")
 
@@ -187,7 +188,8 @@ _SIZE_BITS = 40
 class TorchDataParallel(TorchTraining):
     """Training engine in which each process computes its part of the batch.
 
-    If ``local_batch`` is True, each process is called with its own part, otherwise with the whole batch.
+    Gradients, and floating metrics and state, are averaged over the processes of ``group``. If
+    ``local_batch`` is True, each process is called with its own part, otherwise with the whole batch.
     """
 
     def __init__(self, group: Any, local_batch: bool) -> None:
@@ -255,7 +257,7 @@ class TorchDataParallel(TorchTraining):
 
 
 class TorchTrainingOverMesh(TorchTraining):
-    """Training engine for states of ``DTensor`` over a mesh, whose axes ``batch`` split the batch.
+    """Training engine for a state of ``DTensor`` over ``mesh``, with the batch split over the axes ``batch``.
 
     If ``local_batch`` is True, each process is called with its own part, otherwise with the whole batch.
     """
@@ -360,9 +362,9 @@ def _distribute_like(like: Any, array: Any) -> Any:
 
 
 def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
-    """Return a copy of a training state, with the arrays of the first process of ``group``.
+    """Return a copy of the training state ``held``, with the arrays of the first process of ``group``.
 
-    All processes of the group have to call this function. Each samples random numbers of its own afterwards.
+    All processes of the group have to call this function. The random generator of each gets another seed.
     """
 
     def first(name: str, array: Any) -> Any:
@@ -377,7 +379,7 @@ def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
 
 
 def shard_state(held: StepState, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> StepState:
-    """Return a copy of a training state as ``DTensor`` over ``mesh``.
+    """Return a copy of the training state ``held``, with its arrays as ``DTensor`` over ``mesh``.
 
     ``layouts`` has the layouts of arrays by name. Arrays without a layout are replicated.
     """
@@ -401,7 +403,8 @@ def unshard_state(held: StepState, make: Make) -> StepState:
 def _copy_state(held: StepState, make: Make, copy_array: Callable[[str, Any], Any]) -> StepState:
     """Return a copy of the training state ``held``, with a new optimizer in the same state.
 
-    ``copy_array(name, array)`` copies an array.
+    ``copy_array(name, array)`` copies an array of the state, or an optimizer's array for the parameter
+    ``name``.
     """
     trained = {name: copy_array(name, array) for name, array in held.trained.items()}
     parts = ("fixed", "buffers", "places", "ema", "accumulated")
@@ -454,7 +457,7 @@ def _mesh_of_first(size: int, name: str, world: Any) -> DeviceMesh:
 
 
 class TorchParallelism(Parallelism):
-    """Parallelism of torch, with one process per device."""
+    """Implementation of ``Parallelism`` by ``torch.distributed``, with one process per device."""
 
     a_mesh = "init_device_mesh('cpu', (2, 4), mesh_dim_names=('data', 'model'))"
 
@@ -619,10 +622,10 @@ def _local(array: Any) -> Any:
 
 
 def _sum_shared_gradients(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
-    """Make the gradients of replicated arrays sums over the devices, and return the list ``arrays``.
+    """Replace replicated arrays in ``arrays``, so that their gradients are sums over the devices.
 
-    ``whole`` are the indices of the replicated arrays. Their entries of ``arrays`` are replaced if a
-    gradient may be taken.
+    ``whole`` are the indices of the replicated arrays. Those that cannot get a gradient stay. Return
+    ``arrays``.
     """
     # Under a transform, every array may need a gradient, otherwise only those with ``requires_grad``.
     all_are = is_differentiated_or_transformed()

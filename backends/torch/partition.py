@@ -30,9 +30,10 @@ def mesh_axes(mesh: Any) -> Mapping[str, int] | None:
 
 
 def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
-    """Return the placement for each axis of the mesh.
+    """Return the placement for each axis of ``mesh``.
 
-    It is ``Shard`` of the array axis that ``layout`` splits over the mesh axis, or ``Replicate``.
+    It is ``Shard`` of the array axis that ``layout`` splits over the mesh axis, or ``Replicate`` if there is
+    none.
     """
     found: list[Any] = [Replicate()] * mesh.ndim
     for axis, names in enumerate(layout):
@@ -42,9 +43,10 @@ def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
 
 
 def laid_out(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
-    """Return ``array``, a tensor or a ``DTensor`` of another layout, as a ``DTensor`` over ``mesh``.
+    """Return the tensor or ``DTensor`` ``array`` as a ``DTensor`` over ``mesh``, split by ``layout``.
 
-    The result is detached, and requires a gradient if ``array`` does.
+    The result is detached, and requires a gradient if ``array`` does. Raise ``CollectiveFailed`` for errors
+    of communication.
     """
     whole = array.full_tensor() if isinstance(array, DTensor) else array
     with communication_errors(mesh.get_group(0)):
@@ -79,7 +81,7 @@ def partitioned(
 
 @contextmanager
 def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
-    """Let operations of ``DTensor`` in the context take plain tensors as replicated over ``mesh``.
+    """Run the block over ``mesh``: operations of ``DTensor`` take plain tensors as replicated.
 
     Raise ``UnsupportedOperation`` for an operation that ``DTensor`` has no rule for, and ``CollectiveFailed``
     for errors of communication.

@@ -58,7 +58,10 @@ _COMPOSED: dict[Any, Callable[..., Any]] = {functional.rms_norm: rms_norm, torch
 
 
 class OutOfPlaceMode(TorchFunctionMode):
-    """Context manager that computes the operations of ``_COMPOSED`` without in-place writes."""
+    """Context manager that computes the functions in ``_COMPOSED`` without in-place writes.
+
+    ``DTensor`` rejects in-place writes that change the layout.
+    """
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _COMPOSED.get(function, function)(*args, **(kwargs or {}))
@@ -234,7 +237,7 @@ class TorchDerivatives(Derivatives):
 
 
 class _NeedsAutograd(RuntimeError):
-    """Exception for a function compiled together with its gradient, which ``torch.func`` cannot transform."""
+    """Error for a function compiled together with its gradient, which ``torch.func`` cannot transform."""
 
 
 def _with_min_cut(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:

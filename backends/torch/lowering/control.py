@@ -125,7 +125,10 @@ def _scan(scope: Scope, node: Node) -> None:
 
 
 def _write_function(scope: Scope, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> str:
-    """Write the ``region`` as a nested function and return its name."""
+    """Write ``region`` as a nested function with the parameters ``inputs``, and return its name.
+
+    The function returns copies of values that it did not compute, and of values that it returns twice.
+    """
     # `torch.cond` and `while_loop` require results without aliases, so other results are copied.
     inside = scope.write_inner(region, inputs, captured, is_assigning=True)
     made = {value for node in region.block.nodes for value in node.outputs}
@@ -202,7 +205,7 @@ def _distinct_results(
 
 
 def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
-    """Write ``setup_context``, which saves the values that the ``rule`` uses."""
+    """Write ``setup_context``, which saves what ``rule`` uses and marks residuals as non-differentiable."""
     values = [*derivative.operands, *derivative.results, *derivative.residuals]
     names = dict(zip(values, arguments(scope, values)))
     held = [names[value] for value in _saved_values(derivative, rule)]
@@ -259,7 +262,7 @@ def _saved_values(derivative: Derivative, rule: Rule) -> list[Value]:
 
 
 def _divided(derivative: Derivative, rule: Rule) -> tuple[list[Value], list[Value]]:
-    """Return the values that the ``rule`` uses and that are Python numbers, and the others."""
+    """Return the values to save for the backward pass: those that are Python numbers, and the tensors."""
     saved, read = _saved_values(derivative, rule), _numbers_read(derivative.rule)
     return [value for value in saved if value in read], [value for value in saved if value not in read]
 

@@ -19,7 +19,7 @@ Row = Callable[..., str]
 
 
 def _move_to_axis_1(x: Operand, axis: int) -> Operand:
-    """Return the array ``x`` with ``axis`` moved to position 1, or a number unchanged."""
+    """Return the text of ``x`` with ``axis`` moved to position 1. A number is returned unchanged."""
     if x.spec is None:
         return x
     shape = [dim for place, dim in enumerate(x.shape) if place != axis % x.ndim]
@@ -29,7 +29,7 @@ def _move_to_axis_1(x: Operand, axis: int) -> Operand:
 
 
 def channels_first(row: Row) -> Row:
-    """Add a parameter ``layout`` to a row that expects channels first.
+    """Wrap ``row``, which expects channels first, in a row with a further parameter ``layout``.
 
     If ``layout`` is channels last, the channels of ``x`` are moved to axis 1, and back in the result.
     """
@@ -44,7 +44,7 @@ def channels_first(row: Row) -> Row:
 
 
 def channels_in_axis_1(row: Row) -> Row:
-    """Add a parameter ``axis`` to a row that expects channels in axis 1.
+    """Wrap ``row``, which expects channels in axis 1, in a row with a further parameter ``axis``.
 
     Channels of another axis are moved to axis 1 of ``x``, and back in the result.
     """
@@ -72,7 +72,10 @@ def index(indices: Operand) -> str:
 
 
 def over(x: Operand | str, axis: Any, keepdims: bool) -> str:
-    """Return the text of the first arguments of a call that reduces ``axis`` of ``x``."""
+    """Return the text of the arguments ``input``, ``dim`` and ``keepdim`` of a reduction of ``x``.
+
+    An ``axis`` of None reduces all axes. ``()`` reduces none: the text reduces a new last axis of size 1.
+    """
     # torch takes an empty tuple for all axes.
     if axis == ():
         return f"torch.unsqueeze({x}, -1), dim=-1"
@@ -409,7 +412,7 @@ def _pad_before(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[
     """Return the text of the array to pool, and the padding of each axis for the pooling itself.
 
     For asymmetric padding, the text is a call of ``F.pad`` with ``value``, and the pooling has padding 0.
-    Raise ``UnsupportedOperation`` if ``ceil_mode`` is True then.
+    Raise ``UnsupportedOperation`` for asymmetric padding with ``ceil_mode``.
     """
     amounts = symmetric(padding)
     if amounts is not None:
@@ -639,7 +642,7 @@ rows.table(
 def _mode(method: str, rank: int, antialias: bool) -> str:
     """Return torch's name for interpolation by ``method`` over ``rank`` axes.
 
-    Raise ``UnsupportedOperation`` for methods that torch does not have for this rank.
+    Raise ``UnsupportedOperation`` if torch lacks the method for this rank, or with ``antialias``.
     """
     if method.startswith("nearest") and 1 <= rank <= 3 and not antialias:
         return method

@@ -70,10 +70,11 @@ def take_along_axis(x: torch.Tensor, indices: torch.Tensor, axis: int) -> torch.
 def scatter_reduce_at(
     x: torch.Tensor, key: Any, values: torch.Tensor, reduce: str, include_self: bool
 ) -> torch.Tensor:
-    """Return a copy of ``x`` with each element of ``x[key]`` replaced by a reduction of its ``values``.
+    """Return a copy of ``x`` with each element of ``x[key]`` replaced by the reduction of its ``values``.
 
-    ``values`` broadcasts to ``x[key]``. ``reduce`` is a name that ``torch.scatter_reduce`` accepts. The
-    reduction includes the old element if ``include_self`` is True.
+    ``values`` broadcasts to ``x[key]``; if ``key`` selects an element several times, all of its values are
+    reduced. ``reduce`` is a name that ``torch.scatter_reduce`` accepts. The reduction includes the old
+    element if ``include_self`` is True.
     """
     places = torch.arange(x.numel(), device=x.device).reshape(x.shape)[key]
     values = values.broadcast_to(places.shape).reshape(-1)
@@ -111,7 +112,8 @@ def unique_with_first(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return the sorted unique elements of ``x``, or slices along ``dim``, and three integer tensors.
 
-    The tensors are the index of the first occurrence of each, the indices that rebuild ``x``, and the counts.
+    These are the indices of the first occurrences, the indices that rebuild ``x`` from the unique elements,
+    and the counts.
     """
     values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True, dim=dim)
     flat = inverse.reshape(-1)

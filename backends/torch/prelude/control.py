@@ -33,9 +33,10 @@ def associative_scan(
 
 
 def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
-    """Call ``body(*arrays)``, by ``torch.utils.checkpoint`` if gradients are enabled.
+    """Call ``body(*arrays)``; if gradients are enabled, by ``torch.utils.checkpoint``.
 
-    In transforms of ``torch.func``, which do not support it outside of ``torch.compile``, call ``body``
+    The backward pass then calls ``body`` again instead of storing intermediate results. Inside of transforms
+    of ``torch.func``, where only ``torch.compile`` supports checkpoints, ``body`` is otherwise called
     directly.
     """
     if torch.is_grad_enabled() and (
@@ -58,8 +59,8 @@ def interleaved(even: torch.Tensor, odd: torch.Tensor, axis: int) -> torch.Tenso
 def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
     """Return a copy of ``value`` with a custom gradient.
 
-    ``pairs`` alternates sources and slopes. The gradient of a source is the gradient of the result times
-    its slope. ``value`` and the slopes get no gradient.
+    ``pairs`` alternates sources and their slopes. The gradient of a source is the gradient of the result
+    times the slope. ``value`` and the slopes get no gradient.
     """
 
     class Ruled(torch.autograd.Function):
@@ -87,7 +88,10 @@ def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
 
 
 def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
-    """Return a copy of the first array, whose gradient raises ``GradientRefused`` with ``message``."""
+    """Return a copy of the first of ``arrays``.
+
+    Differentiating the copy with respect to any of ``arrays`` raises ``GradientRefused`` with ``message``.
+    """
 
     class Refused(torch.autograd.Function):
         generate_vmap_rule = True
@@ -110,9 +114,9 @@ def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
 
 
 def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) -> torch.Tensor:
-    """Compute the element-wise ``function(*arrays)`` with zero gradients for zero cotangents.
+    """Compute the element-wise ``function(*arrays)``, with gradients that are 0 where the cotangent is 0.
 
-    They are 0 even where the derivative is infinite or NaN.
+    They are 0 there even if the derivative is infinite or NaN. Forward mode treats tangents of 0 alike.
     """
 
     class StrongZero(torch.autograd.Function):
@@ -160,7 +164,10 @@ def slope_of(
 
 
 def strong_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Compute ``x * y``, which is 0 where one of them is 0, even if the other is infinite or NaN."""
+    """Compute ``x * y``, which is 0 where one of them is 0, even if the other is infinite or NaN.
+
+    The products in its derivatives follow the same rule.
+    """
 
     class StrongProduct(torch.autograd.Function):
         generate_vmap_rule = True

@@ -107,7 +107,7 @@ def incomplete_gamma(
 ) -> torch.Tensor:
     """Compute ``function``, ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (``sign`` -1).
 
-    Unlike these, it has a first derivative with respect to ``a``.
+    Unlike these, it has a gradient with respect to ``a``, which cannot be differentiated again.
     """
     # torch lacks the derivative with respect to `a`.
     if not (isinstance(a, torch.Tensor) and a.requires_grad):
@@ -129,7 +129,7 @@ def incomplete_gamma(
 
 
 def gammainc_slope(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Compute the derivative of ``gammainc`` with respect to ``a``."""
+    """Compute the derivative of ``gammainc`` with respect to ``a``. It is 0 unless ``0 < x < inf``."""
     # The series `exp(-x) * sum(x ** (a + n) / gamma(a + n + 1))` is differentiated term by term.
     kind = torch.promote_types(a.dtype, x.dtype)
     a, x = torch.broadcast_tensors(a.double(), x.double())

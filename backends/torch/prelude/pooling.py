@@ -13,7 +13,10 @@ import torch.nn.functional as F
 def over_leading_axes(
     pool: Callable[..., Any], x: torch.Tensor, rank: int, *args: Any, **options: Any
 ) -> Any:
-    """Apply ``pool`` over the last ``rank`` axes of ``x``, with any number of axes before them."""
+    """Apply ``pool`` over the last ``rank`` axes of ``x``, with any number of axes before them.
+
+    ``pool`` gets them merged into one axis, and may return a tuple.
+    """
     lead = x.shape[: x.ndim - rank]
     result = pool(x.reshape(math.prod(lead), *x.shape[x.ndim - rank :]), *args, **options)
     if isinstance(result, tuple):
@@ -22,7 +25,7 @@ def over_leading_axes(
 
 
 def max_unpool(x: torch.Tensor, indices: torch.Tensor, size: tuple[int, ...]) -> torch.Tensor:
-    """Return zeros of spatial ``size`` with the elements of ``x`` at ``indices``.
+    """Put the elements of ``x`` at ``indices`` of an array of zeros with the spatial shape ``size``.
 
     ``indices`` has the shape of ``x``, and indexes the flattened spatial axes of the result.
     """
