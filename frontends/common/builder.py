@@ -19,7 +19,10 @@ from .read_numbers import element_before_cast, fix_numbers, is_read, number_of
 
 
 def bits_of(b: Any, x: Any) -> Any:
-    """Return the bits of the integers ``x`` along a new last axis, lowest first, as 0 or 1 in its dtype."""
+    """Return the bits of the integers ``x`` along a new last axis, lowest first.
+
+    Each bit is 0 or 1, in the dtype of ``x``.
+    """
     places = b.arange(start=0, stop=8 * ITEMSIZE[x.dtype], step=1, dtype=x.dtype)
     return b.bitwise_and(
         b.bitwise_right_shift(b.reshape(x, shape=(*x.shape, 1)), places), b.array(1, x.dtype)
@@ -59,9 +62,10 @@ class RaisingBuilder(Builder):
     reads_numbers: True once the function has read Python numbers from arrays.
     fixed: size expressions over numbers read from arrays that are guarded to equal their recorded values.
     last_key: index of the last key derived from the key of the graph; -1 if there is none.
-    steps: iteration or call numbers of the enclosing regions that draw random numbers, outermost first.
+    steps: indices of the current iterations and calls of the enclosing regions that draw random numbers,
+        outermost first.
     streams: for each seeded generator, its key and the number of keys derived from it.
-    intervals: for integer arrays of which they were asked, bounds that follow from sizes, or None.
+    intervals: cache of lower and upper bounds of integer arrays, which follow from sizes; None if unknown.
     """
 
     recorded: tuple[ArraySpec, ...] = ()
@@ -118,10 +122,10 @@ class RaisingBuilder(Builder):
         return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else convert_number(x, dtype)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Return ``spec`` with overlong size expressions replaced by unknown sizes.
+        """Return ``spec`` with size expressions of more weight than ``HEAVIEST`` replaced by unknown sizes.
 
-        An undecided size, which is one of several expressions, becomes the first of them, with guards that
-        they are equal.
+        A size that is one of several expressions (``Unknown.if_equal``) becomes the first of them, with
+        guards that all are equal.
         """
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
@@ -181,7 +185,7 @@ class RaisingBuilder(Builder):
         self.graph.guards.append(Guard(condition, expected, self.origin))
 
     def enter(self, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
-        """Store properties of a region's ``inputs`` that follow from ``operands`` (by default none)."""
+        """Store what ``operands`` imply for the ``inputs`` of a region of ``node``, by default nothing."""
 
     def refuse_outside(self, index: Value, size: Any) -> None:
         """Guard that the 0-d array ``index`` is in bounds, if the framework raises otherwise.
@@ -210,7 +214,7 @@ class RaisingBuilder(Builder):
 
     @contextmanager
     def step(self, number: Value) -> Iterator[None]:
-        """Derive the random keys of the ``with`` block from ``number`` too.
+        """Derive the random keys of the ``with`` block also from ``number``.
 
         ``number`` is the index of an iteration, or of a call of a function.
         """

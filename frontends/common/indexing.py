@@ -42,8 +42,8 @@ def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
 def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
     """Return the int or size ``index`` as an item of a ``getitem`` key, with a guard that it is in bounds.
 
-    A size that was negative while recording becomes ``index + size``. If the index was out of bounds, call
-    ``b.index_out_of_bounds`` instead of adding the guard.
+    A size that was negative while recording becomes ``index + size``; a guard fixes its sign. If the index
+    was out of bounds, call ``b.index_out_of_bounds`` instead of adding the guard that it is in bounds.
     """
     if isinstance(index, Size) and _is_negative_with_guard(b, index):
         index = index + size
@@ -301,9 +301,10 @@ def _guard_interval(b: RaisingBuilder, interval: Interval, first: Any, size: Any
 
 
 def _interval(b: RaisingBuilder, item: Any) -> Interval | None:
-    """Return a lower and an upper bound of the elements of an index, as ints or sizes, or None.
+    """Return a lower and an upper bound of ``item``, an int, a size or an array of indices.
 
-    ``item`` is an int, a size or an array. The result is None if no bounds are known.
+    The bounds are ints or sizes, and hold for all elements. Return None if they are unknown. Bounds of arrays
+    are cached in ``b.intervals``.
     """
 
     def is_open(each: Any) -> bool:
@@ -321,7 +322,7 @@ def _interval(b: RaisingBuilder, item: Any) -> Interval | None:
 
 
 def _terms(b: RaisingBuilder, item: Any) -> Sequence[Any]:
-    """Return the operands from whose intervals that of ``item`` follows."""
+    """Return the operands whose intervals determine that of ``item``, or ``()``."""
     node = b.maker(item)
     if node is None or node.op not in _INTERVALS or item.dtype not in ("int32", "int64"):
         return ()
@@ -387,7 +388,8 @@ class Selection:
     """A Python index split into parts.
 
     key: ``getitem`` key of integers, slices and new axes.
-    arrays: pairs of an axis of the array that the key selects and an index array or mask.
+    arrays: pairs ``(axis, array)`` of an index array or mask, and the axis that it indexes in the array that
+        ``key`` selects.
     empty: axes of length 0, which ``False`` in the index adds.
     """
 
@@ -426,7 +428,7 @@ def with_positive_steps(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value,
 
 
 def _from_the_end(b: RaisingBuilder, bound: Any, size: Any) -> Any:
-    """Return the bound of a slice with a negative step, counted from the other end of the axis.
+    """Return the bound of a slice with a negative step, counted from the other end (``-1`` becomes ``0``).
 
     None stays None. Guards fix the signs as recorded, and a bound beyond the end becomes 0.
     """
@@ -741,8 +743,8 @@ def _broadcastable_value(b: RaisingBuilder, x: Value, axis: int, mask: Value, va
     """Return a value that broadcasts against ``x`` and equals ``value`` where ``mask`` is true, or None.
 
     For a selection ``y[mask]`` of an array like ``x``, it is ``y``. It is None for any other ``value`` with
-    several elements for the mask. A guard may be added. ``behind`` is the number of axes of ``x`` after those
-    of the mask.
+    several elements for the mask, or with as many as the mask selects. A guard may be added. ``behind`` is
+    the number of axes of ``x`` after those of the mask.
     """
     if not isinstance(value, Value) or value.ndim <= behind:
         return value

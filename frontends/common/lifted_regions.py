@@ -36,7 +36,7 @@ def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
     """Return a condition on the ends of loops under which ``condition`` holds in all iterations.
 
     ``numbers`` maps each loop index to its smallest and largest value. Return True if the condition always
-    holds. Return None if none is found, or if it was false while recording.
+    holds. Return None if no such condition is found, or if the one found was false while recording.
     """
     atom = _comparison(condition)
     if atom is None:
@@ -429,7 +429,7 @@ class LiftedRegions:
         )
 
     def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
-        """Replace guards on loop indices, from index ``since`` on, by guards on the ends of the loops.
+        """Replace the guards ``result.guards[since:]`` on loop indices by guards on the ends of the loops.
 
         ``numbers`` maps each loop index to its smallest and largest value. A guard stays if :func:`at_ends`
         finds no replacement, and is left out if the replacement always holds.
@@ -444,7 +444,7 @@ class LiftedRegions:
     def keep_checks(
         self, since: int, inputs: Sequence[Value], nodes: list[Node], is_branch: bool = False
     ) -> None:
-        """Move the guards from index ``since`` on, which a block has added, into ``nodes`` as checks.
+        """Move the guards ``result.guards[since:]``, which a block has added, into ``nodes`` as checks.
 
         Guards on sizes of the enclosing scope stay guards; with ``is_branch``, only if no node computes the
         arrays of these sizes.

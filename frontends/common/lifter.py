@@ -79,7 +79,7 @@ Row = TypeVar("Row", bound=Callable[..., Any])
 
 
 class LiftingTable:
-    """Lifting rows of one framework by function name."""
+    """Table of the lifting rows of one framework, by the name of the recorded call."""
 
     def __init__(self, framework: str) -> None:
         self.framework = framework
@@ -177,7 +177,7 @@ _KNOWN = frozenset({*DTYPES, "generator"})
 
 
 class Lifter:
-    """Lifting of one graph. Subclasses provide the rows of a framework.
+    """Lifting of one recorded graph. Subclasses provide the rows of a framework.
 
     recorded: graph of the framework's calls.
     result: canonical graph under construction, written by the builder ``b``.
@@ -508,9 +508,9 @@ class Lifter:
     def _call(self, node: Node) -> Any:
         """Return what the row of ``node`` returns.
 
-        If the row needs the number of a size among its arguments, the size is guarded to equal its recorded
-        number. Raise :class:`UnsupportedOperation` if the call depends on how the memory of an array is laid
-        out.
+        If the row needs the number of a size among its arguments, it is called again with the recorded
+        number, and a guard fixes the size. Raise :class:`UnsupportedOperation` if the call depends on how the
+        memory of an array is laid out.
         """
         if node.record is not None and node.record.strided:
             raise UnsupportedOperation(
@@ -529,8 +529,9 @@ class Lifter:
             self.fixed.clear()
 
     def _fix_arguments(self, node: Node, problem: NumberNeeded) -> None:
-        """Fix the sizes among the arguments of ``node`` that share a symbol with the size that is needed.
+        """Guard that sizes among the arguments of ``node`` have their recorded numbers, and store these.
 
+        The sizes are those that share a symbol with the size in ``problem``, whose number the row needs.
         Raise ``problem`` if there are none, since the row then needs the number of a size of an array. Raise
         :class:`UnsupportedOperation` if the row needs the number of an argument that is an array.
         """

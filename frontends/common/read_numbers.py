@@ -171,7 +171,7 @@ class Reading:
 
 
 class _NumberPlaceholder:
-    """Placeholder for a number among the arrays of the recorder."""
+    """Object that the recorder tracks in place of an array, for a number that Python has read."""
 
 
 def can_be_symbols(seen: Any) -> bool:

@@ -345,8 +345,9 @@ def views_among(
 ) -> dict[int, tuple[Any, Any]]:
     """Map the ``id`` of each array that has an owner to the pair of this array and the owner.
 
-    Arrays are tried in descending order of ``rank``. One that no array before owns becomes an owner if
-    ``is_view(item, array)`` for every other ``item`` that overlaps it.
+    Arrays are tried as owners in descending order of ``rank``, except those that have an owner already. An
+    array becomes the owner of all others that share memory with it and have no owner yet, but only if
+    ``is_view(item, array)`` is True for every array ``item`` that shares memory with it.
     """
     found: dict[int, tuple[Any, Any]] = {}
     for owner in sorted(arrays, key=rank, reverse=True):
@@ -375,7 +376,7 @@ def _axis_of(size: int, step: int, whole: Sequence[int], jumps: list[int], start
 
 
 def joins_axes(node: Node) -> bool:
-    """Return True if a reshape may merge axes at the recorded sizes, or if a view changes the dtype."""
+    """Return True if the reshape ``node`` may merge axes at the recorded sizes, or changes the dtype."""
     source, result = node.uses[0].spec, node.outputs[0].spec
     if source.dtype != result.dtype:
         return True
