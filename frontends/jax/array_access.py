@@ -10,7 +10,7 @@ import numpy as np
 
 
 class ImmutableStamp:
-    """Stamp of a JAX array that always fits, because the array is immutable."""
+    """Stamp by which writes to a JAX array would be detected. It always fits, as the array is immutable."""
 
     __slots__ = ()
 

@@ -71,8 +71,8 @@ class PublicCall:
     """Recorded call of a public function.
 
     name: name under which the call is recorded.
-    arguments: structure of its arguments, with the arrays taken out.
-    result: structure of its result.
+    arguments: tree of the arguments, with a leaf for each array.
+    result: tree of the result, with a leaf for each array.
     function: computes the result arrays from the argument arrays.
     types: types of the result arrays.
     body: jaxpr of the function; None if its lifting row accepts the call.
@@ -382,7 +382,8 @@ def _abstract_results(
 ) -> tuple[Any, ...] | None:
     """Return the types of a call's results as its lifting row infers them. Guards on sizes may be added.
 
-    Return None if the row does not accept the arguments, or if the call raises at the current sizes.
+    Return None if the row cannot infer them (see :func:`abstract_eval`), or if the call raises at the current
+    sizes.
     """
     from .lifting.driver import abstract_eval
 

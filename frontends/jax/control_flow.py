@@ -96,8 +96,9 @@ def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> lis
 def cond(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read a ``cond`` equation as a ``branch`` node.
 
-    If the index is a number, or if the equation is an error check that is read for another framework, inline
-    one of the branches instead.
+    If the index is a number, inline the branch that it selects. If the equation is an error check that is
+    read for another framework, guard that the check passes and inline the other branch (see
+    :func:`read_error_check`).
     """
     index, *captured = operands
     branches = equation.params["branches"]
@@ -457,7 +458,10 @@ class CallWriter:
         self.name = name if name.isidentifier() else "function"
 
     def refuse_closed_over(self) -> None:
-        """Mark arrays that the function closes over, so that a gradient with respect to them raises."""
+        """Replace arrays in ``operands`` that the function closes over by ones whose gradient raises.
+
+        Arrays without a derivative, and those that depend on no argument, stay.
+        """
         message = self._message(
             "it is taken with respect to an array that the function closes over; pass it as an argument"
         )
@@ -488,7 +492,11 @@ class CallWriter:
         return made
 
     def write_without_derivative(self, why: str) -> list[Any]:
-        """Inline the function, with differentiable results marked so that taking a derivative raises."""
+        """Inline the function, and return its results, marked so that taking a derivative raises.
+
+        ``why`` is the reason in the message. Results without a derivative are not marked, nor are those of a
+        call without array operands.
+        """
         values, sources = self.inlined(), [self.operands[place] for place in self.arrays]
         message = self._message(why)
         for place, aval in enumerate(self.results):
@@ -588,7 +596,7 @@ class CallWriter:
         avals: Sequence[Any],
         orders: int | None,
     ) -> Body:
-        """Return a block of the nodes that ``read`` appends, without those that its results do not depend on.
+        """Return a block of the nodes that ``read`` appends and on which its results depend.
 
         The first results become arrays of the types ``avals``. Inside, derivative rules are followed to the
         order ``orders``, and error checks add no guards.

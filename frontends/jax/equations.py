@@ -162,9 +162,9 @@ class Reader:
 
     constant: function that returns the value of a constant array.
     as_words: True for a graph for other frameworks, in which keys of ``jax.random`` are their uint32 words.
-    decide: function called with a value, the elements of it that Python has read, and their origin; None
-        if elements must not be read.
-    stands_for: operands that inputs of regions stand for.
+    decide: function called with a value, the elements of it that Python has read, and their origin; None if
+        elements must not be read.
+    stands_for: for inputs of regions of called functions, the operands of the call.
     around: origin of the equation that calls the program being read.
     repeated: ids of programs that may become ``call`` nodes instead of being inlined.
     checks: True if error checks become guards.
@@ -239,9 +239,7 @@ class Reader:
         return self._primitive(equation, operands)
 
     def _substitute(self, equation: Any) -> ClosedJaxpr | None:
-        """Return a program that replaces ``equation``, or None if the primitive of ``equation`` itself is
-        recorded.
-        """
+        """Return a program to read instead of ``equation``, or None to record the primitive itself."""
         name = _name_of(equation)
         if name in COMBINED and (straight := COMBINED[name](equation.params)) is not None:
             return _program_of(straight, equation)
@@ -513,7 +511,7 @@ def _applies_function(equation: Any) -> bool:
 
 
 def _apply_program(equation: Any, origin: Origin) -> ClosedJaxpr:
-    """Return a jaxpr for ``x.at[index].apply``.
+    """Return a jaxpr that computes ``x.at[index].apply``, the equation ``equation``, by other operations.
 
     Raise :class:`UnsupportedOperation` unless the call has ``unique_indices=True``.
     """

@@ -35,9 +35,9 @@ def spell(item: Any) -> str | None:
 
 
 def read(text: str) -> Any:
-    """Return the object that ``text`` names.
+    """Return the object that ``text`` names: a dtype, number, enum member, primitive or named tuple of axes.
 
-    Raise :class:`InvalidFile` for text of an unknown form.
+    Raise :class:`InvalidFile` if it names none.
 
     >>> read('jnp.dtype("float32")')
     dtype('float32')

@@ -164,7 +164,7 @@ class JaxWeights(contracts.Weights):
 def _model_called(function: Any) -> Any:
     """Return the model that ``function`` is, is a method of, or wraps.
 
-    Return the innermost function that it wraps if none of these is a model.
+    If there is none, return the innermost function that ``function`` wraps, or ``function`` itself.
     """
     while model_of(function) is None:
         owner = getattr(function, "__self__", None)
@@ -189,10 +189,11 @@ def _replaced_callable(function: Any, replacements: Mapping[int, Any]) -> Any:
 def _named_models(
     called: Any, others: Iterable[Any], names: Mapping[int, str]
 ) -> Iterator[tuple[str, Model]]:
-    """Yield ``(prefix, model)`` for models among ``called`` and ``others``.
+    """Yield ``(prefix, model)`` for models among ``called`` and ``others``, larger models first.
 
-    The prefix of the names of its arrays is empty for ``called``. Other models that cannot be changed in
-    place are left out if no name refers to them.
+    The names of the model's arrays begin with the prefix, which is empty for ``called``. Other models that
+    cannot be changed in place are left out if ``names`` has no name for them. Variables of a model that was
+    yielded before are removed from the later one.
     """
     found = {id(item): model for item in (called, *others) if (model := model_of(item)) is not None}
     inside = {id(part) for model in found.values() for part in model.parts() if part is not model.item}

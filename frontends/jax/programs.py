@@ -52,7 +52,7 @@ class ProgramReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CallProgram:
-    """Data of a recorded JAX call.
+    """How a recorded JAX call is computed, as stored in its call record.
 
     primitive: the primitive of a primitive call, or a callable that binds it.
     body: the jaxpr of a public call.
@@ -231,7 +231,7 @@ def read_error_check(
 ) -> int | None:
     """Return the index of the only branch that does more than call back into Python, or None.
 
-    Unless ``reader.checks`` is False, guard that this branch is taken.
+    Unless ``reader.checks`` is False, append a guard that this branch is taken, by ``is_taken(index)``.
     """
     computing = [place for place, program in enumerate(branches) if not is_called_back(program)]
     if len(computing) != 1 or len(branches) == 1:
@@ -245,7 +245,7 @@ def read_error_check(
 
 
 def is_called_back(program: ClosedJaxpr) -> bool:
-    """Return True if all results of ``program`` are found to depend on callbacks into Python."""
+    """Return True if all results of ``program`` are found to depend on ``jax.pure_callback``."""
     jaxpr = program.jaxpr
     made: set[Any] = set()
     for equation in jaxpr.eqns:

@@ -82,7 +82,7 @@ class JaxHypotheses:
 
 
 def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Return a recorded call of ``jax.numpy`` for a canonical operation on booleans."""
+    """Return the recorded call of ``jax.numpy`` that computes the canonical operation ``op`` on bools."""
     made = Value("held", TRUTH)
     name, given = (
         ("jax.numpy.asarray", (np.bool_(params["fill_value"]),))
@@ -96,7 +96,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def environment_guards(reached: Reached) -> list[EnvironmentGuard]:
-    """Return guards on ``jax_enable_x64`` and on the objects that the callables refer to."""
+    """Return guards on ``jax_enable_x64`` and on the objects that the callables in ``reached`` refer to."""
     wide = EnvironmentGuard(
         "{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64"
     )
@@ -322,7 +322,10 @@ class _Attempt:
         return arrays_returned, [after[name] for name in self.changed]
 
     def _reads(self, numbers: bool) -> TracerReads:
-        """Run the function untraced, and return its reads of elements as answers for the tracing."""
+        """Run the function untraced, and return its reads of elements as answers for the tracing.
+
+        Without ``numbers``, the elements become constants instead of symbols.
+        """
         answers = Answers()
         args, kwargs = call_of(self.tree, [self._given(leaf) for leaf in self.leaves])
         inside = explain_outer_trace(self.recorder.graph.name, self.leaves)
@@ -361,7 +364,11 @@ class _Attempt:
         return [plain.__globals__] if hasattr(plain, "__globals__") else []
 
     def _input(self, index: int, leaf: Any) -> Value | None:
-        """Add an input for a leaf and return it, or None for a Python number."""
+        """Add an input for the leaf at ``index``.
+
+        Return its value and append its type to ``types``. For a Python number, set its symbol in ``numbers``
+        and return None.
+        """
         if type(leaf) in DTYPES:
             number = self.recorder.add_number(self.names[index], DTYPES[type(leaf)])
             size = Size.of(Symbol(number, 0, leaf, "item"))

@@ -41,7 +41,7 @@ _RECORDING = str(Path(__file__).with_name("recording.py"))
 
 @contextmanager
 def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
-    """Turn JAX's errors about elements into :class:`CallMismatch` if one of ``leaves`` is a tracer."""
+    """Turn JAX's errors about elements in the block into :class:`CallMismatch`, if a leaf is a tracer."""
     try:
         yield
     except (jax.errors.ConcretizationTypeError, *_CONVERSIONS) as problem:
@@ -58,9 +58,10 @@ def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
 
 @contextmanager
 def explain_unknown_elements(name: str) -> Iterator[None]:
-    """Turn errors about unknown elements, other threads and flax's trace level into :class:`TracingError`.
+    """Turn errors of the block about unknown elements, other threads and trace levels of flax.
 
-    Those about unknown elements become its subclass :class:`UnknownElements`.
+    They become :class:`TracingError`; those about unknown elements become its subclass
+    :class:`UnknownElements`. Other errors propagate.
     """
     try:
         yield

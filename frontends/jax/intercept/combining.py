@@ -33,9 +33,9 @@ OPERATIONS: dict[str, Combine] = {
 
 
 def operation(program: Any) -> str | None:
-    """Return the name of the operation by which ``program`` combines its two inputs, or None.
+    """Return the key of ``OPERATIONS`` by which ``program`` combines its two inputs.
 
-    The name is a key of ``OPERATIONS``.
+    Return None if it does not, or not by one such operation.
     """
     program = getattr(program, "jaxpr", program)
     if (
@@ -67,10 +67,10 @@ def _vectorize(program: Any, consts: Any = ()) -> Combine:
 
 
 def _independent_operations(program: Any) -> list[str]:
-    """Return for each array the operation by which ``program`` combines its two elements.
+    """Return the keys of ``OPERATIONS`` by which ``program`` combines two elements of each array.
 
-    ``program`` is the reducer of several arrays. The operations are keys of ``OPERATIONS``. Return an empty
-    list if they are not found.
+    ``program`` is the reducer of several arrays. Return an empty list if it does not combine each array on
+    its own by one such operation.
     """
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
@@ -85,7 +85,7 @@ def _independent_operations(program: Any) -> list[str]:
 
 
 def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that computes a ``reduce`` equation by other operations.
+    """Return a function that computes the ``reduce`` equation with ``params`` by other operations.
 
     Return None if the equation reduces by one of ``OPERATIONS``, which lifting rows handle.
     """
@@ -126,10 +126,10 @@ def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
 
 
 def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """Return a function that computes a ``reduce_window`` equation by other operations.
+    """Return a function that computes the ``reduce_window`` equation with ``params`` by other operations.
 
-    Return None if the equation reduces by one of ``OPERATIONS``, which lifting rows handle, or if the window
-    and the reducer are too large for ``MOST_EQUATIONS``.
+    Return None if the equation reduces by one of ``OPERATIONS``, which lifting rows handle, or if the result
+    would have more than ``MOST_EQUATIONS`` equations.
     """
     window, dilation = params["window_dimensions"], params["window_dilation"]
     equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)
@@ -181,13 +181,13 @@ _MOST_STEPS = 31
 
 @dataclass(frozen=True, eq=False)
 class CombineFunction:
-    """User's function that combines pairs.
+    """Function of the user that combines pairs of elements in an associative scan.
 
-    function: takes the lists of closed-over arrays, of left elements and of right elements; returns the
-        list of combined elements.
+    function: takes the lists of closed-over arrays, of left elements and of right elements; returns the list
+        of combined elements.
     program: jaxpr for any number of pairs. Inputs are the closed-over arrays, then the left and the right
         elements.
-    pairs: graph values of the pairs.
+    pairs: graph values of the left and then the right elements.
     """
 
     function: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list[Any]]
@@ -283,9 +283,9 @@ def _common_axis(leaves: list[Any], axis: Any) -> int | None:
 def _combine(
     fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
 ) -> tuple[CombineFunction, list[Any]] | None:
-    """Trace ``fn`` for any number of pairs, and return it with the arrays it closes over.
+    """Trace ``fn`` for any number of pairs, and return it with the list of arrays that it closes over.
 
-    Return None if it cannot be traced so.
+    Return None if it cannot be traced for a symbolic number, and note the reason in the current recording.
     """
     outside: list[Any] = []
 

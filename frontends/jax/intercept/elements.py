@@ -37,10 +37,10 @@ from ..sizes import ReadNumber, current, decided, hints, is_jax, symbolic
 
 
 def dimension_shims() -> list[Replacement]:
-    """Return a replacement of ``jax.export.is_symbolic_dim``, in a list.
+    """Return a list with a replacement of ``jax.export.is_symbolic_dim``.
 
-    It also returns True for this package's symbolic sizes. The list is empty if ``jax.export`` is not
-    imported or lacks that function.
+    The replacement also returns True for this package's symbolic sizes. The list is empty if ``jax.export``
+    is not imported or lacks that function.
     """
     # Keras calls this function.
     export = sys.modules.get("jax.export")
@@ -104,7 +104,10 @@ Place = tuple[Any, ...]
 
 
 class Answers:
-    """Queues of the arrays that each instruction of the user's code read in the untraced run."""
+    """Queues of the arrays that each instruction of the user's code read in the untraced run.
+
+    During the tracing, each instruction gets its arrays again, in the same order.
+    """
 
     def __init__(self) -> None:
         self._found: dict[Place, deque[Any]] = defaultdict(deque)
@@ -195,11 +198,12 @@ class TracerReads:
         return array
 
     def number(self, tracer: Any, depth: int) -> Any:
-        """Return the element of a 0-d tracer as a symbolic number, or None.
+        """Return the element of a 0-d tracer as a symbolic number, which an equation reads, or None.
 
-        It is None for tracers with axes or of another dtype than int or float, if numbers are not symbols in
-        this attempt, and if the current instruction read nothing in the untraced run. Raise
-        :class:`TracingError` as :meth:`elements` does.
+        It is None for tracers with axes, or whose dtype is no integer or float of NumPy. It is also None if
+        numbers are not symbols in this attempt, or if the current instruction read nothing in the untraced
+        run. Otherwise ``reading`` and ``numbers`` are updated. Raise :class:`TracingError` as
+        :meth:`elements` does.
         """
         if not self.reading.symbolic or tracer.ndim or tracer.dtype.kind not in "iuf":
             return None

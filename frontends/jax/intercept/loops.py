@@ -118,9 +118,9 @@ mark_p.def_abstract_eval(lambda *arrays, note: [])
 
 
 class OwnTracers(Protocol):
-    """Tracers of one recording.
+    """Protocol of the object that knows which tracers belong to a recording.
 
-    trace: the trace that they belong to, or None.
+    trace: the trace of these tracers, or None.
     """
 
     trace: Any
@@ -129,10 +129,10 @@ class OwnTracers(Protocol):
 
 
 class TracedLoops(LoopMarker):
-    """Python loops of one tracing.
+    """Marker of the iterations of Python loops during one tracing.
 
-    Until :meth:`settle` runs, marks contain indices of positions instead of positions, and placeholder
-    values instead of values of the graph.
+    Until :meth:`settle` runs, marks contain indices of positions instead of positions, and placeholder values
+    instead of values of the graph.
     """
 
     def __init__(

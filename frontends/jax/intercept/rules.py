@@ -108,11 +108,10 @@ def _shape(aval: Any) -> tuple[Any, ...]:
 class TracedRule:
     """Derivative rule of one call. It has no programs if ``results`` or ``sources`` is empty.
 
-    results: indices of its results that are differentiable.
-    sources: indices of its operands that are differentiated.
+    results: indices of the differentiable results of the call.
+    sources: indices of the differentiated operands of the call.
     forward: program from the operands to the results and residuals.
-    backward: program from the residuals and the cotangents of ``results`` to the cotangents of
-        ``sources``.
+    backward: program from the residuals and the cotangents of ``results`` to the cotangents of ``sources``.
     tangents: forward-mode program from the tangents of ``sources`` and the operands to the results and the
         tangents of ``results``; set instead of ``forward`` and ``backward``.
     """

@@ -136,7 +136,7 @@ def _number(item: Any) -> Any:
 
 
 def row_takes(row: Callable[..., Any], args: Any, kwargs: Any) -> bool:
-    """Return True if the parameters of ``row`` fit these arguments.
+    """Return True if ``row`` can be called with a builder, ``args`` and ``kwargs``.
 
     Keywords that are None and unknown to the row are removed from ``kwargs`` first.
     """

@@ -70,7 +70,7 @@ def _counts(b: JaxBuilder, shape: tuple[Any, ...]) -> tuple[Value, Value]:
 
 
 def _hashes(b: JaxBuilder, keys: Value, shape: tuple[Any, ...]) -> Value:
-    """Return the Threefry hashes of the counters 0, 1, ... in this shape, for each key.
+    """Return the Threefry hashes of the counters 0, 1, ... in ``shape``, for each of ``keys``.
 
     Raise ``NotImplementedError`` if ``jax_threefry_partitionable`` is off.
     """
