@@ -13,12 +13,15 @@ from ...recording.state.contents import Pieces
 
 
 def _fills_memory(array: np.ndarray[Any, Any]) -> bool:
-    """Return True if the elements fill a part of memory without gaps, in any order, and there are some."""
+    """Return True if ``array`` has elements and is contiguous in C or Fortran order."""
     return bool(array.size) and (array.flags.c_contiguous or array.flags.f_contiguous)
 
 
 def _memory(array: np.ndarray[Any, Any]) -> Any:
-    """Return the bytes of ``array``: a view while ``array`` lives, or a copy if its memory has gaps."""
+    """Return the bytes of ``array``: a view if it is contiguous, otherwise a copy.
+
+    The view is valid only while ``array`` lives.
+    """
     if not _fills_memory(array):
         return array.tobytes()
     # NumPy gives no buffers of some dtypes, such as dates.

@@ -28,13 +28,13 @@ _MAY_RETURN_OPERAND = frozenset({"ascontiguousarray", "asfortranarray"})
 
 
 class NumpyCall(NamedTuple):
-    """Call that has run on the arrays behind its proxies.
+    """Call that has run on the arrays behind the proxies among its arguments.
 
     name: name of the call.
     inputs, params: its recorded arguments.
     operands: the traced arrays and scalars among its arguments.
-    written: those that it writes to.
-    result: what it returned, without proxies.
+    written: the traced arrays to which it writes.
+    result: its result, without proxies.
     """
 
     name: str
@@ -59,7 +59,7 @@ def guard_failed_call(capture: Any, problem: Exception, operands: list[Any]) -> 
 
 
 def add_node(capture: Any, call: NumpyCall, noted: CallRecord) -> Any:
-    """Add a node for a call that made arrays, wrote to some or sampled, and return the result with proxies.
+    """Add a node for a call if it made arrays, wrote to some or sampled. Return its result with proxies.
 
     ``noted`` is the call record without the result, writes and views, which are added. Raise
     :class:`TracingError` if the call returned a Python object that may depend on elements of inputs.
@@ -157,7 +157,10 @@ _OTHER_ORDERS = frozenset("FAK")
 
 
 class RowMajorOrder:
-    """Values of one recording that are not row-major at every size."""
+    """Values of one recording that are not row-major at every size.
+
+    They show which calls return a view at some sizes, and a copy at others.
+    """
 
     def __init__(self) -> None:
         self._not_row_major: set[Value] = set()
@@ -174,7 +177,7 @@ class RowMajorOrder:
                 self._not_row_major.add(value)
 
     def depend_on_sizes(self, graph: Graph) -> bool:
-        """Return True if a write shows whether a call made a copy, which it does at some sizes only."""
+        """Return True if a write in ``graph`` shows whether a call made a copy, which depends on sizes."""
         aliases = Aliases(graph)
         return bool(aliases.written) and any(
             self._may_return_either(node) and is_shown(graph, place, aliases)

@@ -205,7 +205,7 @@ _TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
 def proposed_name(key: str) -> str:
     """Return the name that is proposed for the result of a call (``norm`` for the key ``linalg.norm``).
 
-    ``reduce``, ``accumulate`` and ``outer`` propose the name of the ufunc (``add`` for ``add.reduce``).
+    For ``reduce``, ``accumulate`` and ``outer``, it is the name of the ufunc (``add`` for ``add.reduce``).
     """
     last = (
         key.rpartition(".")[2]
@@ -399,9 +399,10 @@ def flatten_arguments(
 
 
 def with_leaf_types(tree: Tree, leaves: Iterator[Any]) -> Tree:
-    """Return ``tree`` with a ``TypedLeaf`` of its class for each scalar, number and generator in ``leaves``.
+    """Return ``tree`` with leaves that have the class of their scalar, number or generator.
 
-    A 0-d array of numbers gets the scalar class of its dtype.
+    ``leaves`` yields the object of each leaf, and is consumed. A 0-d array of numbers counts as a scalar of
+    its dtype.
     """
     if isinstance(tree, Leaf):
         leaf = next(leaves)

@@ -73,7 +73,9 @@ class Constants:
 
 # --------------------------------------------------------------------------------------------- written arrays
 class SavedArrays:
-    """Arrays of the user that the recording may write to, with their elements before the first write.
+    """Arrays of the user that the recording may write to, and copies of them to restore afterwards.
+
+    A copy is made right before the first write.
 
     memory: the array behind each input and parameter.
     """
@@ -163,7 +165,10 @@ def _bound(part: Any) -> Any:
 
 
 def _is_in_place_result(array: Traced, index: Any, item: Any) -> bool:
-    """Return True if ``item`` is the view ``array[index]`` itself, as after ``array[index] += ...``."""
+    """Return True if ``item`` is the view ``array[index]`` itself, whose assignment changes nothing.
+
+    Python makes this assignment at the end of ``array[index] += ...``.
+    """
     if not is_traced(item) or owner_of(item._seen) is not owner_of(array._seen):
         return False
     capture = array._capture
@@ -182,7 +187,7 @@ _NUMBERS = (bool, int, float, complex)
 
 
 class NumpyCapture:
-    """One recording in progress.
+    """State of one recording in progress, and the entry points that the proxies call.
 
     recorder: the graph under construction.
     reading: treatment of the numbers that Python reads from arrays.
@@ -195,7 +200,7 @@ class NumpyCapture:
     read: those of ``weak`` that Python code has read from arrays or computed from such numbers.
     reads_layout: True once the function asks for the memory layout of an array.
     by_strides: arguments and results of calls that return a view or a copy, depending on strides.
-    row_major: which values are not row-major at every size.
+    row_major: the values that are not row-major at every size.
     """
 
     def __init__(self, recorder: Recorder, reading: Reading) -> None:

@@ -70,7 +70,9 @@ def draw(
 
 
 class _RandomCall:
-    """Callable of a random function, which returns a Python number as a NumPy scalar, which can be traced.
+    """Callable that calls a random function, and converts a Python number in its result to a NumPy scalar.
+
+    Only NumPy scalars can be traced.
 
     name: name of the function or method.
     of_generator: True if the first argument is the generator, False for a function of ``numpy.random``.

@@ -104,7 +104,7 @@ Array = np.ndarray[Any, Any]
 
 
 class ArrayLocation(Protocol):
-    """Protocol of a location, of which ``read`` returns the array that is there now."""
+    """Protocol of a location. ``read`` returns the array that is there now."""
 
     def read(self) -> Any: ...
 
@@ -113,7 +113,7 @@ class _ViewPosition(NamedTuple):
     """Position of a view in its owner.
 
     shape: shape of the owner.
-    taken: operations that make the view from the owner; None if the array does not view it.
+    taken: operations that make the view from the owner; None if none are found.
     """
 
     shape: tuple[int, ...]

@@ -378,7 +378,7 @@ def _by_identity() -> dict[int, Any]:
 
 @functools.cache
 def _replaced_functions() -> list[tuple[Any, Any]]:
-    """Return pairs of functions that code has imported by name, and what it calls while recording."""
+    """Return pairs of a function or object that user code may import by name, and its replacement."""
     of_lists = [
         (item, _of_lists(item))
         for module in _module_shims()

@@ -66,9 +66,10 @@ class ElementGuards:
         return seen
 
     def snapshot_of(self, array: Any, as_constants: bool = False) -> Any:
-        """Return a copy of the current elements of ``array``, or ``array`` itself if it needs none.
+        """Return a copy of the current elements of ``array``, which a guard can read after later writes.
 
-        ``as_constants`` marks the copy of a float or complex array as a constant, without a derivative.
+        Return ``array`` itself if it is immutable or the same in all calls. ``as_constants`` marks the copy
+        of a float or complex array or scalar as a constant, without a derivative.
         """
         # Guards are evaluated after later writes. An immutable array, or one that is the same in all calls,
         # needs no copy.
@@ -199,9 +200,10 @@ _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarra
 
 
 def number_in(capture: CallCapture, array: Any) -> Any:
-    """Return the element of a 0-d array as a traced Python number, and note this in ``capture.reading``.
+    """Record that Python reads the element of a 0-d array, and return it as a traced number.
 
-    Return None if it is not recorded as a symbol.
+    Also note in ``capture.reading`` that a number has become a symbol. Return None if the element is not
+    recorded as a symbol.
     """
     is_open = (
         capture.reading.symbolic
@@ -224,7 +226,7 @@ def fits_everywhere(number: Any) -> bool:
 def rounded_number(capture: CallCapture, array: Any) -> Any:
     """Return ``round(array)`` as a traced int.
 
-    If that cannot be recorded, guard its value and return a plain int.
+    If that cannot be recorded, guard the elements of ``array`` and return a plain int.
     """
     number = array if array._value in capture.weak else number_in(capture, array)
     if isinstance(number, float):

@@ -172,11 +172,11 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
 
 
 def _attempt(request: Request, hypotheses: NumpyHypotheses) -> tuple[Recording, list[StatePlace]]:
-    """Run and record the function once; return the recording and the places of state that was no input.
+    """Run and record the function once. Return the recording, and locations of changed state.
 
-    The function changed these places; if there are any, the recording is not valid. Arrays and state that it
-    changed are restored. Raise :class:`TracingError` if the function changes what the recording assumes
-    constant.
+    These are the locations outside of the arguments that the function changed and that were no inputs; if
+    there are any, the recording is not valid. Arrays and state that the function changed are restored. Raise
+    :class:`TracingError` if it changed what the recording assumes constant.
     """
     numbers, grown = hypotheses.numbers, hypotheses.grown
     reading, views = hypotheses.reading, hypotheses.views
@@ -347,10 +347,10 @@ def _note_sharing(
 ) -> None:
     """Add assumptions to ``graph``: which inputs are the same array, which share no memory, and strides.
 
-    Also set ``call_inputs``, as the first ``count`` inputs are arguments and the others state, demand full
-    matmul precision, and fix the sizes if strides depend on them. If elements of a written array share memory
-    with other elements, pass the stored arrays to ``views`` for the next attempt and raise
-    :class:`TracingError`.
+    The first ``count`` inputs are arguments, the others state: set ``call_inputs`` if there is state. Demand
+    full matmul precision. Guard all sizes if they decide whether a written array is a view. If elements of a
+    written array share memory with other elements, pass the stored arrays to ``views`` for the next attempt
+    and raise :class:`TracingError`.
     """
     given = [id(item) for item in inputs]
     same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))

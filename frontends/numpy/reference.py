@@ -20,9 +20,9 @@ from .parameters import NumpyWeights
 
 
 def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Return the canonical operation ``op`` as a recorded NumPy call.
+    """Return a recorded NumPy call that computes the canonical operation ``op``.
 
-    The result of ``array`` is a bool without axes.
+    ``op`` may also be ``"array"``, which returns a 0-d bool.
     """
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
     if op == "getitem":
@@ -76,9 +76,10 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
 
 
 def with_traits(array: Array, facts: Mapping[str, Any]) -> Array:
-    """Return ``array`` laid out in memory in the order of axes ``facts["packing"]``, if that has no gaps.
+    """Return an array equal to ``array`` whose axes lie in memory in the order of ``facts["packing"]``.
 
-    Otherwise return ``array`` itself.
+    ``facts["packing"]`` lists the axes by decreasing stride, then 1 for each of them without a gap and 0 for
+    the others. With a gap, or without this fact, return ``array`` itself.
 
     >>> with_traits(np.zeros((2, 3)), {"packing": (1, 0, 1, 1)}).strides
     (8, 16)

@@ -285,7 +285,8 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 def clamp_index(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
     """Return ``function`` and ``args``, with traced integers out of bounds replaced by the last position.
 
-    Only an index of ``getitem`` or ``setitem`` is changed, and only if it consists of numbers and slices.
+    In a region, these integers are computed from placeholders, so they need not be valid. Only an index of
+    ``getitem`` or ``setitem`` is changed, and only if it consists of numbers and slices.
     """
     if function not in (operator.getitem, operator.setitem):
         return function, args

@@ -9,7 +9,10 @@ import tensorflow as tf
 
 
 class TensorVersion:
-    """Stamp of an array. It fits any ``tf.Tensor``, because tensors are immutable, and no variable."""
+    """Stamp by which writes to an array are detected.
+
+    It always fits a ``tf.Tensor``, which is immutable, and never a variable.
+    """
 
     __slots__ = ()
 

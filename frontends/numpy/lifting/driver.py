@@ -159,7 +159,7 @@ def _are_constants(node: Node) -> bool:
 
 
 def _weak(nodes: Iterable[Node], known: set[Value]) -> set[Value]:
-    """Add the values that are Python numbers in the user's code to ``known``, and return it.
+    """Add the values that are Python numbers in the user's code to ``known``, and return ``known``.
 
     Values in regions of ``nodes`` are included.
     """

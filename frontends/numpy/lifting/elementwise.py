@@ -177,9 +177,9 @@ def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str
 
 
 def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, value: Value) -> Value:
-    """Emit a bool that is False if ``test`` holds for elements of ``value``, but of no input of ``node``.
+    """Emit a bool that is False if ``test`` holds for an element of ``value``, but for none of an input.
 
-    Only float and complex inputs are tested.
+    The inputs are those of ``node`` that are floating or complex.
     """
     told = b.logical_not(b.any(test(value)))
     for item in node.inputs:
@@ -227,10 +227,10 @@ _TRUTH = frozenset({"isfinite", "isinf", "isnan"})
 
 
 def operands_of(b: NumpyBuilder, ufunc: Any, operands: tuple[Any, ...], dtype: Any = None) -> tuple[Any, ...]:
-    """Cast operands to the dtypes of the inner loop that NumPy selects for ``ufunc``, or for ``dtype``.
+    """Cast operands to the dtypes of the inner loop that NumPy selects for ``ufunc``.
 
-    Python numbers may stay numbers, but at least one operand becomes an array. Raise
-    :class:`UnsupportedOperation` for an int that its dtype cannot hold.
+    ``dtype`` is the wanted dtype of the results, or None. Python numbers may stay numbers, but at least one
+    operand becomes an array. Raise :class:`UnsupportedOperation` for an int that its dtype cannot hold.
     """
     given = [_loop_type(b, item) for item in operands]
     # All operands are Python numbers.

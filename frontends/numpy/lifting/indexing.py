@@ -307,8 +307,8 @@ for _name, _other in _NEUTRAL.items():
 def numpy_index(b: NumpyBuilder, x: Any, index: Any) -> Any:
     """Return ``index`` as a tuple for :func:`read_index`, with lists as arrays.
 
-    Next to an index array, integers and 0-d arrays become arrays of one element. Raise
-    :class:`UnsupportedOperation` for a 0-d array of bool there.
+    Next to an index array, integers and 0-d arrays become arrays of one element, and a 0-d array of bool
+    raises :class:`UnsupportedOperation`.
     """
     items = list(index) if isinstance(index, tuple) else [index]
     items = [b.array(item) if _is_list(item) else item for item in items]

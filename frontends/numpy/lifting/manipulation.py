@@ -16,9 +16,9 @@ from .table import NumpyBuilder, axes_of, axis_of, dtype_name, rows, shape_of
 
 
 def complete_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
-    """Return ``shape`` with -1 replaced by the size that ``total`` elements imply.
+    """Return ``shape`` with -1 replaced by the size that an array of ``total`` elements has there.
 
-    The size is 0 if another one is 0, because then none follows from ``total``. Without -1, return ``shape``
+    If another size is 0, ``total`` does not determine that size, and 0 is used. Without -1, return ``shape``
     itself.
     """
     places = [i for i, dim in enumerate(shape) if isinstance(dim, int) and dim == -1]

@@ -30,8 +30,8 @@ Ends = tuple[Any, Any]
 def bounds_of(b: Builder, x: Any) -> Ends | None:
     """Return inclusive lower and upper bounds of an integer, or of all elements of an integer array.
 
-    Booleans count as integers. The bounds need not be tight. Return None if none are known but those of a
-    dtype of more than 16 bits.
+    Booleans count as integers. The bounds need not be tight. If only the dtype bounds the elements, return
+    its range for bools and integers of at most 16 bits, and None for others.
     """
     if not isinstance(x, Value):
         return (x, x) if isinstance(x, (int, Size)) else None
@@ -101,7 +101,7 @@ class NumpyBuilder(RaisingBuilder):
     weak: frozenset[Value] = frozenset()
 
     def type_of(self, item: Any) -> Any:
-        """Return the argument of ``np.result_type`` that stands for ``item``."""
+        """Return the argument of ``np.result_type`` for ``item``: a dtype, or a weakly typed number."""
         if isinstance(item, Value):
             return np.dtype(item.dtype).type(0).item() if item in self.weak else np.dtype(item.dtype)
         number = hint_of(item)
