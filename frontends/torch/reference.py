@@ -223,6 +223,8 @@ def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bo
 class _RangeOfTensor(tuple[float, float]):
     """Smallest and largest element of a tensor, for :func:`fresh`, with the tensor's device and class.
 
+    The elements are ``(0.0, 0.0)`` for a tensor that is empty, complex or on ``meta``.
+
     device: None for a tensor on ``meta``.
     cls: a subclass of the user's that does not override how torch functions run; otherwise ``torch.Tensor``.
     """

@@ -92,8 +92,8 @@ _OVERFLOWS: Final = {
 def is_in_range(number: complex, dtype: str) -> bool:
     """Return True if a Python number is between the least and the largest element of ``dtype``.
 
-    For floats and complex numbers, a number that rounds to such an element counts as between them. Infinities
-    and NaN are in the range of all dtypes but integers, and any number in that of bool.
+    For float and complex dtypes, a number that rounds to the least or largest element is in range, too.
+    Infinities and NaN are in the range of all dtypes but integers, and any number in that of bool.
 
     >>> is_in_range(300, "int8"), is_in_range(300, "float16"), is_in_range(1e5, "float16")
     (False, True, False)
