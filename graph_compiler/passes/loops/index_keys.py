@@ -63,8 +63,9 @@ class LoopIndexKey:
     def sides(self, shape: tuple[Any, ...], offset: int) -> RowSides | None:
         """Return the keys of the parts of row ``i + offset`` before and after the slice of this key.
 
-        ``shape`` is the shape of the array. Return None unless the key has one slice of step 1 that is known
-        to lie inside of its axis, and full slices for the other axes of the row.
+        For ``x[i, a:b]`` these are ``x[i + offset, 0:a]`` and ``x[i + offset, b:size]``. ``shape`` is the
+        shape of the array. Return None unless the key has one slice of step 1 that is known to lie inside of
+        its axis, and full slices for the other axes of the row.
         """
         parts = [axis for axis, item in enumerate(self.rest) if item != FULL_SLICE]
         if len(parts) != 1 or not isinstance(self.rest[parts[0]], tuple):

@@ -303,7 +303,7 @@ class RemainingIterations(NamedTuple):
     """Program that runs the remaining iterations of a loop.
 
     program: the graph.
-    given: recorded values that are its inputs.
+    given: recorded values whose contents are its inputs, in order.
     written: number of leading inputs that it writes to.
     made: recorded values whose new contents it returns after the written arrays.
     numbers: recorded Python numbers, by their values in the graph, from which sizes in the loop are computed.

@@ -42,9 +42,10 @@ class RowRead:
     sides: RowSides | None = None
 
     def of_row(self, ndim: int, sequences: Container[Any]) -> RowRead:
-        """Return the same read as a part of a full row if ``sequences`` has these rows, otherwise ``self``.
+        """Return the same read from the sequence of full rows if ``sequences`` has it, otherwise ``self``.
 
-        ``ndim`` is the number of axes of the result. If it is 0, return ``self``, except on diagonals.
+        This saves a sequence. A scalar result (``ndim`` is its number of axes) keeps a sequence of its own,
+        except on diagonals.
         """
         # Except on diagonals, a scalar keeps a sequence of its own, because scalars may be computed for all
         # rows at once.

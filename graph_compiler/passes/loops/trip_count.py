@@ -122,7 +122,7 @@ class _IntervalScope:
 
 
 class _CountedLoop:
-    """Loop whose regions are inlined for analysis.
+    """Loop whose regions are inlined, for an analysis of its counters and its trip count.
 
     state: values that represent the carry in an iteration.
     start: intervals of the carry before the loop.

@@ -269,7 +269,9 @@ def _has_number(node: Node) -> bool:
 
 
 class _BoundingScope:
-    """Rewriter of nodes whose enclosing regions are inlined, so that they read values of the graph.
+    """Rewriter that bounds the trip counts of loops among nodes whose enclosing regions are inlined.
+
+    Once inlined, the nodes read values and sizes of the graph.
 
     ends: bounds of the loop indices of enclosing loops.
     """

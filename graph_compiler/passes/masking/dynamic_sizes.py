@@ -317,10 +317,10 @@ class _SelectedRows:
         return node.op in _COMBINATIONS and _COMBINATIONS[node.op][0](node, self)
 
     def register_axis(self, value: Value, has_rows: bool) -> bool:
-        """Register the axis of ``value`` whose size depends on the number of rows.
+        """Register in ``axes`` the only axis of ``value`` whose size depends on the number of rows.
 
-        Return True if there is exactly one such axis, and its size is the number itself. Unless ``has_rows``,
-        return True for a value without such an axis, too.
+        Return True if this size is the number of rows itself. Without such an axis, return True unless
+        ``has_rows``; with several, return False.
         """
         axes = [axis for axis, dim in enumerate(value.shape) if self.is_in(dim)]
         if len(axes) != 1:
@@ -338,7 +338,7 @@ class _SelectedRows:
         )
 
     def times(self, size: Any) -> Any:
-        """Return the factor by which ``size`` is a multiple of the number of rows; None if none is found."""
+        """Return ``k`` for a ``size`` of ``k`` times the number of rows; None if no such ``k`` is found."""
         if not self.is_in(size) or len(terms := [*size.terms()]) > 1:
             return None
         ((atoms, factor),) = terms

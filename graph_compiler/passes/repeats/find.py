@@ -277,7 +277,7 @@ _FARTHEST = 4
 
 
 class Slot(NamedTuple):
-    """Result of a step.
+    """Position of a result in each step.
 
     node: index of the node in the step.
     output: index of the node's output.
@@ -288,7 +288,7 @@ class Slot(NamedTuple):
 
 
 class EarlierResult(NamedTuple):
-    """Leaf that reads a result of its own step or of an earlier one.
+    """Pattern of a leaf that reads a result of its own step or of an earlier one.
 
     slot: the result.
     distance: number of steps since it was computed; 0 for the leaf's own step.
@@ -299,7 +299,7 @@ class EarlierResult(NamedTuple):
 
 
 class Invariant(NamedTuple):
-    """Leaf that is the same value from before the loop, or the same number, in each step."""
+    """Pattern of a leaf that is the same value from before the loop, or the same number, in each step."""
 
     value: Any
 
@@ -309,7 +309,7 @@ class Invariant(NamedTuple):
 
 
 class AffineInteger(NamedTuple):
-    """Integer leaf that changes by the same amount in each step.
+    """Pattern of an integer leaf that changes by the same amount in each step.
 
     first: its value in step 0.
     by: the amount, which may be negative.
@@ -323,7 +323,7 @@ class AffineInteger(NamedTuple):
 
 
 class VaryingFloat(NamedTuple):
-    """Float leaf that may be any number in each step."""
+    """Pattern of a float leaf that may be any number in each step."""
 
 
 Pattern = Union[EarlierResult, Invariant, AffineInteger, VaryingFloat]

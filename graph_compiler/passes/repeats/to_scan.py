@@ -262,7 +262,7 @@ class LoopReplacement:
 
 @dataclass(frozen=True)
 class CarriedSlot:
-    """Item of the carry: the result of a slot in an earlier step, ``len(before)`` steps ago.
+    """Item of the carry that holds the result of ``slot`` from ``len(before)`` steps ago.
 
     slot: the result of a step.
     before: initial values of this and the later items of the carry for the slot, oldest first.
