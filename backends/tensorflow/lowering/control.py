@@ -36,10 +36,9 @@ def _scan(scope: Scope, node: Node) -> None:
     scope.release(node)
     made = scope.name(node)
     length = repr(scope.literal(params["length"]))
-    options = ["reverse=True"] * params["reverse"] + [f"checkpoint={tuple_text(captured)}"] * params[
-        "checkpoint"
-    ]
-    call = ", ".join([name, tuple_text(loop.state), tuple_text(loop.sequences), length, specs, *options])
+    options = ["reverse=True"] * params["reverse"] + [f"captured={tuple_text(captured)}"] * bool(captured)
+    body = f"run_again({name})" if params["checkpoint"] else name
+    call = ", ".join([body, tuple_text(loop.state), tuple_text(loop.sequences), length, specs, *options])
     scope.line(
         f"{tuple_text(made[:count]) if count else '_'}, {tuple_text(made[count:]) if made[count:] else '_'} "
         f"= scan({call})"

@@ -180,25 +180,22 @@ def scan(
     length: Any,
     specs: tuple[tuple[Any, tf.DType], ...],
     reverse: bool = False,
-    checkpoint: tuple[Any, ...] | None = None,
+    captured: tuple[Any, ...] = (),
 ) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
-    """Run ``state, outputs = body(*state, *rows)`` for ``length`` rows of ``sequences``.
+    """Run ``state, outputs = body(*state, *rows, *captured)`` for ``length`` rows of ``sequences``.
 
     Return the last state and the stacked outputs. ``reverse`` begins with the last row, but does not reverse
     the outputs.
 
     specs: the shape and dtype of each output; a shape of None is the same, but unknown, in all iterations.
-    checkpoint: further arguments of ``body``; if given, each iteration is recomputed for a gradient.
     """
-    run = body if checkpoint is None else run_again(body)
-    captured = checkpoint or ()
     start = tuple(tf.convert_to_tensor(array) for array in state)
 
     def step(
         time: tf.Tensor, old: tuple[tf.Tensor, ...], outputs: tuple[tf.TensorArray, ...]
     ) -> tuple[Any, ...]:
         place = length - 1 - time if reverse else time
-        new, made = run(*old, *(sequence[place] for sequence in sequences), *captured)
+        new, made = body(*old, *(sequence[place] for sequence in sequences), *captured)
         return (
             time + 1,
             keep_shapes(new, old),
@@ -211,7 +208,7 @@ def scan(
         shapes = (
             [shape for shape, _ in specs]
             if all(shape is not None for shape, _ in specs)
-            else shapes_of(run, *start, *rows, *captured)
+            else shapes_of(body, *start, *rows, *captured)
         )
         return start, tuple(tf.zeros([0, *shape], dtype) for shape, (_, dtype) in zip(shapes, specs))
     arrays = tuple(

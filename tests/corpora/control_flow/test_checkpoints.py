@@ -90,7 +90,7 @@ def _kept(function: Any) -> int:
 
 
 def test_what_tensorflow_and_torch_write() -> None:
-    assert "checkpoint=(w,)" in _compiled(kept_loop, "tensorflow", 4).source
+    assert "captured=(w,)" in _compiled(kept_loop, "tensorflow", 4).source
     assert "run_again(loop)(" in _compiled(around, "tensorflow", 4).source
     assert "run_again(" in _compiled(kept_loop, "torch", 4).source
     assert "checkpoint" not in _compiled(kept_loop, "numpy", 4).source
