@@ -116,8 +116,11 @@ class Scope(Protocol):
     def take(self, inside: WrittenRegion) -> None:
         """Append the lines of ``inside`` at the current indentation."""
 
-    def drop(self, value: Value) -> None:
-        """Remove the line that computes ``value`` if only the node that is being written uses it."""
+    def drop(self, value: Value, reads: int = 1) -> None:
+        """Remove the line that computes ``value`` if the block reads it only ``reads`` times.
+
+        The caller does not need the line for these reads.
+        """
 
 
 @dataclass(frozen=True)

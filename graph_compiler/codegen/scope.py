@@ -440,12 +440,12 @@ class BlockWriter:
             scope.lines.drop_unread(name, outputs)
         return RegionText(scope, outputs)
 
-    def drop(self, value: Value) -> None:
-        """Remove the line that computes ``value`` if only the node that is being written uses it.
+    def drop(self, value: Value, reads: int = 1) -> None:
+        """Remove the line that computes ``value`` if the block reads it only ``reads`` times.
 
-        The text of that node must not contain the value.
+        The caller does not need the line for these reads.
         """
-        if self.uses.counts[value] == 1 and value not in self.uses.needed:
+        if self.uses.counts[value] == reads and value not in self.uses.needed:
             self.lines.drop_unread(self.text[value], [])
 
     def define(

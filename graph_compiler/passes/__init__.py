@@ -5,6 +5,7 @@ from __future__ import annotations
 from .cleanup.constants import GeneratorState as GeneratorState
 from .cleanup.constants import bake_generators as bake_generators
 from .cleanup.constants import constant_folding as constant_folding
+from .cleanup.constants import fill_parts as fill_parts
 from .cleanup.constants import freeze as freeze
 from .cleanup.constants import repeat_draws as repeat_draws
 from .cleanup.constants import scalar_literals as scalar_literals

@@ -13,6 +13,7 @@ from . import (
     dce,
     decompose,
     drop_restoring_reshapes,
+    fill_parts,
     forward_writes,
     hoist_invariants,
     inlined_calls,
@@ -71,6 +72,7 @@ def canonical_passes(target: Backend, roll: str, raises_out_of_bounds: bool) -> 
     ]
     return [
         scalar_literals,
+        fill_parts,
         *([] if rows.counts else in_arrays),
         forward_writes,
         dce,

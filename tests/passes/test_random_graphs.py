@@ -24,6 +24,7 @@ from graph_compiler.passes import (
     dce,
     decompose,
     drop_snapshots,
+    fill_parts,
     kernel_layout,
     layout,
     pad_dynamic_sizes,
@@ -63,6 +64,7 @@ STEPS: dict[str, Step] = {
         if isinstance(x.shape[-1], int)
         else b.exp(table(b, (1, 1, 2, 5)))
     ),
+    "filled": lambda b, x, y: b.add(x, b.reshape(table(b, (1, 1)), shape=(1, 1, 1, 1))),
     "found": lambda b, x, y: b.multiply(x, b.sum(b.boolean_mask(x, b.greater(x, 0.5), axis=0, hint=2))),
 }
 
@@ -90,6 +92,7 @@ PASSES: dict[str, Callable[[Graph], tuple[Graph, bool]]] = {
     "conv1x1_to_linear": conv1x1_to_linear,
     "constant_folding": partial(constant_folding, evaluate=numbers),
     "drop_snapshots": drop_snapshots,
+    "fill_parts": fill_parts,
     "simplify_guards": simplify_guards,
     "copy_aliased_outputs": numpy_backend.copy_aliased_outputs,
 }

@@ -13,6 +13,7 @@ from graph_compiler.ir.node import every
 from graph_compiler.passes import (
     conv1x1_to_linear,
     cse,
+    fill_parts,
     kernel_layout,
     pad_indexed_axes,
     require_known_sizes,
@@ -63,6 +64,28 @@ def test_kernel_layout(row: Row) -> None:
 )  # fmt: skip
 def test_conv1x1_to_linear(row: Row) -> None:
     check(conv1x1_to_linear, row)
+
+
+@rows(
+    Row("parts", "a, b = unstack(full(shape=(2, n), fill_value=0.5, dtype='float32'), axis=0, count=2)\nreturn add(x, b)",
+        "f = full(shape=(2, n), fill_value=0.5, dtype='float32'); a = full(shape=(n,), fill_value=0.5, dtype='float32')\n"
+        "return add(x, full(shape=(n,), fill_value=0.5, dtype='float32'))"),
+    Row("a permuted array that is reshaped", "p = permute_dims(zeros(shape=(n, 3), dtype='int64'), axes=(1, 0))\n"
+        "return x, reshape(p, shape=(3 * n,))",
+        "z = zeros(shape=(n, 3), dtype='int64'); p = zeros(shape=(3, n), dtype='int64')\n"
+        "return x, zeros(shape=(3 * n,), dtype='int64')"),
+    Row("a number that is broadcast", "return multiply(x, broadcast_to(full(shape=(), fill_value=-0.0, dtype='float32'), shape=(n,)))",
+        "f = full(shape=(), fill_value=-0.0, dtype='float32')\n"
+        "return multiply(x, full(shape=(n,), fill_value=-0.0, dtype='float32'))"),
+    Row("in a loop", "def step(s): return add(s, reshape(ones(shape=(1, 3), dtype='float32'), shape=(3,)))\n"
+        "return scan([y], [], step, length=3)",
+        "def step(s): o = ones(shape=(1, 3), dtype='float32'); return add(s, ones(shape=(3,), dtype='float32'))\n"
+        "return scan([y], [], step, length=3)"),
+    Row("an array that is computed", "a, b = unstack(exp(zeros(shape=(2, n), dtype='float32')), axis=0, count=2)\nreturn add(x, b)"),
+    given="x: float32[n]; y: float32[3]",
+)  # fmt: skip
+def test_fill_parts(row: Row) -> None:
+    check(fill_parts, row)
 
 
 SUM = "def step(s, a): return add(s, a), multiply(s, 2.0)"

@@ -8,6 +8,7 @@ from typing import Any
 from ....ir.node import Node, Region, Value, values_in
 from ....ops.collectives import REDUCTIONS
 from ....ops.dtypes import is_complex, is_inexact
+from ....passes.cleanup.constants import FILLS
 from ...common.structured import (
     Derivative,
     Loop,
@@ -30,6 +31,7 @@ from .table import rows
 def _scan(scope: Scope, node: Node) -> None:
     (body,), loop, params = node.regions, Loop.of(scope, node), node.params
     count = len(loop.state)
+    _fill_like_operands(scope, node, count)
     state, elements = names_of(scope, body, count), names_of(scope, body, len(loop.sequences), count)
     # ``lax.map`` has neither a carry nor a direction.
     is_map = not state and elements and not params["reverse"] and not params["checkpoint"]
@@ -47,11 +49,6 @@ def _scan(scope: Scope, node: Node) -> None:
         reverse = ", reverse=True" if params["reverse"] else ""
         targets = f"{_targets(made[:count])}, {_targets(made[count:])}"
         start, sequences = packed(loop.state), packed(loop.sequences)
-        start = (
-            f"varying_as({sequences}, {start})"
-            if elements and node.record is None and _has_constant(scope, node.inputs[:count])
-            else start
-        )
         scope.line(f"{targets} = lax.scan({step}, {start}, {sequences}{length}{reverse})")
     scope.free([name] if loop.captured else [])
 
@@ -83,21 +80,46 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
     return scope.define(body.name, write)
 
 
-def _has_constant(scope: Scope, values: Sequence[Any]) -> bool:
-    """Return True if one of ``values`` comes from constants only, and the dialect has ``varying_as``."""
-    # ``shard_map`` takes a constant carry for replicated.
-    if not hasattr(scope.dialect.prelude, "varying_as"):
-        return False
-    made: set[Value] = set()
-    for node in scope.nodes:
-        if made.issuperset(values_in(node.inputs)):
-            made.update(node.outputs)
-    return any(value in made for value in values)
+def _fill_like_operands(scope: Scope, node: Node, count: int) -> None:
+    """Fill constants among the first ``count`` inputs of a loop like another operand, if this loop is the
+    first to read them. They then vary over the mesh axes of that operand inside ``shard_map``.
+    """
+    # The mesh axes over which an array varies are part of its type there, which a carry must keep.
+    fills: dict[Value, Node] = {}
+    constants: set[Value] = set()
+    carries: dict[Value, list[Node]] = {}
+    for each in scope.nodes:
+        if constants.issuperset(values_in(each.inputs)):
+            constants.update(each.outputs)
+            fills.update(dict.fromkeys(each.outputs, each) if each.op in FILLS else {})
+        for item in values_in(each.inputs[: each.params["carried"]]) if each.op in _LOOPS else ():
+            carries.setdefault(item, []).append(each)
+    operands = [*node.inputs[count:], *node.inputs[:count]]
+    like = next((item for item in operands if isinstance(item, Value) and item not in constants), None)
+    # A loop that was recorded in JAX keeps the carry of its source.
+    if like is None or node.record is not None:
+        return
+    for item in values_in(node.inputs[:count]):
+        if item in fills and is_inexact(item.dtype) and carries[item][0] is node:
+            scope.drop(item, len(carries.pop(item)))
+            scope.line(f"{scope.text[item]} = {_filled_like(scope, fills.pop(item), like)}")
+
+
+_LOOPS = ("scan", "while_loop")
+
+
+def _filled_like(scope: Scope, node: Node, like: Value) -> str:
+    options = [] if like.dtype == node.params["dtype"] else [scope.dialect.dtype_text(node.params["dtype"])]
+    options.append(f"shape={scope.literal(node.params['shape'])!r}")
+    fill = repr(scope.literal(node.params.get("fill_value", 1.0)))
+    name, given = ("zeros_like", []) if node.op == "zeros" or fill == "0.0" else ("full_like", [fill])
+    return f"jnp.{name}({', '.join([repr(scope.literal(like)), *given, *options])})"
 
 
 def _while_loop(scope: Scope, node: Node) -> None:
     condition, body = node.regions
     loop = Loop.of(scope, node)
+    _fill_like_operands(scope, node, len(loop.state))
     state = names_of(scope, body, len(loop.state))
     asked = scope.write_inner(condition, state, loop.captured)
     # A carry of several arrays is unpacked on a line of its own, so it needs a function with a name.
@@ -114,14 +136,9 @@ def _while_loop(scope: Scope, node: Node) -> None:
     scope.free(state)
     scope.release(node)
     made = scope.name(node)
-    start, floats = (
-        packed(loop.state),
-        [item for item in node.inputs[: len(loop.state)] if is_inexact(item.dtype)],
-    )
-    most = node.params.get("most") if floats else None
-    if most is not None and loop.captured and node.record is None and _has_constant(scope, floats):
-        start = f"varying_as({packed([repr(scope.literal(item)) for item in loop.captured])}, {start})"
-    operands = ", ".join([goes_on, name, start])
+    has_floats = any(is_inexact(item.dtype) for item in node.inputs[: len(loop.state)])
+    most = node.params.get("most") if has_floats else None
+    operands = ", ".join([goes_on, name, packed(loop.state)])
     written = (
         f"lax.while_loop({operands})"
         if most is None

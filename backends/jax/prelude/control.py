@@ -25,18 +25,6 @@ def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Iter
     return jnp.stack([parameters[name.replace("*", str(layer))] for layer in layers])
 
 
-def varying_as(sequences: Any, start: Any) -> Any:
-    """Return ``start``. Within ``shard_map``, mark it as varying over the same mesh axes as ``sequences``."""
-    if not jax.sharding.get_abstract_mesh().manual_axes:
-        return start
-    # The carry of a loop must keep its type, and the mark is part of the type. ``differs`` is False, but it
-    # depends on ``sequences``, so that the ``where`` below gets their mark.
-    differs = jnp.stack(
-        [jnp.zeros_like(array, dtype=bool).any() for array in jax.tree.leaves(sequences)]
-    ).any()
-    return jax.tree.map(lambda array: jnp.where(differs, jnp.zeros_like(array), array), start)
-
-
 def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], start: Any, most: Any) -> Any:
     """Run ``lax.while_loop``, made differentiable in reverse mode if ``most`` is an ``int``.
 

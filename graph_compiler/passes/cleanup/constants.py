@@ -11,6 +11,7 @@ import numpy as np
 
 from ...ir.graph import Aliases, Graph, Guard
 from ...ir.node import Block, CallRecord, Node, Origin, Value, every, values_in
+from ...ir.rewrite import Rewriter
 from ...ops.control import own_inputs
 from ...ops.dtypes import is_complex, is_inexact, is_integer
 from ...ops.registry import ArraySpec, find
@@ -233,6 +234,31 @@ def _with_literals_inside(node: Node, numbers: Mapping[Value, Any]) -> Node:
 
 def _reads(block: Block, value: Value) -> bool:
     return value in values_in(block.outputs) or any(value in node.uses for node in block.nodes)
+
+
+# ---------------------------------------------------------------------------------------------- filled arrays
+FILLS = frozenset({"full", "ones", "zeros"})
+# Operations whose results have only elements of their one operand.
+_REARRANGING = frozenset({"broadcast_to", "permute_dims", "reshape", "unstack"})
+
+
+def _fill_parts(block: Block) -> Block:
+    rewriter = Rewriter(block)
+    for node in block.nodes:
+        node = rewriter.rewritten(node)
+        maker = rewriter.maker(node.inputs[0]) if node.op in _REARRANGING else None
+        if maker is None or maker.op not in FILLS:
+            rewriter.append(node)
+            continue
+        parts = tuple(Value(maker.outputs[0].name, value.spec) for value in node.outputs)
+        for part in parts:
+            rewriter.append(Node(maker.op, (), {**maker.params, "shape": part.shape}, maker.origin, (part,)))
+        rewriter.replace(node.outputs, parts)
+    return rewriter.finish()
+
+
+fill_parts = Pass("fill_parts", _fill_parts, "deep", _REARRANGING)
+"""Pass that makes parts and views of filled arrays filled arrays of their own."""
 
 
 # --------------------------------------------------------------------------------------------- frozen weights

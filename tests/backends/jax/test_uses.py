@@ -70,6 +70,33 @@ def test_loops_of_helpers_are_mapped_over_devices() -> None:
     assert_same(jax.jit(mapped)(jnp.asarray(x.numpy())), tuple(factored(x)))
 
 
+def smoothed(x: Any) -> Any:
+    best = np.zeros(x.shape[0], np.float32)
+    for i in range(30):
+        best = best * np.float32(0.9) + x[:, i]
+    return best
+
+
+def accumulated(x: Any) -> Any:
+    total = x.new_full((x.shape[0],), 2.5)
+    last = shown = x.new_zeros(x.shape[0])
+    for column in x.T:
+        shown, last = torch.tanh(shown + column), last * 0.5 + shown
+        total = total + last
+    return shown, total
+
+
+@pytest.mark.parametrize("function", [smoothed, accumulated])
+def test_loops_that_begin_with_constants_are_mapped_over_devices(function: Any) -> None:
+    x = batch(3, 32)[..., 0]
+    given = x.numpy() if function is smoothed else x
+    graph = graph_compiler.transpile(function, to="jax", args=(given,))
+    assert "lax.scan" in graph.source
+    mesh, spec = jax.sharding.Mesh(np.array(jax.devices()), ("d",)), jax.sharding.PartitionSpec("d")
+    mapped = jax.shard_map(graph, mesh=mesh, in_specs=spec, out_specs=spec)
+    assert_same(jax.jit(mapped)(jnp.asarray(x.numpy())), function(given))
+
+
 def test_loops_of_jax_call_a_graph() -> None:
     weight = torch.randn(3, 3)
 
