@@ -63,7 +63,7 @@ class CompilingFlag(int):
 
 @contextmanager
 def compiling(claim: bool = True) -> Iterator[CompilingFlag]:
-    """Yield a :class:`CompilingFlag`. If ``claim`` is True, make it torch's flag in the block."""
+    """Yield a :class:`CompilingFlag`. If ``claim`` is True, it is torch's flag inside of the context."""
     outside = compiling_flag()
     flag = CompilingFlag(1, outside)
     # Models evaluate ``is_compiling()`` before they read elements (is the mask all ones?) to choose a
@@ -101,7 +101,7 @@ def differs_outside(
     kwargs: dict[str, Any],
     seen: RunResults,
 ) -> bool:
-    """Run the function again without the flag, and return True if its result seems to differ.
+    """Run the function again without the compiling flag, and return True if its result seems to differ.
 
     An exception of the user's code counts as a difference. Return False without a run if the graph is not
     pure.

@@ -120,7 +120,8 @@ class HostDrawRecorder:
     ) -> Any:
         """Run a draw of another thread and return its result, without recording it.
 
-        Log the draw, because it changes the state of the generators, unless its arguments cannot be copied.
+        Log the draw, because it changes the state of the generators. A draw whose arguments cannot be copied
+        is not logged.
         """
         with self._lock:
             try:
@@ -333,8 +334,8 @@ class _FollowedGenerator:
     """Random generator and states that it has been in.
 
     before: its state when it was first met.
-    mark: number to replace its seed by.
-    points: pairs of a state and a position among the recorded nodes.
+    mark: number that replaces its seed in its state.
+    points: pairs of a state and the position among the recorded nodes at which the generator was in it.
     """
 
     def __init__(self, generator: torch.Generator, is_new: bool) -> None:
@@ -357,7 +358,7 @@ class _FollowedGenerator:
 
 
 class Generators:
-    """Tracker of torch's random generators.
+    """Tracker of the states of torch's random generators, which records seeding and restored states as nodes.
 
     state_before: state of the default generator before the recording, set by :meth:`following`.
     """
@@ -387,7 +388,7 @@ class Generators:
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """Follow the reachable generators inside of the block, and restore their states after it."""
+        """Follow the reachable generators in this context, and restore all followed ones after it."""
         with self._lock:
             for generator in self._reachable:
                 self._follow(generator, is_new=False)
@@ -493,7 +494,7 @@ class Generators:
         return followed
 
     def has_state(self, tensor: torch.Tensor) -> bool:
-        """Return True if ``tensor`` looks like the state of a followed generator, as told by its mark."""
+        """Return True if ``tensor`` looks like the state of a followed generator: it begins with its mark."""
         if (
             tensor.dtype != torch.uint8
             or tensor.ndim != 1
@@ -507,7 +508,7 @@ class Generators:
     def is_made(self, item: Any) -> bool:
         """Return True if ``item`` is a generator that the recorded function made.
 
-        If the graph is for a framework other than torch, raise ``TracingError`` instead.
+        Raise ``TracingError`` for such a generator if the graph is for another framework than torch.
         """
         if (
             not is_generator(item)
@@ -598,7 +599,7 @@ def default_generators() -> tuple[torch.Generator, ...]:
 def generators_restored(seed: int | None = None) -> Iterator[None]:
     """Restore torch's default generators after this context. Seed them first unless ``seed`` is None.
 
-    Those of GPUs are left alone unless CUDA is initialized before.
+    The generators of GPUs are left alone unless CUDA is initialized before.
     """
     states = [(generator, generator.get_state()) for generator in default_generators()]
     try:

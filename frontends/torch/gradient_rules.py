@@ -46,7 +46,7 @@ REFUSE_GRADIENT = "torch.ops.graph_compiler.refuse_gradient"
 
 
 class Memory(Enum):
-    """Kind of memory requested for the result of ``refuse_gradient``: its own, a view, or the argument."""
+    """Memory that the result of ``refuse_gradient`` gets: its own, that of a view, or the argument itself."""
 
     OWN = "own"
     VIEW = "view"
@@ -145,7 +145,7 @@ class RecordedRule:
         return made
 
     def _with_decisions_before(self, capture: Trace, guards: Sequence[Guard]) -> RecordedRule:
-        """Move the calls whose elements decide in Python to ``before``.
+        """Move the calls whose elements Python or a guard reads to ``before``, and return the new rule.
 
         Raise ``TracingError`` if they cannot be moved.
         """
@@ -340,7 +340,7 @@ _WITH_RULES = (
 
 
 class GradientRules:
-    """Recorder of custom gradient rules.
+    """Recorder of custom gradient rules, which patches ``torch.autograd.Function`` classes for a call.
 
     is_following: True if the rule that is being recorded is torch's own.
     """
@@ -369,8 +369,7 @@ class GradientRules:
                 handle.remove()
 
     def before_forward(self, frame: types.FrameType, has_setup: bool) -> None:
-        """If ``frame`` runs ``autograd.Function.apply`` in recorded code, prepare to record the rule of its
-        class.
+        """Prepare to record the gradient rule of a class if ``frame`` runs its ``apply`` in recorded code.
 
         ``has_setup`` is True if the class defines ``setup_context``. Raise ``TracingError`` if its
         ``backward`` applies the class again in too many levels.
@@ -523,7 +522,8 @@ class GradientRules:
         """Record ``rule``, which computes gradients of ``args`` from those of ``results``.
 
         ``forward`` are recorded calls of the function that has the rule, and ``is_torchs`` is True for a rule
-        of torch's own. Return an empty string, or the reason if the rule could not be recorded.
+        of torch's own. Return an empty string, or the reason if the rule could not be recorded; its calls are
+        then removed.
         """
         if self._depth >= _DEEPEST:
             return f"rules that apply rules are recorded to {_DEEPEST} levels, one for each derivative"
@@ -567,7 +567,7 @@ class GradientRules:
         values: Sequence[Value] = (),
         why: str = "",
     ) -> None:
-        """Make gradients of the float and complex tensors in ``results`` an error in the graph.
+        """Make it an error in the graph to take gradients of the float and complex tensors in ``results``.
 
         ``sources`` and ``values`` are what ``results`` were computed from. ``what`` and ``why`` name the rule
         and the reason in the message.
@@ -602,7 +602,7 @@ class GradientRules:
 
 
 class _RuleContext:
-    """Replacement of ``ctx`` for ``backward``, with the attributes that the function has set on it.
+    """Replacement for the ``ctx`` that ``backward`` gets, with the attributes that the function set on it.
 
     saved_tensors, saved_variables: arguments of ``save_for_backward``.
     needs_input_grad: one bool per argument, True for a float or complex tensor.

@@ -25,12 +25,12 @@ from .trace import Trace
 
 
 class AutogradHistory:
-    """Record of differentiable values.
+    """Table of the values of a recording that are differentiable, and of the grad mode.
 
     ambient: the grad mode when the recording began.
     mode_changed: True once another grad mode, or inference mode, was seen.
-    fixed: True where gradients count as enabled in any grad mode, False where the grad mode decides; None
-        where it decides only if ``ambient`` is True.
+    fixed: True to count gradients as enabled at every call, False to follow torch's grad mode, None to follow
+        it only if ``ambient`` is True and count them as enabled otherwise.
     """
 
     def __init__(self, capture: Trace) -> None:
@@ -65,7 +65,7 @@ class AutogradHistory:
             self.fixed, self._arguments = before
 
     def is_argument(self, tensor: torch.Tensor) -> bool:
-        """Return True if ``tensor`` is an argument of the forward that runs, which has a derivative rule."""
+        """Return True if ``tensor`` is an argument of the running forward of a custom derivative rule."""
         return any(tensor is item for item in self._arguments)
 
     def add(self, *values: Value) -> None:
@@ -86,7 +86,7 @@ class AutogradHistory:
         )
 
     def follow(self, node: Node, written: Sequence[Value]) -> None:
-        """Update the differentiable and the detached values after the call ``node``."""
+        """Update the sets of differentiable and detached values after ``node``, which wrote to ``written``."""
         key = node.key
         if key not in kinds.DETACHING and not self._differentiable.isdisjoint(node.uses):
             self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.views]))
@@ -121,7 +121,7 @@ class AutogradHistory:
 
 
 class CallsByKernel:
-    """Names of calls that must be recorded kernel by kernel.
+    """Set of the names of calls that must be recorded kernel by kernel.
 
     A public call is one node, whose outputs lack tensors that torch saves for its gradient. If a backward
     pass reads such a tensor, the function is recorded again with the kernels of the call.
@@ -181,7 +181,7 @@ class _GradientBefore(NamedTuple):
 
 
 class Gradients:
-    """Gradients (``.grad``) that tensors had before the function could change them.
+    """Table of the gradients (``.grad``) that tensors had at first, for guards, checks and their restoration.
 
     last: source location of the last backward pass, or None.
     """

@@ -58,10 +58,10 @@ def _same(item: Any, default: Any) -> bool:
 
 @functools.cache
 def _defaults(name: str) -> dict[str, tuple[int, Any]]:
-    """Map arguments of the function ``name`` to their positions (-1 if keyword-only) and defaults.
+    """Map parameters of the function ``name`` to their positions (-1 if keyword-only) and defaults.
 
-    Arguments without a default, and those in which overloads differ, are left out. Return {} if torch states
-    no defaults.
+    Parameters without a default, and those in which the overloads of an operator differ, are left out. Return
+    {} if torch states no defaults.
     """
     function: Any = torch
     for part in name.split(".")[1:]:
@@ -140,9 +140,10 @@ def opens(item: Any) -> bool:
 
 
 def to_tensor(item: Any) -> torch.Tensor:
-    """Convert an array of any framework to a tensor, which may share its memory.
+    """Convert an array of any framework to a tensor.
 
-    Raise ``TracingError`` for a tensor that is quantized or whose layout is not ``torch.strided``.
+    The result is ``item`` itself, shares its memory, or is a copy. Raise ``TracingError`` for a tensor that
+    is quantized or whose layout is not ``torch.strided``.
     """
     if isinstance(item, torch.Tensor):
         return _dense(item)

@@ -117,10 +117,10 @@ def proposed_names(key: str, result: Any, made: list[torch.Tensor]) -> list[str]
 
 @functools.cache
 def is_in_place(key: str) -> bool:
-    """Return True if a bare name has the form of an in-place call: ``add_``, ``__iadd__``, ``__setitem__``.
+    """Return True if ``key``, the bare name of a call, has the form of one in place, such as ``add_``.
 
-    >>> is_in_place("add_"), is_in_place("__add__"), is_in_place("__ior__")
-    (True, False, True)
+    >>> is_in_place("add_"), is_in_place("__add__"), is_in_place("__ior__"), is_in_place("__setitem__")
+    (True, False, True, True)
     """
     if key.startswith("__"):
         return key == "__setitem__" or key.startswith("__i") and key[3:-2] in _IN_PLACE_OPERATORS
@@ -269,9 +269,9 @@ def _renormalizes(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bo
 def versions_before(
     key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[int | None]:
-    """Return the version counter of each operand before a call.
+    """Return the version counter of each operand before a call, to find out later if the call wrote to it.
 
-    It is None for an operand that the call may write to without counting, and so counts as written.
+    It is None for an operand to which the call may write without incrementing the counter.
     """
     if key in _STATISTICS:
         return [None if _updates_statistic(one, key, args, kwargs) else version(one) for one in operands]

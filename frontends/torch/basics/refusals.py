@@ -27,10 +27,10 @@ _DEFAULTS = (torch.Tensor.__torch_function__.__func__, disabled_torch_function)
 
 
 class InitialSettings:
-    """State of torch when the recording began.
+    """Settings of torch when a recording begins, to which later ones are compared.
 
     dtype: the default dtype.
-    modes: number of dispatch modes while recording.
+    modes: number of dispatch modes, including the one that the recording pushes.
     """
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class UnseenDraw(TracingError):
 
 
 class OperatorRefused(TracingError):
-    """Error for an operator of torch that takes functions and cannot be recorded."""
+    """Error for a higher-order operator of torch, one that takes functions, that cannot be recorded."""
 
 
 @contextmanager
@@ -138,7 +138,8 @@ def tracer_errors_converted(name: str) -> Iterator[None]:
     """Convert errors of torch's tracers to ``OperatorRefused``.
 
     These are errors of ``torch._dynamo`` and lookups of methods that ``SizeNode`` lacks. ``name`` is the
-    function for the message. Other exceptions are raised unchanged.
+    function for the message. Other exceptions are raised unchanged. After an error of ``torch._dynamo`` or an
+    ``OperatorRefused``, reset ``torch._dynamo``.
     """
     try:
         yield

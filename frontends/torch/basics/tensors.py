@@ -88,7 +88,7 @@ _NAMES = {dtype: name for name, dtype in _BY_NAME.items()}
 def dtype_name(dtype: torch.dtype | str | None) -> str:
     """Return the name of a dtype, such as ``"float32"``.
 
-    None is torch's default dtype. Names are returned unchanged, and classes such as ``float`` are accepted.
+    None is torch's default dtype. A name is returned unchanged, and classes such as ``float`` are accepted.
     """
     if isinstance(dtype, str):
         return dtype

@@ -75,8 +75,9 @@ def introduces_int64(
 ) -> bool:
     """Return True if a call has made int64 elements outside of the range of int32 from operands without such.
 
-    ``filled`` are the tensors that it made or wrote to; views among them are not searched. Return False if
-    the target is torch, for calls that may leave elements unwritten, and if operands contain inf or NaN.
+    Frameworks without 64-bit integers would compute other numbers there. ``filled`` are the tensors that the
+    call made or wrote to; views among them are not searched. Return False if the target is torch, if operands
+    contain inf or NaN, and for calls that leave elements unwritten or write only to a part.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
@@ -161,7 +162,8 @@ def _len(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Run a call that returns elements as Python objects, and guard on the elements if they may vary.
 
-    Raise ``TracingError`` for too many of them, or for random ones that Python must not use.
+    If they may vary, raise ``TracingError`` for too many of them, or for random ones that Python must not
+    use.
     """
     tensor = args[0]
     value = capture.value(tensor)
@@ -423,12 +425,12 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Return the arguments of a call with 0-d tensors that are neither float nor bool replaced by numbers.
+    """Return the arguments of a call with numbers for the integer tensors that torch reads as numbers.
 
-    Complex ones are kept. The others are replaced in slices of an index, in calls that take sizes (except for
-    the operand, unless the call creates a tensor, and ``out=``), and where kernels take only ints. For
-    ``tensor_split``, 1-d tensors are replaced by lists, too. Numbers that are computed from sizes become
-    symbols. Others are read, with guards on them (see :func:`elements`).
+    These are 0-d tensors in slices of an index, in calls that take sizes (except in ``out=``, and in the
+    first argument unless the call creates a tensor), and in parameters for which kernels take only ints. For
+    ``tensor_split``, 1-d tensors become lists, too. Numbers that are computed from sizes become symbols.
+    Others are read, with guards on them (see :func:`elements`).
     """
 
     def number(item: Any) -> Any:

@@ -18,7 +18,7 @@ from .unrecorded import guard_lengths, shape_of
 
 
 class BackwardSizes:
-    """Sizes of kernels in backward passes, found by the autograd node that runs."""
+    """Finder of the sizes behind numbers in kernels of backward passes, by the autograd node that runs."""
 
     def __init__(self, capture: RunningTrace) -> None:
         self.capture = capture

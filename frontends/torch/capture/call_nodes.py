@@ -139,7 +139,10 @@ def run_known_call(
     kwargs: dict[str, Any],
     outcome: Outcome,
 ) -> CompletedCall:
-    """Run a call whose outcome is expected to be ``outcome``. The caller checks that it is."""
+    """Run a call whose outcome is expected to be ``outcome``. The caller checks that it is.
+
+    The dispatch mode does not see its kernels if the outcome allows that.
+    """
     arguments = capture.arguments_of(args, kwargs)
     capture.exported.look(capture.recorder.graph.name, key, operands)
     if not _is_closed(outcome):

@@ -172,7 +172,7 @@ def prefixes(
     """Compute an associative scan of ``leaves`` along ``dim`` by doubling, and return all prefixes.
 
     ``operator(*before, *after, *additional_inputs)`` combines pairs of elements along ``dim``. A guard limits
-    the length to a power of two that is at least twice the recorded length.
+    the length to at most a power of two, which is at least twice the recorded length.
     """
     count = leaves[0].shape[dim]
     # Arrays of up to twice the recorded length fit.

@@ -53,17 +53,18 @@ KNOWN = _PLAIN | _SHAPED | _MEANS
 
 
 class UnknownSize(Signal):
-    """Signal of a rule that it cannot tell which size a number in a kernel is."""
+    """Signal that a rule raises if it cannot tell which size a number in a kernel is."""
 
 
 @dataclass(frozen=True)
 class BackwardKernel:
-    """A kernel of a backward pass, with the autograd node that runs it.
+    """Call of a kernel in a backward pass, and what is known of the autograd node that makes it.
 
     name: name of the autograd node without ``Backward`` and number, or an empty string.
-    input_shapes: shapes of the recorded operands of the node, or None where unknown.
-    result_shape: shape of the first result of the node, or None.
-    is_whole_call: True if the node made the recorded result of the call from recorded values.
+    input_shapes: shapes of the values that the node returns gradients for, None for an unknown one.
+    result_shape: shape of the value whose gradient the node takes first, or None.
+    call: the recorded call that the node belongs to, or None.
+    is_whole_call: True if the node made the recorded result of ``call`` from recorded values.
     is_batched: True inside of a transform.
     """
 

@@ -94,14 +94,14 @@ _OTHERS = frozenset({"torch.autograd", "torch.autograd.graph", "torch._functorch
 
 
 class AmbiguousSize(Signal):
-    """Signal of a rule that a number in a kernel may be several sizes, or none that is known."""
+    """Signal that a rule raises if a number in a kernel may be several sizes, or none that is known."""
 
 
 def levels(call: str | None) -> list[Any] | None:
     """Return the batch sizes of the active levels of ``torch.vmap``, the innermost first.
 
-    Return None if no level is active, or if ``call``, the public call that runs, is None inside of autograd
-    or another transform.
+    Return None if no level is active. ``call`` is the name of the public call that runs; if it is None, also
+    return None inside of autograd or another transform.
     """
     found: list[Any] = []
     frame: FrameType | None = sys._getframe(1)
@@ -233,7 +233,7 @@ _RULES: dict[str, Callable[[Kernel], tuple[Any, ...]]] = {
 
 
 class Vmapped:
-    """Sizes of kernels under ``torch.vmap``, found by the public call that runs."""
+    """Finder of the sizes behind numbers in kernels under ``torch.vmap``, by the public call that runs."""
 
     def __init__(self, capture: RunningTrace) -> None:
         self.capture = capture

@@ -46,7 +46,7 @@ _MASKED = frozenset({"scaled_dot_product_attention", "masked_fill"})
 
 @dataclass(frozen=True)
 class CompletedCall:
-    """A call that was made.
+    """A call that was made, with its result.
 
     name: dotted name of the function.
     key: bare name of the function.
@@ -64,7 +64,7 @@ class CompletedCall:
 
 @dataclass(frozen=True)
 class OperandOutcome:
-    """Outcome of a call that returns one of its operands.
+    """Outcome of a call that returns one of its operands and has no other effect.
 
     place: index of that operand.
     """
@@ -114,11 +114,11 @@ def _is_strided(item: Any) -> bool:
 
 
 class _UnknownDependency(Signal):
-    """Signal that it is unknown how a call depends on one of its arguments."""
+    """Signal that it is unknown on which properties of an argument the outcome of a call depends."""
 
 
 class CallOutcomes:
-    """Outcomes of the calls of one recording, by key (:meth:`key_of`)."""
+    """Cache of the outcomes of the calls of one recording, by key (:meth:`key_of`)."""
 
     def __init__(self) -> None:
         self._outcomes: dict[Any, Outcome] = {}
@@ -134,8 +134,8 @@ class CallOutcomes:
     ) -> Any:
         """Return a hashable key that only calls of the same outcome are expected to share, or None.
 
-        If there is a key, the tensors among the arguments were added to ``operands``. The key is None for
-        calls whose outcome it could not determine, such as calls in place.
+        It is None for calls whose outcome has to be determined each time, such as calls in place. Unless it
+        is None, the tensors among the arguments were added to ``operands``.
         """
         # In-place calls have an effect, and autocast depends on more than the arguments.
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
@@ -199,7 +199,10 @@ def _tensor_key(tensor: torch.Tensor, is_masked: bool) -> Any:
 
 
 def outcome_of(call: CompletedCall, node: Node | None) -> Outcome | None:
-    """Return the outcome that all calls with the key of ``call`` are expected to have, or None."""
+    """Return the outcome that all calls with the key of ``call`` are expected to have.
+
+    Return None if such calls may differ. ``node`` is the node of the call, or None if it has none.
+    """
     if node is None:
         reads_sizes = any(isinstance(item, Size) for item in iterate_structure(call.arguments))
         place = next((place for place, operand in enumerate(call.operands) if call.result is operand), None)
@@ -269,11 +272,11 @@ class _StoredCall:
 
 
 class FirstRunResults:
-    """Results of the calls of a run, for reuse in a second run.
+    """Results of the calls of a run, for reuse in a second run of the same function.
 
     Only single tensors are stored, and none once they exceed a total number of bytes.
 
-    wanted: returns True once results are to be stored.
+    wanted: function that returns True once results are to be stored.
     """
 
     def __init__(self, wanted: Callable[[], bool] = lambda: False) -> None:

@@ -36,7 +36,10 @@ _MADE = {
 
 
 def size_of(node: Node | None, value: Value, axis: int) -> Any:
-    """Return the size of ``value`` along ``axis``, as the call of ``node`` states it, or else as a symbol."""
+    """Return the size of ``value`` along ``axis``.
+
+    If the call of ``node`` states it, as in ``torch.zeros(n)``, return that number or size, or else a symbol.
+    """
     rank = value.ndim
     if (
         node is not None

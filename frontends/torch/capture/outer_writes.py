@@ -24,11 +24,11 @@ from ..trace import Trace
 
 @dataclass(slots=True)
 class _OpenBlock:
-    """A block that is being recorded.
+    """A block that is being recorded, and the tensors of enclosing scopes that it writes to.
 
-    may_write: True if it may write to tensors of the enclosing scope.
+    may_write: True if it may write to such tensors.
     is_free: True if it may also do so while gradients are enabled.
-    written: outer tensors that its calls may have written to, by value, with their contents before.
+    written: such tensors that its calls may have written to, by value, with their contents before.
     """
 
     may_write: bool
@@ -37,7 +37,7 @@ class _OpenBlock:
 
 
 class OuterWrites:
-    """Writes of open blocks to outer tensors, which are checked, and undone when a block ends.
+    """Tracker of writes inside of blocks to tensors of enclosing scopes, which checks them and undoes them.
 
     tied: arrays that may or may not share memory, depending on which block ran.
     """
@@ -49,9 +49,9 @@ class OuterWrites:
 
     @contextmanager
     def undone(self, may_write: bool, is_free: bool = False) -> Iterator[dict[Value, SavedContents]]:
-        """Open a block, and restore the outer tensors that it wrote to at its end.
+        """Open a block, and at its end restore the outer tensors that it wrote to.
 
-        Yield a dict of their contents before, which is filled while the block is recorded.
+        Yield a dict of their contents before the block, which is filled while the block is recorded.
         """
         block = _OpenBlock(may_write, is_free)
         self._open.append(block)
@@ -118,7 +118,8 @@ class OuterWrites:
     ) -> tuple[Any, list[torch.Tensor]]:
         """Run ``call``, then restore the contents that ``tensors`` had before it.
 
-        Return its result, and copies of the contents that it left. Nothing is restored if ``call`` raises.
+        Return its result, and copies of the contents that ``tensors`` had after it. Nothing is restored if
+        ``call`` raises.
         """
         quietly = self.capture.quietly
         before = [quietly(SavedContents, tensor) for tensor in tensors]

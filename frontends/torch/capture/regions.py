@@ -60,7 +60,7 @@ class BlockRecording:
 
     body: inputs, nodes and outputs.
     structure: pytree in which the function returned its outputs.
-    kinds: of each leaf of ``structure``, ``"array"``, ``"number"`` or ``"none"``.
+    kinds: the kind of each leaf of ``structure``, ``"array"``, ``"number"`` or ``"none"``.
     written: tensors of the enclosing scope that the block may write to, with their contents before.
     """
 
@@ -75,10 +75,11 @@ class BlockRecording:
 
 
 class BlockRecorder:
-    """Recorder of the blocks of one operator or statement, which also adds the node.
+    """Recorder of the blocks of one operator or statement, which also adds the node that has them as regions.
 
-    call: its name, for messages.
-    functions: functions that it runs. What they can reach must not change.
+    call: name of the operator or statement, for messages.
+    functions: functions that the blocks run. A change of an object that they can reach raises
+        ``TracingError``.
     """
 
     def __init__(self, capture: RunningTrace, call: str, functions: Iterable[Any]) -> None:
@@ -112,7 +113,10 @@ class BlockRecorder:
         of_pairs: bool = False,
         is_free: bool = False,
     ) -> BlockRecording:
-        """Record the block that ``function(*given)`` runs, on copies of the examples, and undo its writes.
+        """Record the block that ``function(*given)`` runs, and undo its writes and random draws.
+
+        The function gets copies of the examples. Raise ``TracingError`` if it changes an object in reach of
+        the recorder's ``functions``.
 
         may_write: True if it may write to outer tensors.
         of_pairs: True if the block must hold for any number of pairs.
@@ -161,8 +165,8 @@ class BlockRecorder:
     def _outputs(self, leaves: Sequence[Any]) -> list[Value]:
         """Return a value for each of ``leaves`` that is not None.
 
-        Clone tensors that share memory with an earlier output or with the enclosing scope. Numbers become
-        tensors.
+        Numbers become tensors. Tensors that share memory with an earlier output or with the enclosing scope
+        are cloned.
         """
         capture, recorder = self.capture, self.capture.recorder
         outputs: list[Value] = []
@@ -192,7 +196,7 @@ class BlockRecorder:
 
     # ------------------------------------------------------------------------------ nodes
     def results(self, call: Callable[[UnrecordedMode], Any]) -> tuple[list[Any], bool]:
-        """Run the operator unrecorded.
+        """Run an operator by ``call``, without recording it.
 
         Return the leaves of its result, with tensors cloned, and True if it drew random numbers.
         """
@@ -212,7 +216,8 @@ class BlockRecorder:
     ) -> Any:
         """Add the node that runs ``blocks``, and return its results in the pytree of the last block.
 
-        ``call`` runs the operator unrecorded, for the results while recording.
+        ``call`` runs the operator without recording it, for the results while recording. Writes of the blocks
+        to outer tensors are recorded after the node.
         """
         capture, recorder, last = self.capture, self.capture.recorder, blocks[-1]
         written = {value: past.tensor for block in blocks for value, past in block.written.items()}
@@ -275,7 +280,7 @@ class BlockRecorder:
     def same(self, what: str, found: Sequence[Any], wanted: Sequence[Any]) -> None:
         """Raise ``TracingError`` unless the dtypes and shapes in ``found`` equal those in ``wanted``.
 
-        ``what`` names the block in the message.
+        ``what`` names what has them in the message.
         """
         if list(found) != list(wanted):
             raise TracingError(
@@ -564,7 +569,8 @@ def loops_of(capture: RunningTrace) -> LoopMarker:
 def rows_of(capture: RunningTrace, args: tuple[Any, ...], frame: FrameType) -> Any:
     """Return an iterator over the rows of ``args[0]`` that marks the iterations of a ``for`` loop.
 
-    Return None if ``frame`` is not that of ``Tensor.__iter__``, or if its loop is not marked.
+    ``frame`` is the frame that asks for the rows. Return None if it is not that of ``Tensor.__iter__``, or if
+    its loop is not marked.
     """
     if frame.f_code is not _ITERATION or frame.f_back is None:
         return None

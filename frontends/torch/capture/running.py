@@ -20,7 +20,7 @@ from .outer_writes import OuterWrites
 
 
 class KernelSizes(Protocol):
-    """Protocol of what finds the sizes in the arguments of kernels.
+    """Protocol of objects that find out which numbers in the arguments of kernels are sizes.
 
     Public calls run kernels, which get sizes as plain numbers.
     """
@@ -39,18 +39,18 @@ class KernelSizes(Protocol):
         """
 
     def has_no_sizes(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Return True if the kernel needs no guards on sizes."""
+        """Return True if the kernel is known to need no guards on sizes."""
 
 
 class BackwardKernelSizes(KernelSizes, Protocol):
-    """Protocol of what finds the sizes in kernels of backward passes."""
+    """Protocol of objects that find the sizes in kernels of backward passes."""
 
     def note(self, tensors: Sequence[torch.Tensor]) -> None:
         """Register tensors, so that their autograd nodes are found."""
 
 
 class MadeTensors(OwnMemory, Protocol):
-    """Protocol of the storages that belong to a recording, and the tensors that unrecorded kernels made."""
+    """Protocol of the table of a recording's storages, and of the tensors that unrecorded kernels made."""
 
     def maker_of(self, tensor: torch.Tensor) -> str | None:
         """Return the name of the call that was running when an unrecorded kernel made ``tensor``, or None."""

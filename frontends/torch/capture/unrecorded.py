@@ -32,10 +32,10 @@ from .unrolled import UNROLLED, flex_attention
 
 
 class UnrecordedMode(TorchFunctionMode):
-    """Function mode of unrecorded runs.
+    """Torch function mode for runs that are not recorded.
 
-    It replaces symbolic sizes in arguments by their numbers, and unrolls higher-order operators. One that it
-    does not know raises ``OperatorRefused``.
+    It replaces symbolic sizes in arguments by their numbers, and unrolls higher-order operators. It raises
+    ``OperatorRefused`` for an operator that it does not know.
     """
 
     def __init__(self, capture: RunningTrace) -> None:
@@ -55,7 +55,7 @@ class UnrecordedMode(TorchFunctionMode):
 
 
 def run_unrecorded(capture: RunningTrace, call: Callable[[UnrecordedMode], Any]) -> Any:
-    """Return ``call(mode)``, run without recording it.
+    """Return ``call(mode)``, without recording the kernels that it runs.
 
     ``mode`` is the mode in which ``call`` has to run the user's functions.
     """
@@ -71,7 +71,7 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
 def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
-    """Return the value of a tensor that the recording has not met before.
+    """Return the value of a tensor that the recording has not met before, after adding it to the graph.
 
     It becomes a constant, a parameter, or a view of a known tensor. Raise ``TracingError`` for a tensor that
     a call of the graph could not reproduce.
@@ -108,7 +108,10 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
 
 
 def _refuse_unknown(capture: RunningTrace, tensor: torch.Tensor, name: str | None) -> None:
-    """Raise ``TracingError`` for an unrecorded tensor that a call of the graph could not reproduce."""
+    """Raise ``TracingError`` for an unrecorded tensor that a call of the graph could not reproduce.
+
+    If an unrecorded kernel made it, the next attempt will record the call of that kernel kernel by kernel.
+    """
     if maker := capture.kernels.maker_of(tensor):
         capture.by_kernel.ask(maker)
         raise TracingError(
@@ -161,7 +164,8 @@ def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Record a tensor that shares storage with a recorded value but was made by no recorded call.
 
     Raise ``TracingError`` if no recorded value has its shape and strides, or if no call made that value and
-    ``tensor`` is a plain tensor without ``requires_grad``.
+    ``tensor`` is a plain tensor without ``requires_grad``. The next attempt may then record the tensor as a
+    view, or the kernels that made it.
     """
     seen = capture.memory.find_alias(tensor)
     if seen is None or (
@@ -200,9 +204,9 @@ _PRODUCTS = frozenset({
 
 
 class KernelwiseSizes:
-    """Symbolic sizes for the kernels of a public call, while :meth:`run` records it kernel by kernel.
+    """Finder of the sizes behind numbers in kernels of a public call, while :meth:`run` records it by kernel.
 
-    At other times, no sizes are known: :meth:`with_sizes` returns None, and :meth:`has_no_sizes` False.
+    At other times, :meth:`with_sizes` returns None, and :meth:`has_no_sizes` False.
     """
 
     def __init__(self, capture: RunningTrace) -> None:
@@ -267,7 +271,7 @@ def shape_of(capture: RunningTrace, value: Value) -> tuple[Any, ...]:
 
 
 def guard_equal(capture: RunningTrace, sizes: Sequence[Any]) -> Any:
-    """Return the first of ``sizes``, and guard that all of them stay equal, as they are now."""
+    """Return the first of ``sizes``, all equal while recording, and guard that they stay equal."""
     for other in dict.fromkeys(sizes[1:]):
         condition = apply("eq", sizes[0], other)
         if isinstance(condition, Size):
@@ -276,7 +280,7 @@ def guard_equal(capture: RunningTrace, sizes: Sequence[Any]) -> Any:
 
 
 def same_sizes(capture: RunningTrace, function: Any, args: tuple[Any, ...]) -> Any:
-    """Return the answer of a kernel that compares the sizes of two tensors, with guards that keep it."""
+    """Return the answer of a kernel that compares the sizes of two tensors, and guard that it stays so."""
     same = capture.run(function, args, {})
     shapes = [shape_of(capture, capture.value(tensor)) for tensor in args]
     if same and hints(shapes[0]) == hints(shapes[1]):
@@ -299,9 +303,9 @@ def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> N
 
 
 def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
-    """Return sizes for the numbers ``wanted`` of a reshape of ``shape`` that merges axes, or None.
+    """Return sizes for ``wanted``, the numbers of the result shape if a reshape of ``shape`` merges axes.
 
-    It is None if no such sizes are found. Axes of size 1 are ignored.
+    Return None if no products of consecutive sizes are found that fit. Axes of size 1 are ignored.
     """
     left, found = [size for size in shape if hint_of(size) != 1], []
     for number in wanted:
@@ -313,7 +317,7 @@ def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
 
 
 class KernelMode(TorchDispatchMode):
-    """Dispatch mode that intercepts the kernels below public calls.
+    """Dispatch mode that records kernels as calls, or notes what the kernels of a recorded call make.
 
     inside_call: True while kernels are not recorded as calls of their own.
     """
@@ -391,7 +395,10 @@ class KernelMode(TorchDispatchMode):
 
 
 def _storage_reference(tensor: torch.Tensor) -> tuple[int, Callable[[], bool]]:
-    """Return an id for a tensor's storage, and a function that returns True once it is freed."""
+    """Return a number that identifies the storage of a tensor, and a function that tells if it was freed.
+
+    For a tensor without a single storage, both are those of the tensor object.
+    """
     try:
         with no_torch_function():
             held = tensor.untyped_storage()

@@ -61,7 +61,7 @@ def vector(b: TorchBuilder, x: Any) -> Any:
 def is_invalid_index(b: TorchBuilder, x: Value, index: Value) -> bool:
     """Return True if ``index`` has a dtype or rank that torch accepts only for an empty index.
 
-    Its sizes of 0 are then fixed.
+    Sizes of ``index`` that are 0 are then fixed.
     """
     if index.dtype in ("int32", "int64") and max(x.ndim, 1) == max(index.ndim, 1):
         return False
@@ -113,8 +113,8 @@ def scattered(
 ) -> Any:
     """Return ``x`` with ``source`` written at ``index`` along ``dim``, or combined by torch's ``reduce``.
 
-    Return ``x`` itself if ``index`` is not of int32 or int64 or not of the rank of ``x``, which torch accepts
-    only for an empty index.
+    Return ``x`` itself if :func:`is_invalid_index`, because ``index`` is then empty. Add guards on sizes that
+    torch checks.
     """
     if is_invalid_index(b, x, index):
         return x
@@ -170,8 +170,8 @@ def indexed(
 ) -> Any:
     """Return ``x`` with slices of ``source`` written to those that ``index`` selects along ``dim``.
 
-    ``reduce`` combines them with the old slices, or, without ``include_self``, only with each other. None
-    replaces the old slices.
+    ``reduce`` combines the new slices with the old ones, or, without ``include_self``, only with each other.
+    If it is None, they replace the old ones. Add guards on sizes that torch checks.
     """
     target, values, places, along = (
         vector(b, x),

@@ -117,7 +117,7 @@ def einsum(b: TorchBuilder, *args: Any, path: Any = None) -> Any:
 
 
 def _from_lists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """Convert ``(x, [0, 1], y, [1, 2], [0, 2])`` to ``"AB,BC->AC"`` and the operands."""
+    """Convert ``einsum``'s lists ``(x, [0, 1], y, [1, 2], [0, 2])`` to ``"AB,BC->AC"`` and the operands."""
     result = "->" + _labels(args[-1]) if len(args) % 2 else ""
     count = len(args) // 2
     return ",".join(_labels(args[2 * i + 1]) for i in range(count)) + result, [
@@ -133,7 +133,7 @@ def _labels(axes: Any) -> str:
 
 
 def _explicit(equation: str) -> str:
-    """Add the implicit result to an equation without ``->``."""
+    """Add the implicit result to an ``einsum`` equation without ``->``: ``ij,jk`` -> ``ij,jk->ik``."""
     if "->" in equation:
         return equation
     letters = equation.replace("...", "").replace(",", "")

@@ -18,7 +18,10 @@ from .table import TorchBuilder, assume, axis, rows
 
 
 def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
-    """Return the sizes or axes in ``items``, or in ``named`` if it is not None, as a tuple."""
+    """Return the sizes or axes of a call as a tuple, from ``items`` or, if it is not None, from ``named``.
+
+    They may be single arguments, or one tuple or list.
+    """
     if named is not None:
         items = (named,)
     if len(items) == 1 and isinstance(items[0], (tuple, list)):
@@ -27,7 +30,10 @@ def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
 
 
 def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
-    """Replace -1 in ``shape`` by a size that fits the number of elements ``total``."""
+    """Replace -1 in ``shape`` by the size with which the shape has ``total`` elements.
+
+    It is 0 if the other sizes have the product 0.
+    """
     if not any(isinstance(dim, int) and dim == -1 for dim in shape):
         return shape
     place = shape.index(-1)

@@ -364,7 +364,10 @@ def _outermost(b: TorchBuilder, steps: Value, side: int) -> Value:
 
 
 def _in_the_middle(b: TorchBuilder, before: Value, after: Value) -> Weights:
-    """Return the weights of three elements for the slope at the middle one."""
+    """Return the weights of three consecutive elements in the slope at the middle one.
+
+    ``before`` and ``after`` are its distances to the others.
+    """
     # The terms are torch's own, because these decide the result for a distance of 0.
     both = b.add(before, after)
     return (
@@ -375,7 +378,7 @@ def _in_the_middle(b: TorchBuilder, before: Value, after: Value) -> Weights:
 
 
 def _at_first(b: TorchBuilder, near: Value, far: Value) -> Weights:
-    """Return the weights of three elements for the slope at the first one.
+    """Return the weights of three consecutive elements in the slope at the first one.
 
     ``near`` is the distance from the first to the second element, ``far`` from the second to the third.
     """

@@ -172,7 +172,10 @@ def _parameters(row: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _named(alternative: str, given: dict[str, Value]) -> dict[Any, list[Any]] | None:
-    """Map the axes of an alternative to their sizes, or return None if the ranks do not fit."""
+    """Map the letters of an alternative in :data:`AGREEMENTS` to the sizes of the axes that they name.
+
+    ``"input=nc* weight=c"`` maps ``c`` to two sizes. Return None if a rank does not fit.
+    """
     found: dict[Any, list[Any]] = {}
     extent: int | None = None
     for name, letters in (part.split("=") for part in alternative.split()):

@@ -84,7 +84,7 @@ def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> S
 
 
 class Layouts:
-    """Stride orders of the values of one recording."""
+    """Tracker of the stride orders of the values of one recording, which guards on those that matter."""
 
     def __init__(self, capture: Trace) -> None:
         self.capture: Trace | None = capture

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class SavedContents:
-    """Contents of a tensor, to be restored after calls have written to it.
+    """Contents of a tensor before calls write to it, which :meth:`restore` writes back.
 
     tensor: the tensor.
     elements: copy of its elements, without the repeats of expanded axes (:func:`without_repeats`).
@@ -81,7 +81,7 @@ _UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
-    """Return a function that starts to watch tensors for writes, or None.
+    """Return a function that starts to watch tensors for writes.
 
     That function takes tensors, and returns a function that returns True while all of them are known to be
     unwritten. Return None if calls of ``graph`` may write without incrementing a version.
@@ -144,9 +144,9 @@ class StorageTable:
     def shared_with(
         self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]
     ) -> list[torch.Tensor]:
-        """Return the tensors from outside or in ``inputs`` that share memory with one of ``owners``.
+        """Return the tensors that share memory with one of ``owners`` but are another object.
 
-        A tensor does not count as sharing memory with itself.
+        Search ``inputs`` and the tensors registered by :meth:`comes_from_outside`.
         """
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
         owners = list(owners)
@@ -201,7 +201,7 @@ _TENSOR = attrgetter("tensor")
 
 
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """Return tensors that a call may write to."""
+    """Return the tensors that a call may write to: in place, as ``out=`` or as another argument."""
     targets = (
         [args[0]]
         if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True))
@@ -219,8 +219,8 @@ def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 class WrittenTensors:
     """Captured tensors and inputs that recorded calls may write to, with copies of their original contents.
 
-    caches: the ``functools.lru_cache`` functions that the function can reach. A write to a tensor that a
-        recorded call made and one of them keeps raises ``TracingError``.
+    caches: the ``functools.lru_cache`` functions that the recorded function can reach. A write to a tensor
+        that is stored in one of them, and that a recorded call made, raises ``TracingError``.
     """
 
     def __init__(self, capture: Trace) -> None:
@@ -325,7 +325,7 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         super().ask([array for array in arrays if has_memory(array)])
 
     def is_view(self, array: torch.Tensor, owner: torch.Tensor) -> bool:
-        """Return True if ``array`` can be recorded as a view of ``owner``, whose storage it shares."""
+        """Return True if ``array``, which shares storage with ``owner``, can be recorded as a view of it."""
         if array.requires_grad or array.dtype != owner.dtype or not owner.is_contiguous():
             return False
         start = self.geometry_of(array, owner).offset
@@ -349,9 +349,7 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         return super().next_attempt()
 
     def without(self, places: Sequence[StatePlace]) -> list[StatePlace]:
-        """Return ``places`` without those whose tensor an earlier attempt has registered as a view of
-        another.
-        """
+        """Return ``places`` without those whose tensor is registered as a view of another."""
         return (
             [place for place in places if self.owner_of(place.read()) is None]
             if self._owners
@@ -396,7 +394,7 @@ def _itself(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _reader(tensor: torch.Tensor, weights: ModelWeights, places: Sequence[StatePlace]) -> Reader | None:
-    """Return a function that reads the weight or place that is ``tensor`` now, or None."""
+    """Return a function that reads the weight or place that holds ``tensor``, or None if none does."""
     if name := weights.name_of(tensor):
         held, key = weights.holder_of(name)
         return partial(held.__getitem__, key)
@@ -443,8 +441,8 @@ def on_owner(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return arguments that make ``as_strided`` act on a recorded tensor that fills the storage.
 
-    All sizes are then fixed. Return ``args`` and ``kwargs`` unchanged if the tensor itself fills it, or if no
-    such tensor is recorded.
+    All sizes are then fixed. Return ``args`` and ``kwargs`` unchanged if the tensor itself fills the storage,
+    or if no recorded tensor does. Add guards on the layout and the offset of inputs that decide.
     """
     tensor, size, step, *rest = (
         args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
@@ -465,7 +463,10 @@ def on_owner(
 
 
 def _owner(capture: MemoryTrace, tensor: torch.Tensor) -> torch.Tensor | None:
-    """Return a tensor whose elements fill the storage of ``tensor`` in row-major order, or None."""
+    """Return a tensor whose elements fill the storage of ``tensor`` in row-major order, or None.
+
+    It is a new view, which is registered as the recorded value.
+    """
     if tensor.is_conj() or tensor.is_neg():
         return None
     for (dtype, shape, steps, offset), value in capture.memory.values_in(tensor).items():

@@ -21,7 +21,7 @@ from .memory import MemoryTrace, has_memory
 def note_aliases(capture: MemoryTrace) -> None:
     """Find tensors from outside that share storage with a tensor that the function writes to.
 
-    If there are any, note them in ``shared_memory`` of the graph and restrict it to torch. Raise
+    If there are any, list them in ``shared_memory`` of the graph and restrict the graph to torch. Raise
     ``TracingError`` instead if the target is not torch.
     """
     graph = capture.recorder.graph
@@ -52,9 +52,9 @@ def note_aliases(capture: MemoryTrace) -> None:
 
 
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
-    """Assume which inputs are the same object, and that the written ones overlap no others.
+    """Assume in the graph which inputs are the same object, and that written inputs overlap no others.
 
-    Also set ``call_inputs`` of the graph, and assume what decides between views and copies. Raise
+    Also set ``call_inputs`` of the graph, and add guards on what decides between views and copies. Raise
     ``TracingError`` if written inputs overlap while recording.
     """
     given = list(map(id, capture.input_tensors))
@@ -147,7 +147,8 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
     """Refuse an in-place call whose result depends on the order in which torch reads and writes.
 
-    Raise ``TracingError`` if the target is not torch, and otherwise restrict the graph to torch.
+    It reads part of the memory that it writes to, or writes to elements that share memory. Raise
+    ``TracingError`` if the target is not torch, and otherwise restrict the graph to torch.
     """
     if not is_in_place(key):
         return

@@ -29,7 +29,10 @@ def functional_embedding(
 
 
 def _padding_row(b: TorchBuilder, weight: Any, place: int | None) -> int | None:
-    """Return the index of the padding row, counted from the first, or None if ``place`` is None."""
+    """Return the nonnegative index of the padding row, or None if ``place`` is None.
+
+    Add a guard that ``weight`` has such a row, and fix its number of rows if ``place`` is negative.
+    """
     if place is None:
         return None
     assume(b, "ge", weight.shape[0], place + 1 if place >= 0 else -place)
@@ -339,8 +342,7 @@ def _merged(b: TorchBuilder, attended: Any, q: Any) -> Any:
 
 
 def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> Any:
-    """Combine ``mask`` and ``padding`` to one mask that broadcasts to the scores, or return None without
-    both.
+    """Combine ``mask`` and ``padding`` to one mask that broadcasts to the scores, or return None for neither.
 
     Boolean masks are True where attention is not allowed, and others are added to the scores. Append
     ``columns`` columns that mask nothing.

@@ -22,7 +22,7 @@ def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
     """Return a decorator that adds the rows of ``torch.nn.functional.<name>`` and of ATen's ``kernels``.
 
     Without ``kernels``, it adds that of ATen's kernel ``name``, if there is one. The decorator returns the
-    formula unchanged.
+    formula unchanged. Its parameter ``reduction`` always gets a name.
     """
     signature = inspect.signature(getattr(torch.nn.functional, name))
     builder = inspect.Parameter("b", inspect.Parameter.POSITIONAL_ONLY)
@@ -55,10 +55,10 @@ def _with_signature(row: Any, signature: inspect.Signature) -> Any:
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str | int) -> str:
-    """Return the name of the reduction that torch's arguments ask for.
+    """Return the name of the reduction that a call asks for, such as "mean".
 
-    Without the older arguments ``size_average`` and ``reduce``, it is ``reduction``, a name or ATen's number
-    of one.
+    Without the older arguments ``size_average`` and ``reduce``, ``reduction`` decides, which is the name or
+    ATen's number for it.
     """
     if size_average is None and reduce is None:
         return reduction if isinstance(reduction, str) else _OF_KERNELS[reduction]

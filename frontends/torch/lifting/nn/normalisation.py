@@ -84,7 +84,8 @@ def batch_norm_statistics(
 ) -> tuple[Any, Any]:
     """Return the running mean and variance of batch normalization after a training step.
 
-    The new statistics get the weight ``momentum``, without gradients. The new variance is unbiased.
+    The statistics of the batch, with the unbiased variance, get the weight ``momentum``. The results have no
+    gradients.
     """
     mean, variance = _statistics(b, input)
     count = product((input.shape[0], *input.shape[2:]))
@@ -93,9 +94,7 @@ def batch_norm_statistics(
 
 
 def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
-    """Cast ``values`` to the dtypes of the recorded results. None becomes the empty array that torch
-    returned.
-    """
+    """Cast ``values`` to the recorded dtypes. None becomes an empty array if torch returned one."""
     results = []
     for value, spec in zip(values, b.recorded):
         empty = spec.shape == (0,) and value is None
@@ -231,7 +230,8 @@ def instance_norm_statistics(
 ) -> tuple[Any, Any]:
     """Return the running mean and variance of instance normalization after a training step.
 
-    The new statistics, averaged over the batch, get the weight ``momentum``, without gradients.
+    The statistics of the instances, averaged over the batch, get the weight ``momentum``. The results have no
+    gradients.
     """
     x, over = upcast_half(b, input), tuple(range(2, input.ndim))
     mean, variance = b.mean(x, axis=over), b.var(x, axis=over, correction=1.0)
@@ -242,7 +242,10 @@ def instance_norm_statistics(
 
 # -------------------------------------------------------------------------------------------- layer and group
 def _last(b: TorchBuilder, x: Any, normalized_shape: Any, *affine: Any) -> tuple[int, ...]:
-    """Return the axes to normalize. Add guards that their sizes are ``normalized_shape`` in each array."""
+    """Return the axes to normalize: as many last axes of ``x`` as ``normalized_shape`` has sizes.
+
+    Add guards that ``x`` and the arrays of ``affine`` that are not None have these sizes there.
+    """
     shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
     for array in (x, *affine):
         for size, wanted in zip(array.shape[array.ndim - len(shape) :] if array is not None else (), shape):

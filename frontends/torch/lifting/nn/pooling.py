@@ -108,7 +108,10 @@ def _known(dim: Any, number: int) -> bool:
 
 
 def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Return the kernel of an ordinary pooling that equals the adaptive one, or None if none is known."""
+    """Return the kernel of an ordinary pooling that equals the adaptive one with results of ``size``.
+
+    Return None if none is known, because the windows may differ in size.
+    """
     space = x.shape[-len(size) :]
     if all(_known(out, 1) for out in size):
         return tuple(space)

@@ -181,7 +181,7 @@ def _layers(
 
 
 def _grouped(params: list[Any], count: int, has_biases: bool, op: str) -> list[list[Any]]:
-    """Return the weights of each layer and direction, with None for missing ones."""
+    """Return the weights of each layer and direction, with None for missing biases and projections."""
     size = len(params) // count
     groups = [params[i * size : (i + 1) * size] for i in range(count)]
     filled = [group if has_biases else [*group[:2], None, None, *group[2:]] for group in groups]
