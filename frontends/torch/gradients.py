@@ -86,7 +86,7 @@ class AutogradHistory:
         )
 
     def follow(self, node: Node, written: Sequence[Value]) -> None:
-        """Update the sets of differentiable and detached values after ``node``, which wrote to ``written``."""
+        """Update the sets of differentiable and detached values after ``node`` has written ``written``."""
         key = node.key
         if key not in kinds.DETACHING and not self._differentiable.isdisjoint(node.uses):
             self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.views]))
