@@ -230,7 +230,10 @@ class Recorder:
     # ------------------------------------------------------------------------------ blocks
     @contextmanager
     def block(self, arguments: Iterable[Value], of_pairs: bool = False) -> Iterator[list[Node]]:
-        """Yield a list to which calls inside the context append their nodes.
+        """Open a block: calls inside the context append their nodes to the list that is yielded.
+
+        After the context, arrays that were made in the block have no value, and its checks do not count as
+        guards.
 
         arguments: inputs of the block.
         of_pairs: True if an axis of each of ``arguments`` counts the pairs of an associative scan. No guard

@@ -250,11 +250,11 @@ _OPERATORS = frozenset({"__len__", "__getitem__", "__call__", "__contains__"})
 
 
 class ProxyClasses:
-    """Subclasses of the user's classes, for objects that hold arrays of the target.
+    """Proxy classes: subclasses of the user's classes, for objects that hold arrays of the target.
 
-    The user's methods expect arrays of the original's framework, so those of a proxy class convert arrays
-    before and after each call. For example, a key-value cache reports its length by ``self.keys.numel()``, a
-    method that JAX arrays lack.
+    The user's methods expect arrays of the original's framework, so the methods of a proxy class convert
+    arrays before and after each call. For example, a key-value cache reports its length by
+    ``self.keys.numel()``, a method that JAX arrays lack.
     """
 
     def __init__(self, frontend: Frontend, target: Target) -> None:

@@ -18,7 +18,7 @@ _MOST_CALLS = 3
 
 
 class Recordable(Protocol):
-    """Part of a graph that :func:`record_settled_values` uses."""
+    """Interface that :func:`record_settled_values` needs of a graph."""
 
     @property
     def variants(self) -> Sequence[Variant]: ...

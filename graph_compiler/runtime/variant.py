@@ -146,7 +146,7 @@ class Variant:
         self.state_lock = StateLock(owners) if owners else None
 
     def _dispatcher(self) -> Attempt:
-        """Return a generated function that replaces :meth:`attempt` for a graph that only computes."""
+        """Return the generated function that matches and runs calls of a graph that only computes."""
         found = self.matching.code(_MISFIT, _MISFIT)
         bound = {
             "no_fit": NO_FIT,
@@ -230,7 +230,8 @@ class Variant:
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Return the result of a call, or :class:`CallMiss` if the call does not fit or fails.
 
-        Exceptions that must not be hidden are raised (:meth:`_failed`).
+        Exceptions that must not be hidden are raised (:meth:`_failed`). Once a call has fitted a graph that
+        only computes, a generated function replaces this method on the instance.
         """
         if self._tracer is not None and self._tracer.is_tracing():
             return attempt_traced(self, args, kwargs)

@@ -181,7 +181,9 @@ _TAKEN_FOR_WIDER = "bfloat16"
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Tolerance of a comparison: ``|actual - expected| <= atol + rtol * |expected|``.
+    """Tolerance of a comparison of inexact arrays: ``|actual - expected| <= atol + rtol * |expected|``.
+
+    Integers and bools have to be equal.
 
     rtol: relative tolerance; None for that of the least precise dtype involved.
     atol: absolute tolerance; None for a fraction, which depends on that dtype, of the largest finite
@@ -262,7 +264,7 @@ def _tree_difference(actual: Any, expected: Any, path: str) -> str:
 
 
 def as_float32(number: float) -> Any:
-    """Return a number of NumPy's float32, or of float64 if it is too large for float32."""
+    """Return ``number`` as NumPy's float32, or as its float64 if it is too large for float32 or infinite."""
     import numpy as np
 
     with np.errstate(over="ignore"):

@@ -170,8 +170,8 @@ def modules_of(graph: IRGraph) -> list[str]:
     """Return the path of the module of each operation; empty for operations outside of modules.
 
     If the framework reports no modules, an operation belongs to the innermost module that contains all
-    parameters that it reads. One without parameters belongs to the module that computed all of its operands,
-    if it has several; else its path is empty.
+    parameters that it reads. An operation that reads none belongs to the module that computed all of its
+    operands, if it has several operands; else its path is empty.
     """
     told = [node.origin.module for node in graph.nodes]
     if any(told) or not graph.parameters:

@@ -62,7 +62,7 @@ _HOLDING: dict[tuple[str, str], bool] = {
 
 
 def is_holding(cls: type) -> bool:
-    """Return True if ``cls`` or a base is in ``_HOLDING``: library classes that contain the user's objects.
+    """Return True if ``cls`` or a base is in ``_HOLDING``: standard classes that contain the user's objects.
 
     >>> import queue, types
     >>> is_holding(queue.Queue), is_holding(types.SimpleNamespace), is_holding(type)
@@ -72,7 +72,9 @@ def is_holding(cls: type) -> bool:
 
 
 def reads_itself(cls: type) -> bool:
-    """Return True if ``cls`` or a base is in ``_HOLDING`` with True: its methods read what it contains.
+    """Return True if ``cls`` or a base is marked True in ``_HOLDING``.
+
+    The methods of such a class read what its objects contain, so all attributes of these are followed.
 
     >>> import queue, types
     >>> reads_itself(queue.Queue), reads_itself(types.SimpleNamespace)
@@ -390,7 +392,7 @@ _KINDS: tuple[tuple[Any, ContainerKind], ...] = (
 
 
 class Field(str):
-    """Name of an attribute as a key of a part.
+    """Key of a part that is an attribute, among keys of items.
 
     It equals the same string as a key of a dict, so only its class shows that it is an attribute.
     """
@@ -494,7 +496,9 @@ _ALL = (None,)
 
 @dataclass(frozen=True)
 class FreeParts:
-    """Predicate ``free(item, key)``: True if a part of a container is free, so that no guard compares it.
+    """Predicate ``free(item, key)``: True if a part is free, so that no guard compares it.
+
+    A part is free if the graph reads it at each call.
 
     keys_of(item): keys of the free parts of a container; the key None stands for all parts.
 
@@ -521,10 +525,10 @@ def free_parts(
     is_whole: Callable[[Any], bool],
     container_of: Callable[[Any], Any] = lambda item: item,
 ) -> FreeParts:
-    """Return the :class:`FreeParts` of ``parts``, pairs of a container's id and a key.
+    """Return a predicate for which ``parts``, pairs of a container's id and a key, are free.
 
-    All parts of containers for which ``is_whole`` is True are free, too. ``container_of`` maps the argument
-    of the result to such a container, for example an object to its attributes.
+    All parts of a container are free, too, if ``is_whole(container)`` is True. ``container_of(item)`` returns
+    the container that an item stands for in calls of the predicate, such as the ``__dict__`` of an object.
     """
     keys: dict[int, set[Any]] = {}
     for container, key in parts:

@@ -52,7 +52,7 @@ class LibraryCode(NamedTuple):
 def library_code(roots: Iterable[Any], opened: Collection[str] = ()) -> LibraryCode:
     """Return the library code that functions, classes and objects in ``roots`` may run.
 
-    Packages in ``opened`` count as libraries.
+    Packages in ``opened`` count as libraries, too.
     """
     # The search passes through the user's functions, which are not in the result.
     return _Walk(roots, opened).found()

@@ -38,9 +38,10 @@ class _Entry(NamedTuple):
 
 
 class NameIndex:
-    """Index of attributes by name, which releases each attribute once code uses its name.
+    """Index of attributes that a search has met, although no code has used their names so far.
 
-    :meth:`released` returns the attributes whose names were used since its last call.
+    Once code uses a name, its attributes are released: the next call of :meth:`released` returns them, so
+    that the search visits them.
 
     reads: names that code reads.
     sets: names of attributes that code sets.
@@ -178,7 +179,8 @@ class ModuleNamespace:
 def spaces_of(entries: Iterable[Entry]) -> list[ModuleNamespace]:
     """Return the namespaces of the functions in ``entries`` and of all that they may call, transitively.
 
-    Functions of frameworks, the standard library and this package are left out.
+    Functions of frameworks, the standard library and this package are left out. An entry is a callable and
+    the class in which its code may look up methods.
 
     >>> def scaled(x): return x * 2
     >>> function = eval("lambda x: scaled(x)", {"scaled": scaled})

@@ -62,9 +62,10 @@ def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard
 
 
 class MissingNames:
-    """Names that code may look up on an object, and go on if the object does not have them.
+    """Names that code may look up on objects that lack them, and continue.
 
-    They are names read by code that handles exceptions, and strings that may be names of attributes.
+    They are names read by code that handles exceptions, and strings that may be names of attributes. The code
+    may act differently once an object gets such an attribute, so guards are needed on their absence.
 
     names: the names.
     all: True if code reads all attributes, or reads them by unknown strings.

@@ -294,7 +294,7 @@ def closure_values(function: types.FunctionType) -> list[Any]:
 def named_objects(function: types.FunctionType) -> list[Any]:
     """Return the objects that the code of ``function`` names: globals, members of modules, closure variables.
 
-    Modules of frameworks and the standard library are not searched for members.
+    Modules of frameworks, the standard library and this package are not searched for members.
 
     >>> function = eval("lambda x: helpers.scale(x)", {"helpers": types.ModuleType("helpers")})
     >>> function.__globals__["helpers"].scale = abs
@@ -324,7 +324,8 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
     """Yield Python functions that may run when a callable is called, some of them several times.
 
     These are the function and those it wraps, callables that a partial holds, and the methods of a class, or
-    of the class of an object or bound method.
+    of the class of an object or bound method. A method from a base class, or from a class of a framework,
+    counts only if it is the user's.
     """
     item = original_of(item)
     if isinstance(item, functools.partial):

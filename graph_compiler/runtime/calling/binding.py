@@ -51,7 +51,7 @@ def positional(function: Callable[..., Any]) -> list[str]:
 
 
 def recording_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Return the expression that records a variant for such a call, with ``...`` for each argument.
+    """Return source text that records a variant for a call like this one, with ``...`` for each argument.
 
     >>> recording_call((1,), {"mask": 2})
     'graph.add_variant((...,), {"mask": ...})'

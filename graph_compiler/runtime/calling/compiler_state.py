@@ -44,9 +44,10 @@ class CompilerState:
         return self._environment.simple.function()
 
     def begin(self, reads_weights: bool, mode: bool | None) -> int:
-        """Return the number of a compiled program's check, or -1 if the environment does not hold.
+        """Return the number of the check that a compiled program runs; -1 if an environment guard fails now.
 
-        The check is :meth:`still_holds` with these arguments, registered with the tracer.
+        The check is :meth:`still_holds` with these arguments. The first call with them registers it with the
+        tracer.
 
         reads_weights: True to store the original's current weights for :meth:`weights`.
         mode: training mode in which the environment is checked; None for the current mode.
