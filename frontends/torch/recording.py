@@ -216,7 +216,7 @@ _PRECISIONS = {
 
 @dataclass
 class Attempt:
-    """Result of one attempt.
+    """Result of one attempt to record.
 
     recording: the graph with its guards and weights.
     left: the places that turned out to be state, with what the function leaves in them.

@@ -131,10 +131,11 @@ class Trace(Protocol):
         """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
-        """Guard all sizes of the recording so far, because code that is not recorded may have used them.
+        """Guard all sizes, and numbers among the arguments of calls, that were recorded so far.
 
-        ``origin`` is the source location of the guards, by default the current one. Raise ``TracingError``
-        while a gradient rule of torch's own is recorded.
+        Code that is not recorded may have used them. ``origin`` is the source location of the guards, by
+        default the current one. Raise ``TracingError`` while a gradient rule of torch's own is recorded, or
+        code that must work for any number of pairs (an associative scan).
         """
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:

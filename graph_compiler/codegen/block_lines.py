@@ -91,8 +91,8 @@ class Folding:
     text: expression for each value.
     uses: uses of the values of the block.
     folded: values that were inlined into another line.
-    operands: expressions that may be inlined into the next line: number of lines up to and including that of
-        the expression, node, and expression.
+    operands: expressions that may be inlined into the next line, as (number of lines up to and including that
+        of the expression, node, expression).
     ends: the same for expressions that may be inlined into the result of the block.
     """
 

@@ -250,7 +250,8 @@ class GraphState:
     same_outputs: for each output, the index of the first output that is the same object or value, which may
         be its own.
     scalar_outputs: indices of outputs that are NumPy scalars.
-    returns_written: True if arrays in places that are written to are already among the new objects.
+    returns_written: True if a changed array in a place is returned among the new objects, and False if it is
+        written to in place.
     """
 
     places: ExternalState | None = None
