@@ -73,7 +73,7 @@ _kernels = torch.ops.graph_compiler
 
 
 class _CollectiveFunction(Function):
-    """Differentiable collective on the one device of a recording.
+    """Autograd function ``(name, array, axis_name)`` for a collective while a function is recorded.
 
     The backward pass raises ``GradientRefused`` for ``pmax`` and ``pmin``, and ``UnsupportedOperation`` for
     ``all_gather``.
@@ -131,8 +131,8 @@ def define(engine: Parallelism) -> torch.library.Library:
     """Define collectives, axis indices and ``sharding_hint`` as operators ``graph_compiler::<name>``.
 
     Return the library of the operators, which exist as long as it does. Outside of a run over its axis, a
-    collective or an axis index raises ``InvalidOption``. While a function is recorded, it instead returns the
-    result for one device.
+    collective or an axis index returns a placeholder while a function is recorded, and otherwise raises
+    ``InvalidOption``.
     """
     library = torch.library.Library("graph_compiler", "FRAGMENT")
 

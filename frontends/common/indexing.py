@@ -116,9 +116,9 @@ def pick(b: RaisingBuilder, x: Value, axis: int, index: Any) -> Value:
 
 
 def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
-    """Cut ``x`` to ``shape`` on all axes except ``but``.
+    """Cut ``x`` to the sizes ``shape`` on all axes except ``but``.
 
-    Sizes that were equal while recording are guarded to be equal instead.
+    An axis that had the wanted size while recording is not cut; a guard requires its size instead.
     """
     for axis, (have, want) in enumerate(zip(x.shape, shape, strict=False)):
         if axis == but or have == want:
@@ -271,7 +271,7 @@ def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
 
 
 def _as_given(b: RaisingBuilder, value: Any, key: str) -> Value | None:
-    """Return the integer input of the graph that ``value`` rearranges, broadcasts or widens, or None.
+    """Return the integer input of the graph that ``value`` rearranges, broadcasts or casts to int64, or None.
 
     For calls ``key`` that take index vectors, ``value`` may also be a part of the input.
     """
@@ -322,7 +322,6 @@ def _interval(b: RaisingBuilder, item: Any) -> Interval | None:
 
 
 def _terms(b: RaisingBuilder, item: Any) -> Sequence[Any]:
-    """Return the operands whose intervals determine that of ``item``, or ``()``."""
     node = b.maker(item)
     if node is None or node.op not in _INTERVALS or item.dtype not in ("int32", "int64"):
         return ()
@@ -704,7 +703,7 @@ def without_leading_ones(b: RaisingBuilder, value: Any, rank: int) -> Any:
 def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce: str | None = None) -> Value:
     """Return ``x`` with ``value`` written to the elements that ``arrays`` select.
 
-    With ``reduce``, ``value`` is combined with the old elements by that reduction.
+    With ``reduce``, a key of ``ELEMENTWISE``, ``value`` is combined with the old elements instead.
     """
     scalars, others = _parted(arrays)
     if scalars:
@@ -725,7 +724,7 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
 def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, reduce: str | None) -> Value:
     """Return ``x`` with ``value`` written where ``mask`` is true. The axes of the mask begin at ``axis``.
 
-    With ``reduce``, ``value`` is combined with the old elements by that reduction.
+    With ``reduce``, a key of ``ELEMENTWISE``, ``value`` is combined with the old elements instead.
     """
     behind = x.ndim - axis - mask.ndim
     aligned = b.reshape(mask, shape=(*mask.shape, *(1,) * behind))

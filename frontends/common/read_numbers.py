@@ -303,7 +303,7 @@ def _place(b: Any, number: Size, size: Any) -> Value:
 
 
 def element_before_cast(b: Any, number: Value, dtype: str) -> Value:
-    """Return the element that was cast to the number ``number`` if it has ``dtype``, else ``number``."""
+    """Return the operand of the cast that made ``number`` if it has ``dtype``, otherwise ``number``."""
     node = b.maker(number)
     return (
         node.inputs[0]

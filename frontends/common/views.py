@@ -293,7 +293,7 @@ class ViewRecipe(NamedTuple):
     """Operations that take a view of a contiguous array: indexing, transposition, and reshape.
 
     key: index, or None for the whole array.
-    order: permutation of the axes, or None.
+    order: permutation of the axes, or None if they stay in order.
     shape: final shape, or None if the result already has it.
     """
 

@@ -210,7 +210,7 @@ _function_names = _FunctionNames()
 def recording_calls(
     names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()
 ) -> Iterator[Callable[[Any], Any]]:
-    """Record calls of the public functions ``names`` by this thread inside of the block.
+    """Record calls of the public functions and methods ``names`` by this thread inside of the block.
 
     The functions are replaced in the modules of JAX, flax and optax, and in the namespaces ``scopes``, as are
     ``jax.lax.fori_loop``, ``scan`` and ``associative_scan``. Yield a function that maps any function to the

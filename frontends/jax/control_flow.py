@@ -545,7 +545,10 @@ class CallWriter:
         return self._body("", inputs, lambda: self.reader.read(self.inner, operands), self.results, orders)
 
     def _forward(self, program: ClosedJaxpr) -> tuple[Body, list[Any]]:
-        """Return the body of the forward function, and the residuals that the rule needs."""
+        """Return the body of the forward function, and the residuals that the rule needs.
+
+        The body returns the results of the function, and then the residuals that it computes.
+        """
         inputs, operands = self._operands()
         needed: list[Any] = []
 

@@ -33,9 +33,8 @@ from .traced import is_traced
 class ChangedState:
     """State that a function changes and that is no parameter.
 
-    places: its locations, without those inside the object of another location.
-    values: the objects at ``places`` right after :meth:`enter`, before the function runs; empty before
-        that.
+    places: locations of the state, except those inside of an object at another location.
+    values: the objects at ``places`` right after :meth:`enter`, before the function runs; empty before that.
     """
 
     def __init__(self, places: Sequence[StatePlace]) -> None:
@@ -155,7 +154,7 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
         return [place for _, place, _ in self._taken]
 
     def begin(self, given: Container[int]) -> None:
-        """Start a new attempt: forget all locations, and the views whose owner has its id in ``given``."""
+        """Start a new attempt: forget all locations, and the views of owners whose ids are in ``given``."""
         # These owners are arguments, and other calls pass other arrays.
         self._owners = {name: pair for name, pair in self._owners.items() if id(pair[1]) not in given}
         self._placed.clear()
@@ -167,7 +166,7 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
     def record_view(self, capture: Any, place: ArrayLocation, array: Any, known: dict[int, Any]) -> Any:
         """Return the view of the traced owner of ``array``, and register where ``array`` is stored.
 
-        Return ``array`` itself if its owner is not traced yet, or if it is no longer a view of the owner.
+        Return ``array`` itself if its owner is not traced yet, or if ``array`` is no longer a view of it.
         ``known`` maps ids to traced arrays; the view is added.
         """
         owner = self._owners[id(array)][1]
@@ -349,7 +348,8 @@ class NumpyWeights(contracts.Weights):
     def enter(self, capture: Any, kept: ChangedState, inputs: Inputs, list_shims: ListShims) -> None:
         """Replace reachable numeric arrays, generators and functions of NumPy by what records their use.
 
-        Raise :class:`TracingError` if changes of state in ``kept`` would be ambiguous.
+        Set ``places``, ``views`` and ``kept``. Raise :class:`TracingError` if changes of state in ``kept``
+        would be ambiguous.
         """
         self.kept, self._list_shims = kept, list_shims
         own, inside = (

@@ -79,7 +79,7 @@ def with_traits(array: Array, facts: Mapping[str, Any]) -> Array:
     """Return an array equal to ``array`` whose axes lie in memory in the order of ``facts["packing"]``.
 
     ``facts["packing"]`` lists the axes by decreasing stride, then 1 for each of them without a gap and 0 for
-    the others. With a gap, or without this fact, return ``array`` itself.
+    the others. With a gap, or if the fact is True or missing, return ``array`` itself.
 
     >>> with_traits(np.zeros((2, 3)), {"packing": (1, 0, 1, 1)}).strides
     (8, 16)

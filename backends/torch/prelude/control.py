@@ -35,9 +35,9 @@ def associative_scan(
 def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
     """Call ``body(*arrays)``; if gradients are enabled, by ``torch.utils.checkpoint``.
 
-    The backward pass then calls ``body`` again instead of storing intermediate results. Inside of transforms
-    of ``torch.func``, where only ``torch.compile`` supports checkpoints, ``body`` is otherwise called
-    directly.
+    The backward pass then calls ``body`` again instead of storing intermediate results. Inside of a transform
+    of ``torch.func``, call ``body`` directly unless ``torch.compile`` traces it, since checkpoints are not
+    supported there.
     """
     if torch.is_grad_enabled() and (
         torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is None
@@ -116,7 +116,8 @@ def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
 def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) -> torch.Tensor:
     """Compute the element-wise ``function(*arrays)``, with gradients that are 0 where the cotangent is 0.
 
-    They are 0 there even if the derivative is infinite or NaN. Forward mode treats tangents of 0 alike.
+    They are 0 there even if the derivative is infinite or NaN. In forward mode, the same holds for tangents
+    of 0.
     """
 
     class StrongZero(torch.autograd.Function):

@@ -35,7 +35,7 @@ OPERATIONS: dict[str, Combine] = {
 def operation(program: Any) -> str | None:
     """Return the key of ``OPERATIONS`` by which ``program`` combines its two inputs.
 
-    Return None if it does not, or not by one such operation.
+    Return None if no such key is found.
     """
     program = getattr(program, "jaxpr", program)
     if (
@@ -69,8 +69,8 @@ def _vectorize(program: Any, consts: Any = ()) -> Combine:
 def _independent_operations(program: Any) -> list[str]:
     """Return the keys of ``OPERATIONS`` by which ``program`` combines two elements of each array.
 
-    ``program`` is the reducer of several arrays. Return an empty list if it does not combine each array on
-    its own by one such operation.
+    ``program`` is the reducer of several arrays. Return an empty list if such keys are not found for all of
+    them.
     """
     program = getattr(program, "jaxpr", program)
     count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
