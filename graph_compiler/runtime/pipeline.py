@@ -501,7 +501,10 @@ class Pipeline:
         return self.write_variant(recorded, variant.environment, variant.why)
 
     def missing(self, variant: Variant) -> list[str]:
-        """Return why ``variant`` cannot be written for the target, one string for each problem."""
+        """Return why ``variant`` cannot be written for the target, one string for each problem.
+
+        The list is empty if it can be written.
+        """
         try:
             self.rewrite_variant(variant)
         except UnsupportedOperation as problem:

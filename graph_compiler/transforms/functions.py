@@ -357,7 +357,7 @@ def name_of(function: Any) -> str:
 
 
 def location_text(function: Any) -> str:
-    """Return the file and line of ``function`` for an error message, or an empty string."""
+    """Return the file and line of ``function``, for the end of an error message; empty if it has no code."""
     if isinstance(function, (FunctionWrapper, BoundRule)):
         return location_text(
             function.function if isinstance(function, FunctionWrapper) else function.inner.call

@@ -38,7 +38,7 @@ class _Entry(NamedTuple):
 
 
 class NameIndex:
-    """Index of attributes that a search has met, although no code has used their names so far.
+    """Index of the attributes that a search has met and whose names no code has used so far.
 
     Once code uses a name, its attributes are released: the next call of :meth:`released` returns them, so
     that the search visits them.

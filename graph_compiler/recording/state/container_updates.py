@@ -96,10 +96,10 @@ class Containers:
         return id(item) in self._paths
 
     def compared_with(self, tree: Tree) -> Callable[[Any], bool]:
-        """Return a predicate of arrays and containers that the matcher checks at each call.
+        """Return a predicate: True for arrays and containers that the matcher checks at each call.
 
-        It is True for those in the arguments, of which ``tree`` is the recorded structure. It is False inside
-        of static values of ``tree``, because the matcher does not notice a change there.
+        These are the ones in the arguments, whose recorded structure is ``tree``. Those inside of its static
+        values are left out, because the matcher does not notice a change there.
         """
         static = Containers([unfixed(item) for item in statics(tree)], self._is_array)
         return lambda item: self.holds(item) and not static.holds(item)
