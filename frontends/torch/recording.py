@@ -125,10 +125,9 @@ _NAMES = {
 
 
 def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
-    """Return a recorded torch call for the canonical operation ``op``.
+    """Return the node of a recorded torch call that computes the canonical operation ``op``.
 
-    It is the ``make`` of :func:`move_checks_out`, which combines checks of branches, calls and loops by such
-    operations.
+    :func:`move_checks_out` combines the checks in branches, calls and loops by such calls.
     """
     name = _NAMES.get(op, op)
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
@@ -496,7 +495,10 @@ def _outside(capture: Capture) -> Iterator[None]:
 def _adopt_graph_parameters(
     weights: TorchWeights, called: Any, arrays: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Register the parameters of the graph ``called`` as parameters of the recording; return them by name."""
+    """Register the parameters of the graph ``called`` as parameters of the recording; return them by name.
+
+    ``arrays`` are its current parameters. The module that holds them is cached as an attribute of ``called``.
+    """
     known = vars(called).get("_module_within")
     if (
         known is None

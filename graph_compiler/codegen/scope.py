@@ -329,9 +329,9 @@ class BlockWriter:
     def name_carry(self, node: Node, body: Region, is_statement: bool = True) -> list[str]:
         """Return names for the carry of a loop, before and after each iteration of ``body``.
 
-        An entry keeps the name of its initial value if ``body`` has an input of that name for it, and if
-        either only this loop still reads the value, or the loop ``is_statement`` and leaves it unchanged.
-        Other entries get new names.
+        An entry can keep the name of its initial value if ``body`` has an input of that name for it. It does
+        if only this loop still reads the value or, in a loop that is written as a Python statement
+        (``is_statement``), if no iteration changes the entry. Other entries get new names.
         """
         names = []
         for place in range(node.params["carried"]):

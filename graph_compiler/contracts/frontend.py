@@ -27,7 +27,7 @@ class Watch(Protocol):
         """
 
     def of_copies(self, addresses: Sequence[int | None]) -> Watch:
-        """Return a watch from the same moment for a caller that has converted the arrays.
+        """Return a watch from the same moment that may ignore writes that show in a conversion of an array.
 
         addresses: for each array, the address of its conversion; None if that is unknown. If it is that of
             the array itself, both share memory, and writes to the array need not be detected.

@@ -72,7 +72,7 @@ class ModuleFunction(Protocol):
         """Current parameters by name."""
 
     def live(self) -> Sequence[Callable[[], Any]]:
-        """Return functions whose results are the same objects as long as no parameter is replaced."""
+        """Return functions whose results are the same objects until a parameter is replaced, to detect that."""
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
         """Return the result of the module with these parameters."""

@@ -535,7 +535,7 @@ class Graph:
             yield value
 
     def numbers_of_sizes(self) -> set[Value]:
-        """Return the values that are numbers and that sizes in the parameters of nodes are computed from.
+        """Return the values of Python numbers on which sizes in the parameters of nodes depend.
 
         Parameters that become elements, such as fill values, are left out. Compilers must take inputs among
         the returned values as static arguments.

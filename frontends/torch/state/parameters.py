@@ -318,7 +318,7 @@ class LiveTensors(contracts.Live):
 
 @dataclass(eq=False)
 class ModulePaths:
-    """Modules that a callable can reach, by path."""
+    """Modules that a callable can reach, by path, such as ``encoder.layers.0``."""
 
     _paths: dict[int, tuple[torch.nn.Module, str]] = field(default_factory=dict)
     _inner: set[int] = field(default_factory=set)

@@ -160,9 +160,10 @@ _BOOKKEEPING = frozenset({
 
 
 class ReachableState:
-    """Everything that a function can reach before a recording, and the places that are known to be state.
+    """Snapshot of what a function can reach, to find and restore what a recording of it changes.
 
-    With ``numbers``, numbers in these places become inputs of the graph, too.
+    Arrays in places that are known to be state become inputs of the graph, and so do numbers with
+    ``numbers``.
 
     world: snapshot of the containers.
     gradients: containers for the gradients of leaf tensors, which are part of ``world``.
@@ -384,7 +385,7 @@ def _refuse_iterators(weights: TorchWeights, world: ObjectSnapshot) -> None:
 
 
 def is_given(held: TrackedContainer, containers: Containers) -> bool:
-    """Return True if ``containers`` notices the changes of ``held``."""
+    """Return True if ``containers`` notices the changes of ``held``, which it never does for gradients."""
     return held.kind is not GRADIENT and containers.holds(held.item)
 
 
