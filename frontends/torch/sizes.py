@@ -426,8 +426,6 @@ def _element(node: Node, reader: _SizeEvaluator) -> Any:
 
 
 def _by(compute: Callable[..., Any]) -> _Rule:
-    """Return a rule that applies ``compute`` to single numbers."""
-
     def computed(node: Node, reader: _SizeEvaluator) -> Any:
         if node.params:
             raise _NotFromSizes

@@ -86,7 +86,7 @@ class Trace(Protocol):
 
     @property
     def recorder(self) -> Recorder:
-        """The graph so far, and the mapping from arrays to values."""
+        """Recorder that holds the graph under construction, and maps arrays to its values."""
 
     @property
     def locator(self) -> Locator:
