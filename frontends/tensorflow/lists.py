@@ -44,7 +44,7 @@ class Arrays:
     ) -> TensorValue:
         """Append a call of the raw operation ``name`` and return its result.
 
-        ``seen`` is the array that the result is while recording. A list in ``operands`` is one list argument.
+        ``seen`` is the concrete array of the result. A list in ``operands`` is one list argument.
         """
         inputs = tuple(
             tuple(map(self._operand, item)) if isinstance(item, list) else self._operand(item)

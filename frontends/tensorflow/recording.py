@@ -476,7 +476,7 @@ class _TracingAttempt:
         return self._input(trace, name, leaf, array, [bool(self.hypotheses.fixed)] * array.ndim)
 
     def _state_after(self, count: int) -> GraphState:
-        """Return the places that the call reads, and its updates of places and containers.
+        """Return the graph's state: the places that the call reads, and its updates of places and containers.
 
         Set ``call_inputs`` of the graph if it has inputs for state.
         """

@@ -373,7 +373,7 @@ class Generators:
         self._lock = threading.RLock()
 
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
-        """Raise ``TracingError`` if a function seems to read ``initial_seed()``, which returns the mark."""
+        """Raise ``TracingError`` if a function seems to read ``initial_seed()``, whose result is a mark now."""
         for function in functions:
             code = function.__code__
             names = names_read(code)
@@ -494,7 +494,7 @@ class Generators:
         return followed
 
     def has_state(self, tensor: torch.Tensor) -> bool:
-        """Return True if ``tensor`` looks like the state of a followed generator: it begins with its mark."""
+        """Return True if ``tensor`` looks like the state of a followed generator, which starts with a mark."""
         if (
             tensor.dtype != torch.uint8
             or tensor.ndim != 1

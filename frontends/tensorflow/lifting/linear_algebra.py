@@ -109,7 +109,7 @@ def matrix_band_part(b: TensorFlowBuilder, input: Any, num_lower: Any, num_upper
 
 
 class _DiagonalBand:
-    """Diagonals ``low`` to ``high`` of matrices, stored as rows of equal length, the highest first.
+    """Layout of the diagonals ``low`` to ``high`` of matrices as rows of equal length, the highest first.
 
     ``align`` names the sides (``"LEFT_RIGHT"``) to which the diagonals from the main one upwards, and those
     below it, are aligned. The remaining elements of a row are padding.

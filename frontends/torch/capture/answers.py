@@ -160,10 +160,9 @@ def _len(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def elements(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
-    """Run a call that returns elements as Python objects, and guard on the elements if they may vary.
+    """Run a call that returns elements as Python objects, and guard on those that may vary.
 
-    If they may vary, raise ``TracingError`` for too many of them, or for random ones that Python must not
-    use.
+    Raise ``TracingError`` for too many such elements, or for random ones that Python must not use.
     """
     tensor = args[0]
     value = capture.value(tensor)

@@ -99,10 +99,9 @@ class BackwardSizes:
         )
 
     def _call(self, node: Any) -> tuple[Node | None, bool]:
-        """Return the recorded call that an autograd node belongs to, or None.
+        """Return the recorded call that an autograd node belongs to, or None, and a bool.
 
-        The second result is True if the node made the result of the call, and all its inputs are recorded
-        values.
+        The bool is True if the node made the result of the call, and all its inputs are recorded values.
         """
         made = self._values.get((node._sequence_nr(), 0))
         call = None if made is None else self.capture.recorder.maker(made)

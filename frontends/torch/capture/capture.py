@@ -85,7 +85,7 @@ class Capture(TorchFunctionMode):
     spaces: ids of the global namespaces of the recorded code.
     input_tensors: the tensor of each input, or None for a number or a generator.
     count_call_inputs: number of inputs that are arguments.
-    arrays: tensors by the id of the given array.
+    arrays: the tensor made of each array argument, by the id of the array.
     own_modes: classes of modes that belong to a recording.
     """
 

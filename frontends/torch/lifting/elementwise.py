@@ -125,8 +125,8 @@ def computed(
 ) -> Any:
     """Apply ``operation`` to ``x`` and ``y``, promoted to ``dtype``.
 
-    If ``dtype`` is a half precision and :func:`needs_float32` says so for ``y``, compute in float32 and cast
-    the result. With ``exactly``, that includes any float that ``dtype`` does not represent exactly.
+    If ``dtype`` is a half precision and :func:`needs_float32` is True for ``y``, compute in float32 and cast
+    the result. ``exactly`` is passed to that function.
     """
     if dtype in HALF and needs_float32(y, dtype, exactly):
         return b.cast(operation(b.cast(x, "float32"), b.operand(y, "float32")), dtype)

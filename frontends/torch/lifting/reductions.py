@@ -340,7 +340,10 @@ def _at_coordinates(b: TorchBuilder, x: Value, place: int, coordinates: Value) -
 def _at_uneven_edge(
     b: TorchBuilder, x: Value, place: int, side: int, coordinates: Value, edge_order: int
 ) -> Value:
-    """Return the derivative at the first (``side`` 0) or last (-1) element, at uneven coordinates."""
+    """Return the derivative along axis ``place`` at its first (``side`` 0) or last (-1) element.
+
+    ``coordinates`` are the positions of the elements, which may have any distances.
+    """
     if edge_order == 1:
         steps = _difference(b, coordinates, 0, 1)
         return _ratio(b, _edge(b, x, place, side), spread_along(b, _outermost(b, steps, side), x, place))

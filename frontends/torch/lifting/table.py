@@ -149,7 +149,10 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
 def assume_agreement(
     b: TorchBuilder, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
 ) -> None:
-    """Guard on the sizes that torch requires to be equal in the call ``key``, by :data:`AGREEMENTS`."""
+    """Guard on the sizes that torch requires to be equal in the call ``key``.
+
+    The first alternative of :data:`AGREEMENTS` whose ranks fit says which. Without one, do nothing.
+    """
     alternatives = AGREEMENTS.get(key)
     if alternatives is None:
         return
@@ -440,7 +443,7 @@ def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
 def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
     """Guard on a relation of two sizes, such as ``"ge"``, if the recorded ones satisfy it.
 
-    Omit the guard that a size is at least 0, and the guard that a size computed from others is at least 1.
+    Omit the guard that a size is at least 0, and most guards that a computed size is at least 1.
     """
     # For other sizes, the guard would only exclude an empty array.
     if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):

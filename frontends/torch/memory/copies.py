@@ -54,7 +54,7 @@ _INTS = {
 
 
 class Snapshot:
-    """Bitwise copy of a tensor's elements at one moment.
+    """Bitwise copy of a tensor's elements at one moment, to compare it with later contents.
 
     >>> weight = torch.tensor([1.0, float("nan")])
     >>> now = Snapshot(weight)

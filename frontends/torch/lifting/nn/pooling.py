@@ -360,7 +360,10 @@ def interpolate(
 
 # ---------------------------------------------------------------------------------------------- aten
 def _factors(scales: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Return the factors of ``upsample_*(..., scales_h, scales_w)`` or ``upsample_*.vec``, or None."""
+    """Return the scale factors of an ATen ``upsample_*`` kernel, one for each axis, or None if it has none.
+
+    ``scales`` and ``named`` are its arguments after the others: a number for each axis, or one list.
+    """
     given = (*scales, *named.values())
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         return tuple(given[0])
