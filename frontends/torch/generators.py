@@ -373,7 +373,10 @@ class Generators:
         self._lock = threading.RLock()
 
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
-        """Raise ``TracingError`` if a function seems to read ``initial_seed()``, whose result is a mark now."""
+        """Raise ``TracingError`` if a function seems to read ``initial_seed()`` of a generator.
+
+        While recording it would return a mark, and in the graph be a constant.
+        """
         for function in functions:
             code = function.__code__
             names = names_read(code)
@@ -494,7 +497,7 @@ class Generators:
         return followed
 
     def has_state(self, tensor: torch.Tensor) -> bool:
-        """Return True if ``tensor`` looks like the state of a followed generator, which starts with a mark."""
+        """Return True if ``tensor`` starts with a mark, as only the state of a followed generator does."""
         if (
             tensor.dtype != torch.uint8
             or tensor.ndim != 1
