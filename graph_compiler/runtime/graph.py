@@ -501,6 +501,10 @@ class Graph(RecordingMethods, DisplayMethods):
     ) -> tuple[Any, dict[str, Any]]:
         """Return ``(result, state)`` of a call by a generated module that holds the arrays itself.
 
+        If no variant fits, record one. Raise ``GuardFailed`` if that is not possible, for example because the
+        target traces the call, and ``CallMismatch`` if the call changes something that the module does not
+        hold.
+
         held(): returns the module's arrays by name.
         key(): returns a random key.
         training: training mode of the original's modules during the call; None does not change it.

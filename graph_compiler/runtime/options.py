@@ -90,7 +90,7 @@ def check_options(options: Mapping[str, Any]) -> None:
 def path_of(name: str, item: Any) -> Path:
     """Convert a user's path to ``Path``.
 
-    Raise ``InvalidOption``, which names ``name``, if it is empty or no path.
+    Raise ``InvalidOption``, which names ``name``, if ``item`` is empty or no path.
 
     >>> path_of("path", 3)
     Traceback (most recent call last):

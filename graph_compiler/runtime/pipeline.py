@@ -169,10 +169,9 @@ def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
 
 
 def record_independent_of_names(record: Callable[[Request], Recording], request: Request) -> Recording:
-    """Record a call whose program must not depend on new names (UUIDs) that the call creates.
+    """Return the recording of a call whose program does not depend on new names (UUIDs) that it creates.
 
-    If the call creates any, record it again with other names to compare. Raise ``TracingError`` if the
-    programs differ.
+    If the call creates any, record it again with other names. Raise ``TracingError`` if the programs differ.
     """
     with watching_names() as watch:
         recording = record(request)

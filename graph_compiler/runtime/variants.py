@@ -443,6 +443,7 @@ class RecordingMethods(RecordedGraph):
         Raises:
             InvalidOption: ``args`` or ``kwargs`` is invalid.
             GuardFailed: The graph was loaded from a file.
+            CallMismatch: The target is another framework than the original's, and traces an argument.
             TracingError: The original does something that a graph cannot hold.
             UnsupportedOperation: Calls have no translation to the target.
         """

@@ -609,8 +609,8 @@ class Verification:
     def _observed_pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         """Yield ``(value, actual, expected, text)`` for the results of recorded calls.
 
-        ``actual`` is the result of the recording, ``expected`` that of the original's call of the same
-        operation, and ``text`` belongs to a message. End at the first recorded call that is not found among
+        ``actual`` is the result of the recorded call, ``expected`` that of the original's call of the same
+        operation, and ``text`` the end of a message. End at the first recorded call that is not found among
         those of the original.
         """
         recorded = self._intermediate_values(leaves, seed)

@@ -526,6 +526,7 @@ class TrainState:
 
         Raises:
             CallMismatch: The state was already consumed.
+            InvalidOption: ``path`` is not a path.
             NotSerialisable: An array has a dtype that such a file cannot store.
             FileNotFoundError: The folder of ``path`` does not exist.
 
@@ -554,7 +555,7 @@ class TrainState:
         Raises:
             FileNotFoundError: There is no such file.
             InvalidFile: The file is damaged, of another kind, or of another training.
-            InvalidOption: ``like`` is not a ``TrainState``.
+            InvalidOption: ``like`` is not a ``TrainState``, or ``path`` is not a path.
         """
         if not isinstance(like, TrainState):
             raise InvalidOption(

@@ -389,7 +389,7 @@ class _ScanLoop:
 class NumpyLoops:
     """NumPy implementation of the array operations of ``Derivatives`` that loops and collectives use.
 
-    It is used if no operand is an array of a framework with derivatives, and computes none.
+    It is used if no operand is an array of a framework with derivatives, and computes no derivatives.
     """
 
     def array(self, item: Any) -> Any:

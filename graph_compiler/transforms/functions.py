@@ -719,9 +719,9 @@ class DifferentiatedCall:
         return [array for array, one in zip(results, has) if one], [*others, *map(derivatives.array, extras)]
 
     def result(self, results: Arrays, extras: Arrays) -> Any:
-        """Unflatten the results into the structure that the function returned.
+        """Unflatten results into the structure that the function returned.
 
-        ``extras`` begins with the results that have no derivative.
+        ``results`` are the differentiable ones. The others are the first items of ``extras``.
         """
         tree, has = self._result_structure()
         with_derivative, others = iter(results), iter(extras)

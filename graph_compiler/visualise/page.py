@@ -297,9 +297,9 @@ class Description:
         }
 
     def _lines(self) -> Iterator[int]:
-        """Yield the line of the source for each node.
+        """Yield the line of the generated source for each node of ``self.graph``.
 
-        Nodes of a called function have the line of the call.
+        Calls of functions are inlined in this graph; the nodes of a call have the line of the call.
         """
         for node, (line, _) in zip(self.variant.graph.nodes, self.variant.program.origins):
             # ``without_checks`` has inlined these calls.
