@@ -35,7 +35,7 @@ from ...recording.environment_guards import EnvironmentGuard
 
 @dataclass(eq=False)
 class Mode:
-    """Training mode of Keras layers.
+    """Training mode in which a function calls its Keras layers (:func:`mode_of`).
 
     training: True for training, False for prediction, None if no mode is set.
     """

@@ -59,7 +59,7 @@ from .variables import VariableWeights
 
 
 class VariableCounter:
-    """Counter of the variables that the function creates while it is traced."""
+    """Counter of the variables that the function creates while it is traced, as only a first call does."""
 
     count = 0
 

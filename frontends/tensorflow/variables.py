@@ -113,7 +113,7 @@ def variable_of(variable: Any) -> Any:
 
 
 class VariableWeights(contracts.Weights):
-    """Variables of a function, by name.
+    """Variables of a function, by name, which are the parameters of its graph.
 
     mode: the training mode of the function.
     places: state outside of variables.

@@ -91,7 +91,7 @@ _library.impl("refuse_gradient", _refuse_gradient, "CompositeImplicitAutograd")
 
 @dataclass(frozen=True)
 class RecordedRule:
-    """The recorded calls of a rule.
+    """The recorded calls of a gradient rule, with the values that it takes and returns.
 
     results: values that the rule differentiates.
     sources: values with respect to which the results are differentiated.

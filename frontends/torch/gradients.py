@@ -267,7 +267,7 @@ def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> 
 
 
 class GradientTrace(Trace, Protocol):
-    """Recording in progress that also tracks gradients."""
+    """Protocol of a recording in progress that also tracks gradients."""
 
     gradients: Gradients
     by_kernel: CallsByKernel

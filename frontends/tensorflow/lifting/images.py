@@ -239,7 +239,7 @@ def _is_one(b: TensorFlowBuilder, count: Any) -> bool:
 def _shares(b: TensorFlowBuilder, size: Any, count: Any) -> tuple[Value, Value]:
     """Return the derivatives of the sampled positions with respect to the start and the end of their box.
 
-    Both are ``[count]``. ``size`` is the length of the image along the axis.
+    Both are ``[count]``. ``size`` is the length of the image along the axis. Guard on whether ``count`` is 1.
     """
     last = b.array(size - 1, "float32")
     if _is_one(b, count):
@@ -257,7 +257,7 @@ def _in_box(b: TensorFlowBuilder, size: Any, count: Any, start: Value, end: Valu
     """Return the positions along an axis at which each box is sampled, ``[box, count]``.
 
     ``size`` is the length of the axis. ``start`` and ``end`` of the boxes are fractions of ``size - 1``. A
-    single position is the middle of the box.
+    single position is the middle of the box, so guard on whether ``count`` is 1.
     """
     last = b.array(size - 1, "float32")
     if _is_one(b, count):

@@ -77,7 +77,7 @@ rows = TensorFlowRows("tensorflow")
 
 
 class TensorFlowBuilder(RaisingBuilder):
-    """Builder for the rows of TensorFlow.
+    """Builder of canonical operations without dtype promotion, which rows of TensorFlow write with.
 
     recorded: the recorded specs of the results of the operation that is being lifted.
     """

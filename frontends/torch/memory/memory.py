@@ -144,7 +144,7 @@ class StorageTable:
     def shared_with(
         self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]
     ) -> list[torch.Tensor]:
-        """Return the tensors that share memory with one of ``owners`` but are another object.
+        """Return the tensors that may share memory with one of ``owners`` but are another object.
 
         Search ``inputs`` and the tensors registered by :meth:`comes_from_outside`.
         """
@@ -299,7 +299,7 @@ def calls_taking(tensor: torch.Tensor, owner: torch.Tensor) -> list[Call]:
 
 
 class _ViewGeometry(NamedTuple):
-    """Position of a view in its owner.
+    """Shape, strides and position of a view and its owner, which must stay the same.
 
     owner, view: shape and strides of each.
     offset: number of elements from the start of the owner to that of the view.
@@ -311,7 +311,7 @@ class _ViewGeometry(NamedTuple):
 
 
 class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
-    """Captured tensors that are views of others, and those among them that this attempt has used."""
+    """Captured tensors that are recorded as views of others, and those that this attempt has used."""
 
     words = "a tensor"
 
@@ -406,7 +406,7 @@ def _reader(tensor: torch.Tensor, weights: ModelWeights, places: Sequence[StateP
 
 
 class MemoryTrace(Trace, Protocol):
-    """Recording in progress that also tracks storages, written tensors, stride orders and captured views."""
+    """Protocol of a recording that also tracks storages, writes, stride orders and captured views."""
 
     memory: StorageTable
     written: WrittenTensors
