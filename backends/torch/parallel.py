@@ -444,7 +444,7 @@ class _ProcessGroup:
 
 @functools.lru_cache(maxsize=16)
 def _mesh_of_first(size: int, name: str, world: Any) -> DeviceMesh:
-    """Return a mesh with the axis ``name`` of the first ``size`` processes of the default group ``world``.
+    """Return a mesh of one axis, ``name``, over the first ``size`` processes of the default group ``world``.
 
     All processes of the default group have to call this function. Meshes are cached.
     """

@@ -231,7 +231,10 @@ class Lifter:
         raise NotImplementedError
 
     def constant_array(self, array: Any) -> Any:
-        """Return ``array``, or a NumPy scalar for an immutable 0-d array, which can become a literal."""
+        """Return ``array``, or a NumPy scalar for an immutable 0-d array, which can become a literal.
+
+        The default returns ``array``.
+        """
         return array
 
     # ------------------------------------------------------------------------------ graph

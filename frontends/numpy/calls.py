@@ -335,7 +335,7 @@ def spec_of(capture: Any, array: Any) -> ArraySpec:
 
 
 def is_strided(capture: Any, x: Any, *args: Any, **kwargs: Any) -> bool:
-    """Return True unless ``x`` has the strides of row-major order, and note that the layout was read."""
+    """Return True unless ``x`` has the strides of row-major order. Set ``capture.reads_layout``."""
     capture.reads_layout = True
     seen = np.asarray(seen_of(x))
     # At other sizes the strides of axes of size 1 matter, too, which NumPy's flags ignore.

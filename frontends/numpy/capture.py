@@ -1,8 +1,8 @@
 """Recording of each NumPy ufunc, function, method and operator that gets a traced array.
 
 Calls also run on the arrays behind the proxies. Sizes are symbolic numbers, and elements that Python reads
-become guards. Writing calls are known by name, and views by the memory of their results. Arrays that were
-written to are restored after the recording.
+become symbols or guards. Writing calls are known by name, and views by the memory of their results. Arrays
+that were written to are restored after the recording.
 """
 
 from __future__ import annotations
@@ -329,7 +329,8 @@ class NumpyCapture:
     def operator(self, name: str, compute: Callable[..., Any], *operands: Any) -> Any:
         """Run an operator, record it if an operand is traced, and return its result.
 
-        Return NotImplemented if an operand is a string, dict or set.
+        Return NotImplemented if an operand is a string, dict or set. In powers and shifts, operands that
+        Python has read from arrays may be guarded.
         """
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented

@@ -1,7 +1,7 @@
 """Helper functions that generated torch source uses.
 
-Generated source contains a copy of each helper that it calls. So a helper uses other helpers, and imported
-names only if the source may import them, too (``torch``, ``F``, ``math``).
+Generated source contains a copy of each helper that it calls. So a helper may use other helpers, and only
+those imported names that the source may import, too, such as ``torch``, ``F`` and ``math``.
 """
 
 from ...common import prefixes, preludes

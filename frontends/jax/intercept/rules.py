@@ -1,7 +1,8 @@
 """Derivative rules (``jax.custom_jvp``, ``jax.custom_vjp``) and ``jax.checkpoint`` in traced programs.
 
-``jax.vjp`` of the call returns both programs of reverse mode, because its result is a pytree whose leaves
-are the residuals. JAX transposes forward-mode rules in this way.
+Both programs of reverse mode come from ``jax.vjp`` of the call. The forward program returns the leaves of
+the pullback as residuals, and the backward program rebuilds the pullback from them. If the rule is one of
+forward mode, JAX transposes it.
 """
 
 from __future__ import annotations
