@@ -403,8 +403,8 @@ def unshard_state(held: StepState, make: Make) -> StepState:
 def _copy_state(held: StepState, make: Make, copy_array: Callable[[str, Any], Any]) -> StepState:
     """Return a copy of the training state ``held``, with a new optimizer in the same state.
 
-    ``copy_array(name, array)`` copies an array of the state, or an optimizer's array for the parameter
-    ``name``.
+    ``copy_array(name, array)`` copies an array of the state, or an optimizer's array that has the shape of
+    the parameter ``name``.
     """
     trained = {name: copy_array(name, array) for name, array in held.trained.items()}
     parts = ("fixed", "buffers", "places", "ema", "accumulated")

@@ -511,7 +511,7 @@ def _applies_function(equation: Any) -> bool:
 
 
 def _apply_program(equation: Any, origin: Origin) -> ClosedJaxpr:
-    """Return a jaxpr that computes ``x.at[index].apply``, the equation ``equation``, by other operations.
+    """Return a jaxpr that computes ``equation``, which is from ``x.at[index].apply``, by other operations.
 
     Raise :class:`UnsupportedOperation` unless the call has ``unique_indices=True``.
     """

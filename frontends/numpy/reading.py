@@ -68,8 +68,9 @@ class ElementGuards:
     def snapshot_of(self, array: Any, as_constants: bool = False) -> Any:
         """Return a copy of the current elements of ``array``, which a guard can read after later writes.
 
-        Return ``array`` itself if it is immutable or the same in all calls. ``as_constants`` marks the copy
-        of a float or complex array or scalar as a constant, without a derivative.
+        Return ``array`` itself if it is the same in all calls. ``as_constants`` marks the copy of float or
+        complex elements as a constant, without a derivative. A scalar, which is immutable, is copied only for
+        this mark.
         """
         # Guards are evaluated after later writes. An immutable array, or one that is the same in all calls,
         # needs no copy.
@@ -255,7 +256,7 @@ def _has_float_power(capture: CallCapture, base: Any, exponent: Any) -> bool:
     """Return True if ``base ** exponent`` is surely a float in Python.
 
     For a base that was read from an array, guard that it stays positive, or only nonzero if the exponent is a
-    whole number that is the same in all calls.
+    whole number that was not computed from elements.
     """
     if not any(isinstance(item, float) for item in (base, exponent)) or any(
         isinstance(item, complex) for item in (base, exponent)
@@ -300,7 +301,7 @@ def _expect(capture: CallCapture, name: str, item: Any, other: Any) -> None:
 
 
 def _is_place_in(item: Any, array: Any) -> bool:
-    """Return True if the number ``item`` was read from the argmax or argmin of ``array``, which is 1-d."""
+    """Return True if the number ``item`` was read from the argmax or argmin of the 1-d array ``array``."""
     # Such an index is in bounds.
     graph = item._capture.recorder.graph
     read = graph.maker(item._value)

@@ -245,7 +245,7 @@ def _with_batch_groups(b: JaxBuilder, x: Any, groups: int) -> Any:
 def _dilate_and_crop(
     b: JaxBuilder, x: Any, space: list[int], dilation: tuple[int, ...], padding: tuple[Any, ...]
 ) -> tuple[Any, Any]:
-    """Dilate ``x`` with zeros, and crop it by the padding that is a negative int.
+    """Dilate ``x`` with zeros, and apply negative int padding by cropping.
 
     Return the result, and the remaining padding of each axis in ``space``. ``dilation`` and ``padding`` have
     an entry for each of these axes, too.

@@ -295,7 +295,7 @@ def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Ca
 
 
 def _beyond(b: NumpyBuilder, compare: Any, operands: tuple[Any, ...]) -> Any:
-    """Return the comparison of an integer array with an int that its dtype cannot hold.
+    """Return the comparison of an integer array with an int that its dtype cannot hold, as a constant.
 
     Return None for any other comparison.
     """
