@@ -1,6 +1,6 @@
 """Operations of a traced graph: attributes, order, dtypes of operands, and origin in the user's code.
 
-``WRITES`` and ``READS`` are the operations on a part of a variable.
+``WRITES`` and ``READS`` have the operations that write or read a part of a variable, or read its shape.
 """
 
 from __future__ import annotations
