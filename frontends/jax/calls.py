@@ -68,7 +68,7 @@ _INSIDE = tuple(f"{name}." for name in _HOLDERS)
 
 @dataclass(frozen=True, eq=False)
 class PublicCall:
-    """Recorded call of a public function.
+    """Parameter of a ``public_call`` equation, which records a call of a public function.
 
     name: name under which the call is recorded.
     arguments: tree of the arguments, with a leaf for each array.
@@ -110,6 +110,8 @@ def _batch_rule(arrays: Any, axes: Any, *, call: PublicCall) -> Any:
 @dataclass(frozen=True)
 class Mapped:
     """Callable that maps a function by ``jax.vmap``.
+
+    If the user maps a function with a derivative rule, the recorded call has this object as its function.
 
     function: the function of one element of the batch.
     axes: mapped axis of each array among the arguments; None for arrays that are not mapped.

@@ -418,7 +418,7 @@ def with_leaf_types(tree: Tree, leaves: Iterator[Any]) -> Tree:
 
 
 class Inputs:
-    """Traced inputs of a recording, in order.
+    """Traced inputs of a recording, in the order of the graph's inputs.
 
     An array that is passed twice is two inputs of the graph, but the function gets the proxy of the first.
 

@@ -70,7 +70,7 @@ class BlockCapture(NumpyCapture):
 
 @dataclass(frozen=True)
 class _NumpyBlock(RecordedBlock):
-    """Recorded region.
+    """Recorded region, with the outer arrays that it changes and examples of its outputs.
 
     written: arrays of the enclosing scope to which the region writes.
     like: for each output, its array or scalar while recording, and True if it is a Python number.

@@ -255,9 +255,9 @@ rows = LiftingTable("jax")
 
 
 class JaxBuilder(RaisingBuilder):
-    """Builder for the rows of JAX.
+    """Builder for the rows of JAX, with ranges of integers, which show where indices need no clamping.
 
-    ranges: cached ranges of integer values.
+    ranges: cached ranges of the elements of integer values; None if unknown.
     """
 
     def __init__(self, graph: Graph) -> None:
