@@ -63,7 +63,8 @@ def identity(reader: GraphReader, operation: Any, operands: Sequence[TensorValue
 def _trace_rule(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
     """Trace the gradient rule registered as ``name``. Return its graph, cotangents and gradients.
 
-    The cotangents are placeholders for those of all outputs. A gradient is None where the rule returns None.
+    The cotangents are placeholders, one for each output of ``operation``. A gradient is None where the rule
+    returns None.
     """
     rule_of = ops.gradient_registry.lookup(name)
     with operation.graph.as_default():

@@ -541,7 +541,8 @@ class Count:
 
     length: the trip count, an int or a ``Size``.
     counters: start value and increment of each counter, by its index in the state.
-    number_in: function that returns the integer or size of a loop-invariant tensor of a graph, or None.
+    number_in: function of a graph of the loop and a tensor of it, which returns the integer or size of the
+        tensor, or None if it is unknown or changes between iterations.
     """
 
     length: Any

@@ -309,7 +309,7 @@ def depthwise_of_filter(
 def _taps(
     b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """Return, for each offset in the window of a ``Dilation2D``, the elements of ``x`` there in all windows.
+    """Return the elements of ``x`` at each offset in the windows of a ``Dilation2D``, an array per offset.
 
     The offsets are in row-major order. Padding has the lowest value of the dtype. Return also the padding of
     both spatial axes.
@@ -349,7 +349,7 @@ def dilation_2d(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any
 def _gradient_by_tap(
     b: TensorFlowBuilder, input: Value, filter: Value, given: Value, attributes: dict[str, Any]
 ) -> tuple[list[Value], Any]:
-    """Return the part of the gradient of a ``Dilation2D`` that each offset of the window gets.
+    """Return the gradient of a ``Dilation2D`` split by the offset in the window that it belongs to.
 
     An element of ``given``, the gradient of the result, goes to the first offset that has the maximum of its
     window; the other offsets get 0. Return also the padding of both spatial axes.

@@ -239,6 +239,8 @@ _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str
 def integer_parameters(key: str, is_method: bool) -> frozenset[int | str]:
     """Return positions and keywords at which kernels named ``key`` take ints or lists of ints, but no tensor.
 
+    With ``is_method``, position 0 is the tensor whose method is called.
+
     >>> sorted(integer_parameters("multinomial", False), key=str)
     [1, 'num_samples']
     >>> 0 in integer_parameters("polygamma", False), 1 in integer_parameters("polygamma", True)

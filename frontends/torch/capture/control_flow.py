@@ -105,7 +105,9 @@ def _recorded(
 ) -> list[Any]:
     """Record an associative scan along ``axis`` of ``leaves``, and return the prefixes.
 
-    If ``operator`` reads the length of the axis, record the calls of :func:`prefixes` instead.
+    ``original`` is torch's function for it, ``operator`` combines pairs of elements, and ``users`` is the
+    function of the user's that ``operator`` calls. If ``operator`` reads the length of the axis, record the
+    calls of :func:`prefixes` instead.
     """
     before, capture.call = capture.call, _CALL
     since = capture.recorder.savepoint()

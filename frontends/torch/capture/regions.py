@@ -119,7 +119,7 @@ class BlockRecorder:
         the recorder's ``functions``.
 
         may_write: True if it may write to outer tensors.
-        of_pairs: True if the block must hold for any number of pairs.
+        of_pairs: True if the block must hold for any number of pairs, as in an associative scan.
         is_free: True if it may write to outer tensors while gradients are enabled, too.
         """
         capture, recorder = self.capture, self.capture.recorder

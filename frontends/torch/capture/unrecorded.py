@@ -397,7 +397,7 @@ class KernelMode(TorchDispatchMode):
 def _storage_reference(tensor: torch.Tensor) -> tuple[int, Callable[[], bool]]:
     """Return a number that identifies the storage of a tensor, and a function that tells if it was freed.
 
-    For a tensor without a single storage, both are those of the tensor object.
+    A tensor without a single storage is itself used instead.
     """
     try:
         with no_torch_function():

@@ -158,7 +158,11 @@ def _layers(
     bidirectional: bool,
     length: Any,
 ) -> tuple[Any, list[Any]]:
-    """Return the outputs of the last layer, and the stacked last states of all layers and directions."""
+    """Return the outputs of the last layer, and the stacked last states of all layers and directions.
+
+    ``op`` is the canonical operation of one layer and direction, and ``options`` are its other parameters.
+    ``length`` has the lengths of the sequences, or is None if all are equal.
+    """
     directions = 2 if bidirectional else 1
     count = num_layers * directions
     states = hx if isinstance(hx, (tuple, list)) else (hx,)
