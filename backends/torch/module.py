@@ -202,7 +202,7 @@ class _GraphCaller(torch.nn.Module):
         return _restore, (self._graph, self.state_dict(), fixed, self.training, self._mode)
 
     def _call_tensors(self, own: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``own``, in which copies replace the parameters that a variant writes to."""
+        """Return ``own``, or if a variant writes to parameters, a dict like ``own`` with copies of these."""
         # A derivative needs the old values of weights that are written to.
         if self._written[0] != len(self._graph.variants):
             written = [name for name in self._graph.state if isinstance(own.get(name), torch.nn.Parameter)]

@@ -364,7 +364,7 @@ def _distribute_like(like: Any, array: Any) -> Any:
 def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
     """Return a copy of the training state ``held``, with the arrays of the first process of ``group``.
 
-    All processes of the group have to call this function. The random generator of each gets another seed.
+    All processes of the group have to call this function. Their random generators get different seeds.
     """
 
     def first(name: str, array: Any) -> Any:

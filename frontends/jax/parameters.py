@@ -189,11 +189,12 @@ def _replaced_callable(function: Any, replacements: Mapping[int, Any]) -> Any:
 def _named_models(
     called: Any, others: Iterable[Any], names: Mapping[int, str]
 ) -> Iterator[tuple[str, Model]]:
-    """Yield ``(prefix, model)`` for models among ``called`` and ``others``, larger models first.
+    """Yield ``(prefix, model)`` for models among ``called`` and ``others``.
 
-    The names of the model's arrays begin with the prefix, which is empty for ``called``. Other models that
-    cannot be changed in place are left out if ``names`` has no name for them. Variables of a model that was
-    yielded before are removed from the later one.
+    ``called`` comes first, and models inside of others come last. The names of the model's arrays begin with
+    the prefix, which is empty for ``called``. Other models that cannot be changed in place are left out if
+    ``names`` has no name for them. Variables of models that were yielded before are left out of a later
+    model.
     """
     found = {id(item): model for item in (called, *others) if (model := model_of(item)) is not None}
     inside = {id(part) for model in found.values() for part in model.parts() if part is not model.item}

@@ -58,10 +58,10 @@ def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
 
 @contextmanager
 def explain_unknown_elements(name: str) -> Iterator[None]:
-    """Turn errors of the block about unknown elements, other threads and trace levels of flax.
+    """Replace errors of the block about unknown elements, other threads or trace levels of flax.
 
-    They become :class:`TracingError`; those about unknown elements become its subclass
-    :class:`UnknownElements`. Other errors propagate.
+    The new error is :class:`TracingError`, for unknown elements its subclass :class:`UnknownElements`. Other
+    errors propagate.
     """
     try:
         yield

@@ -18,8 +18,8 @@ from .table import NumpyBuilder, axes_of, axis_of, dtype_name, rows, shape_of
 def complete_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
     """Return ``shape`` with -1 replaced by the size that an array of ``total`` elements has there.
 
-    If another size is 0, ``total`` does not determine that size, and 0 is used. Without -1, return ``shape``
-    itself.
+    If another size is 0, ``total`` does not determine the missing size, and 0 is used. Without -1, return
+    ``shape`` itself.
     """
     places = [i for i, dim in enumerate(shape) if isinstance(dim, int) and dim == -1]
     if not places:
