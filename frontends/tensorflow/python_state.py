@@ -166,8 +166,8 @@ def _is_traced(item: Any) -> bool:
 def _is_first_setup(change: Change) -> bool:
     """Return True if a change looks like setup that a first call does for later ones.
 
-    It replaces None, a bool or a missing attribute, or adds a variable, layer or the like, and stores no
-    traced tensors.
+    It stores a variable, layer or the like, or replaces None, a bool or a missing value outside of lists and
+    sets. It stores no traced tensors.
     """
     if flatten(change.now, _is_traced, opens)[0]:
         return False

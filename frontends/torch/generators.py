@@ -88,7 +88,8 @@ class HostDrawRecorder:
     def _check_state(self, before: Any) -> bool:
         """Return True if the generators are known to be as ``before``, so that they need not be restored.
 
-        Unless ``bakes``, raise ``UnseenDraw`` if the draws that were intercepted do not explain their state.
+        Unless ``bakes``, repeat the intercepted draws from ``before``, and raise ``UnseenDraw`` if they do
+        not lead to the current state.
         """
         if self.bakes:
             return False
@@ -406,7 +407,10 @@ class Generators:
                 self._followed = {}
 
     def seed_in_other_thread(self, seed: Callable[[Any], Any], number: Any) -> Any:
-        """Run ``torch.manual_seed`` of another thread, without recording it, and return the generator."""
+        """Run ``torch.manual_seed`` of another thread, without recording it, and return the generator.
+
+        If the generator is followed, put back its mark.
+        """
         with self._lock:
             generator = seed(number)
             followed = self._followed.get(id(torch.default_generator))
