@@ -306,6 +306,18 @@ def _selected(node: Node, text: Callable[[Any], Any]) -> str | None:
     return f"jnp.where({pred!r}, {second!r}, {first!r})"
 
 
+def _reshaped(node: Node, text: Callable[[Any], Any]) -> str | None:
+    params = node.params
+    if params.get("dimensions") is not None or params.get("sharding") is not None:
+        return None
+    sizes = ", ".join(repr(text(size)) for size in params["new_sizes"]) or "()"
+    return (
+        f"{factor(repr(text(node.inputs[0])))}.reshape({sizes})"
+        if isinstance(node.inputs[0], Value)
+        else None
+    )
+
+
 def _transposed(node: Node, text: Callable[[Any], Any]) -> str:
     axes = node.params["permutation"]
     return (
@@ -364,6 +376,7 @@ _ROWS: dict[str, Written] = {
     "random_split_p": _random_function("jax.random.split({0}, {shape})"),
     "random_unwrap_p": _key_function("jax.random.key_data({0})"),
     "random_wrap_p": _key_function("jax.random.wrap_key_data({0}, impl={impl!r})"),
+    "reshape_p": _reshaped,
     "select_n_p": _selected,
     "transpose_p": _transposed,
     **{f"device_{name}_p": _collective(name) for name in (*REDUCTIONS, "all_gather")},

@@ -27,6 +27,7 @@ from ...errors import TracingError
 from ...forwarding import forwards
 from ...ops.rules import nonnegative
 from ...sizes import Size, SymbolicNumber, apply, expression_of, hint_of
+from ...sizes.algebra import without_common_factors
 from ...sizes.number import unary
 
 # ------------------------------------------------------------------------------ comparisons and cache lookups
@@ -244,7 +245,7 @@ def _equal(left: Any, right: Any) -> bool | None:
 
 # ----------------------------------------------------------------------------------------- equality of sizes
 # These return an operand of equal shape unchanged, and compute the same without the answer.
-_SHORTCUTS = frozenset({"broadcast_in_dim"})
+_SHORTCUTS = frozenset({"broadcast_in_dim", "reshape"})
 # These set sizes of 1 aside, and compare the other sizes with each other later.
 _CHECKS_LATER = frozenset({"filter_singleton_dims"})
 # Variables in JAX's broadcasting that hold the sizes besides the one that is compared with 1.
@@ -268,10 +269,18 @@ def _key(size: Size, frame: FrameType) -> int:
     return hash(decided(size) if wanted else size)
 
 
+def _caller_of_shapes(frame: FrameType) -> FrameType:
+    """Return the frame that compares whole shapes by JAX's functions, or ``frame`` itself."""
+    caller = frame.f_back
+    if frame.f_code.co_name != "definitely_equal" or caller is None or caller.f_back is None:
+        return frame
+    return caller.f_back if caller.f_code.co_name == "definitely_equal_shape" else frame
+
+
 def _is_broadcast(condition: Any, frame: FrameType) -> bool:
     """Return True if broadcasting in JAX is known to be right although ``condition`` answers "not equal"."""
     (atom,) = condition.atoms()
-    if frame.f_code.co_name in _SHORTCUTS:
+    if _caller_of_shapes(frame).f_code.co_name in _SHORTCUTS:
         return True
     if frame.f_code.co_name != "definitely_equal":
         return False
@@ -385,6 +394,22 @@ class Dimension(SymbolicFloat):
         if sys._getframe(1).f_code.co_name in _TAKE_SYMBOLS and _is_jax_asking():
             raise TypeError("a symbolic size is no index")
         return int(decided(self.expression))
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        divisor = self.operand(other)
+        dividend = self.expression
+        # JAX divides sizes only to infer one of a reshape, and refuses a remainder.
+        if not _is_jax_asking() or type(hint_of(divisor)) is not int or hint_of(divisor) == 0:
+            return super().__divmod__(other)
+        if dividend.hint % hint_of(divisor) != 0:
+            return super().__divmod__(other)
+        dividend, divisor, common = without_common_factors(dividend, divisor)
+        for atom in common:
+            decided(apply("gt", Size.of(atom), 0))
+        # Without a remainder, the quotient is that of the numbers without their signs.
+        sign, divisor = (-1, -divisor) if hint_of(divisor) < 0 else (1, divisor)
+        decided(apply("eq", dividend % divisor, 0))
+        return symbolic(dividend // divisor * sign), 0
 
     max, rmax = _larger_or_smaller("ge"), _larger_or_smaller("ge", reflected=True)
     min, rmin = _larger_or_smaller("lt"), _larger_or_smaller("lt", reflected=True)

@@ -471,6 +471,30 @@ def _divide(dividend: Size, divisor: Scalar) -> tuple[Any, Any]:
     return whole, rest
 
 
+def without_common_factors(dividend: Scalar, divisor: Scalar) -> tuple[Scalar, Scalar, tuple[Atom, ...]]:
+    """Return an integer dividend and divisor without their common atoms, and these atoms.
+
+    The quotient of the results is that of the arguments unless one of the atoms is 0. A divisor of several
+    terms is left as it is.
+
+    >>> n, m = Size.of(Symbol("n", 0, hint=5)), Size.of(Symbol("m", 0, hint=7))
+    >>> without_common_factors(n * m * 4, n * -2)
+    (m.shape[0] * 4, -2, (n.shape[0],))
+    """
+    terms = list(_terms_of(divisor).values())
+    if len(terms) != 1:
+        return dividend, divisor, ()
+    by, factor = terms[0]
+    common: Monomial = ()
+    for atom in by:
+        if all(
+            without(monomial, (*common, atom)) is not None for monomial, _ in _terms_of(dividend).values()
+        ):
+            common = (*common, atom)
+    left = [(without(monomial, common) or (), count) for monomial, count in _terms_of(dividend).values()]
+    return sum(_term(*term) for term in left), _term(without(by, common) or (), factor), common
+
+
 def _term(monomial: Monomial, coefficient: int) -> Dim:
     return Size._make({_monomial_key(monomial): (monomial, coefficient)})
 

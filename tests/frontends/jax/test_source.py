@@ -42,6 +42,37 @@ def test_flat_function() -> None:
     assert "lax.dot_general_p.bind" in graph.source or "jnp." in graph.source
 
 
+# Each row: function, its result in the source, and what the source holds while.
+RESHAPED = [
+    (lambda x: x.reshape(x.shape[0], -1), "x.reshape(x_dim0, x_dim1 * x_dim2)", "x.shape[0] > 0"),
+    (
+        lambda x: x.reshape(x.shape[0], -1, 2),
+        "x.reshape(x_dim0, (x_dim1 * x_dim2) // 2, 2)",
+        "x.shape[0] > 0, ((x.shape[1] * x.shape[2]) % 2) == 0",
+    ),
+    (
+        lambda x: x.reshape(*x.shape[:2], 2, -1),
+        "x.reshape(x_dim0, x_dim1, 2, x_dim2 // 2)",
+        "(x.shape[2] % 2) == 0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "text", "condition"), RESHAPED)
+def test_inferred_sizes_of_reshapes_are_short(function: Any, text: str, condition: str) -> None:
+    graph = graph_compiler.compile(function, args=(jnp.ones((5, 6, 4)),), source="jax")
+    assert f"return {text}\n" in graph.source
+    assert condition in graph.source
+    for shape in ((3, 2, 6), (1, 1, 2), (4, 3, 2), (2, 2, 0)):
+        x = jnp.arange(float(np.prod(shape))).reshape(shape)
+        assert_same(graph(x), function(x))
+    assert len(graph.variants) == 1
+    with pytest.raises((TypeError, ZeroDivisionError)) as raised:
+        function(jnp.ones((0, 2, 2)))
+    with pytest.raises(raised.type):
+        graph(jnp.ones((0, 2, 2)))
+
+
 def test_a_shift_of_signed_integers_is_one_operation() -> None:
     graph = graph_compiler.transpile(lambda x: x >> 1, to="numpy", args=(jnp.arange(3),))
     assert "return x >> 1" in graph.source
