@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -178,3 +180,38 @@ def test_products_keep_the_dtype_of_numpy(dtype: str, to: str) -> None:
         made, wanted = np.asarray(graph(x[::-1])), x[::-1] * scalar
         assert made.dtype == wanted.dtype
         np.testing.assert_array_equal(made, wanted)
+
+
+# Each row: function of a JAX array, and its result in the source for torch.
+SIZES: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "a mean": (lambda x: jnp.sum(x) / x.shape[0], "torch.sum(x, dim=0) / x_dim0"),
+    "of integers": (lambda x: jnp.arange(x.shape[0]) + jnp.asarray(x.shape[0]), "+ x_dim0"),
+    "twice": (lambda x: x * jnp.float32(x.shape[0]) - jnp.asarray(x.shape[0], "float32"), "x * x_dim0 - x_dim0"),
+    "narrow integers": (lambda x: x.astype("uint8") + jnp.asarray(x.shape[0], "uint8"), "torch.tensor(x_dim0"),
+    "in half precision": (lambda x: x.astype("float16") / jnp.asarray(x.shape[0]).astype("float16"), ".to(torch.float16)"),
+    "as a power": (lambda x: x ** jnp.asarray(x.shape[0]).astype("float32"), "torch.tensor(x_dim0"),
+    "in a loop": (
+        lambda x: jax.lax.fori_loop(0, 3, lambda i, s: s / jnp.asarray(x.shape[0]).astype("float32"), x),
+        "/",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("to", ["torch", "tensorflow", "numpy"])
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_become_literals(name: str, to: str) -> None:
+    pytest.importorskip(to)
+    function, text = SIZES[name]
+    graph = graph_compiler.transpile(function, source="jax", to=to, args=(jnp.arange(1.0, 4.0),))
+    assert to != "torch" or text in graph.source, graph.source
+    for x in (np.arange(1, 4, dtype="float32"), np.linspace(0.5, 2, 7, dtype="float32")):
+        made, wanted = np.asarray(graph(given(x, to))), np.asarray(function(jnp.asarray(x)))
+        assert made.dtype == wanted.dtype
+        np.testing.assert_allclose(made, wanted, rtol=1e-3 if made.dtype == "float16" else 1e-6)
+    assert len(graph.variants) == 1
+
+
+def given(x: Any, to: str) -> Any:
+    if to == "numpy":
+        return x
+    return pytest.importorskip("torch").tensor(x) if to == "torch" else pytest.importorskip(to).constant(x)

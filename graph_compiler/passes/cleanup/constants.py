@@ -108,6 +108,8 @@ def _varies(node: Node, tainted: set[Value], aliases: Aliases) -> bool:
 
 # -------------------------------------------------------------------------------------------- scalar literals
 _CAPTURING = frozenset({"branch", "scan", "while_loop"})
+# Operations that take symbolic numbers as literals.
+_ARITHMETIC = frozenset({"add", "divide", "multiply", "subtract"})
 
 
 def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
@@ -149,7 +151,7 @@ def _full(value: Value, number: Any) -> Node:
 def _is_literal(number: Any) -> bool:
     # JAX passes Python integers as int32. Elementwise operations have no rows for operands that are bools.
     is_integer = isinstance(number, int) and not isinstance(number, bool)
-    return isinstance(number, (float, complex)) or is_integer and -(2**31) <= number < 2**31
+    return isinstance(number, (float, complex, Size)) or is_integer and -(2**31) <= number < 2**31
 
 
 def _nodes_with_literals(nodes: Iterable[Node], numbers: dict[Value, Any]) -> list[Node]:
@@ -170,13 +172,17 @@ def _number_made_by(node: Node, numbers: Mapping[Value, Any]) -> Any:
     """Return the Python number that ``node`` computes, or None if it is not known.
 
     Only a 0-d ``full`` and a cast of a value in ``numbers`` have known numbers. A number of an inexact dtype
-    is rounded to this dtype.
+    is rounded to this dtype. A symbolic integer is not, because float32 and float64 arrays round it.
     """
     is_created = node.op == "full" and node.params["shape"] == ()
     if not is_created and node.op != "astype":
         return None
     number = node.params["fill_value"] if is_created else numbers.get(node.inputs[0])
     dtype: str = node.params["dtype"]
+    if isinstance(number, Size):
+        # Narrower integers would wrap around.
+        is_kept = dtype in ("float32", "float64") or is_created and dtype in ("int32", "int64")
+        return number if is_kept and number.type is int else None
     if is_created and is_integer(dtype):
         return number if type(number) is int else None
     # NumPy, which rounds the number, has no bfloat16.
@@ -197,6 +203,8 @@ def _with_literals(node: Node, numbers: Mapping[Value, Any]) -> Node:
     # A number takes the dtype of the arrays of its operation, so one of them has to have the dtype of the
     # scalar.
     kept = {item.dtype for item in node.inputs if isinstance(item, Value) and item not in numbers}
+    if node.op not in _ARITHMETIC:
+        numbers = _without_sizes(numbers)
     literals = tuple(
         numbers[item] if isinstance(item, Value) and item in numbers and item.dtype in kept else item
         for item in node.inputs
@@ -210,8 +218,14 @@ def _with_literals(node: Node, numbers: Mapping[Value, Any]) -> Node:
     return replace(node, inputs=literals)
 
 
+def _without_sizes(numbers: Mapping[Value, Any]) -> dict[Value, Any]:
+    return {value: number for value, number in numbers.items() if not isinstance(number, Size)}
+
+
 def _with_literals_inside(node: Node, numbers: Mapping[Value, Any]) -> Node:
     """Return ``node`` with literals in its regions, and without the operands that these no longer read."""
+    # A region has its own symbols for sizes of the enclosing block.
+    numbers = _without_sizes(numbers)
     count = len(node.regions[0].block.inputs) - own_inputs(node.op, node.params)
     places = [place for place in range(-count, 0) if node.inputs[place] in numbers]
     if not places:
