@@ -301,11 +301,12 @@ class GradientRefused(GraphCompilerError):
 
 
 class NotTraced(GraphCompilerError):
-    """Raised when a graph lacks something because it is not recorded yet or has no original.
+    """Raised when a graph lacks something because it has no recording, no original, or no modules.
 
     Cause: a lazy graph was not recorded yet; a graph from a file is asked for its original (``verify``,
         ``load_weights``, ``to_source``); or the original has no modules (``train``, ``load_weights``).
-    Fix: call the graph once, or compile with ``args=``.
+    Fix: call a lazy graph once, or compile with ``args=``. Use the graph of the original instead of that from
+        a file. An original without modules has no mode to set and no weights to load.
 
     >>> import torch, graph_compiler
     >>> graph_compiler.compile(torch.relu).source

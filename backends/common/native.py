@@ -63,8 +63,9 @@ def bfloat16() -> np.dtype[Any]:
 def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     """Convert an array of any framework to NumPy, or return None if ``array`` is no array.
 
-    NumPy scalars do not count as arrays. The result may share storage with ``array``. Raise ``CallMismatch``
-    for a tensor that NumPy cannot represent, such as a nested or sparse one.
+    NumPy scalars, and objects without ``__array__`` such as ``tf.SparseTensor``, do not count as arrays. The
+    result may share storage with ``array``. Raise ``CallMismatch`` for an array that NumPy cannot represent,
+    such as a nested or sparse tensor of torch.
 
     >>> import torch
     >>> tensor = torch.ones(2, dtype=torch.bfloat16)

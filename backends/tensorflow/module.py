@@ -109,8 +109,8 @@ class GraphModel(keras.Model):
         """Call the graph and return its result.
 
         ``training=`` selects the mode, and ``rng=`` is a random key instead of one from the model's own seed.
-        With one argument and ``training=`` alone, as Keras' loops call it, the result has plain dicts instead
-        of subclasses.
+        With one argument and ``training=`` alone, as Keras' loops call it, subclasses of dict in the result
+        become plain dicts. Only those inside other classes, such as named tuples, are left.
         """
         # Keras' own loops call a model like this.
         if len(args) == 1 and kwargs.keys() == {"training"}:

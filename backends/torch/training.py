@@ -271,9 +271,10 @@ def _default_generator(generator: torch.Generator) -> torch.Generator:
 
 
 def _same_options(item: Any) -> Make:
-    """Return a function from a list of tensors to an optimizer with the class and options of ``item``.
+    """Return a function from a list of tensors to an optimizer of the class of ``item``.
 
-    Raise ``InvalidOption`` if ``item`` has several parameter groups.
+    It gets those options of the parameter group of ``item`` that its constructor names as parameters. Raise
+    ``InvalidOption`` if ``item`` has several parameter groups.
     """
     if len(item.param_groups) > 1:
         raise InvalidOption(

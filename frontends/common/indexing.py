@@ -27,7 +27,7 @@ ELEMENTWISE = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maxim
 
 
 def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
-    """Return True if ``small <= large`` held while recording, and add a guard on it unless it always holds.
+    """Return True if ``small <= large`` held while recording, and add a guard on it unless it is provable.
 
     Return False, without a guard, otherwise.
     """

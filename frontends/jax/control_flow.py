@@ -599,10 +599,10 @@ class CallWriter:
         avals: Sequence[Any],
         orders: int | None,
     ) -> Body:
-        """Return a block of the nodes that ``read`` appends and on which its results depend.
+        """Return a body of the nodes that ``read`` appends and on which its results depend.
 
-        The first results become arrays of the types ``avals``. Inside, derivative rules are followed to the
-        order ``orders``, and error checks add no guards.
+        The first results become arrays of the types ``avals``. Inside, derivative rules are followed for
+        ``orders`` more orders; with None, functions that have rules are inlined. Error checks add no guards.
         """
         reader = self.reader
         before = reader.nodes, reader.around, reader.orders, reader.checks

@@ -59,9 +59,10 @@ _OWN = ("jax.", "jaxlib.", "graph_compiler.")
 
 
 def foreign_program(equation: Any) -> ClosedJaxpr | None:
-    """Return the jaxpr of the implementation of a primitive of another package.
+    """Return the jaxpr of the implementation (``impl``) of a primitive, if another package has written it.
 
-    Return None for a primitive of JAX or of this package.
+    Return None for an implementation of JAX, such as the default one, or of this package, and for one without
+    ``__module__``.
     """
     primitive = equation.primitive
     if not _is_foreign(primitive):

@@ -19,7 +19,7 @@ _MODES = ("deterministic", "use_running_average")
 
 
 class _LiveModelArrays(contracts.Live):
-    """Callable that returns the current arrays ``names`` of models, by name."""
+    """Callable that returns a dict of the current arrays with the given names, all of them of models."""
 
     def __init__(
         self, names: Iterable[str], owners: Mapping[str, tuple[Any, str]], models: Mapping[str, Model]

@@ -123,7 +123,10 @@ class SizeRecording(Protocol):
         """Return the :class:`TracedLoops`, which marks iterations of Python loops."""
 
     def note_given_up(self, way: str, problem: Exception) -> None:
-        """Note that ``way`` of recording a part of the function ended with ``problem``."""
+        """Store and log that an attempt to record a part of the function failed with ``problem``.
+
+        ``way`` describes the attempt.
+        """
 
     def decide(self, size: Size) -> Any:
         """Return the number that ``size`` has in the recorded call, and guard it."""

@@ -133,7 +133,7 @@ class HiddenTracers:
 
     trace: the trace of the recording's tracers, or None.
     reads: answers reads of elements; None to raise JAX's errors.
-    errors: errors about elements that were raised.
+    errors: the errors of JAX about elements of tracers that were raised.
     """
 
     def __init__(self, reads: TracerReads | None = None) -> None:
@@ -149,7 +149,7 @@ class HiddenTracers:
         return [*under_any_name((vars(jax.core), *scopes), told), by_module]
 
     def handled(self) -> Exception | None:
-        """Return an error about elements that the user's code caught, or None."""
+        """Return an error of JAX about a tracer's elements that the user's code caught, or None."""
         caught = ((problem, problem.__traceback__) for problem in self.errors)
         return next(
             (

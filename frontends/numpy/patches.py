@@ -410,10 +410,10 @@ def _written_in_python() -> list[dict[str, Any]]:
 def replaced(
     capture: Any, functions: Iterable[types.FunctionType], others: Iterable[dict[str, Any]] = ()
 ) -> Iterator[None]:
-    """Record the calls that this thread makes inside the block with ``capture``.
+    """Let ``capture`` record the operations of this thread inside the ``with`` block.
 
-    Modules such as ``numpy`` in the globals of ``functions`` become shims. In the namespaces ``others``,
-    every name of an original function has its replacement.
+    In the globals of ``functions``, modules such as ``numpy`` are replaced by shims. In the namespaces
+    ``others``, functions that have a replacement are replaced under any name.
     """
     before = getattr(_here, "capture", None)
     spaces = [

@@ -273,9 +273,10 @@ def _has_float_power(capture: CallCapture, base: Any, exponent: Any) -> bool:
 
 
 def expect_as_read(capture: CallCapture, key: str, operands: Sequence[Any], result: Any) -> None:
-    """Add guards on numbers that Python has read: a divisor is not 0, and an index is in bounds.
+    """Guard numbers that Python has read from arrays where Python or NumPy may raise, but the targets do not.
 
-    For other values Python or NumPy would raise, but the targets do not.
+    A divisor must not be 0. An index must be in bounds, or have its recorded value if it is next to an array,
+    None or Ellipsis.
     """
     if is_traced(result) and result._value in capture.weak and key in _DIVISIONS and is_traced(operands[1]):
         _expect(capture, "__ne__", operands[1], 0)

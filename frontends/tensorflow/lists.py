@@ -149,7 +149,9 @@ def number_in(held: TensorValue) -> Any:
 
 @dataclass(frozen=True)
 class PartialList:
-    """List of tensors, of which the rows at known indices were written.
+    """List of tensors of TensorFlow (of a ``tf.TensorArray``, say) whose written rows have known indices.
+
+    All other rows are unwritten.
 
     length: an int or a size.
     dtype: name of the dtype of the rows.

@@ -336,10 +336,11 @@ class GraphReader:
         return TensorValue(None, handle)
 
     def constant(self, array: Any) -> TensorValue:
-        """Return the ``TensorValue`` of ``array``: known numbers if it is small, or else a constant.
+        """Return the ``TensorValue`` of ``array``.
 
+        A scalar, or a small array of integers or bools, becomes known numbers, and another array a constant.
         A tensor that the graph already has is not added again. For strings, lists and handles, ``item`` is
-        None.
+        None instead.
         """
         dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
         if dtype in ("string", "variant", "resource"):

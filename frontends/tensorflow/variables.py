@@ -295,7 +295,7 @@ class LiveVariables(contracts.Live):
 
 
 def _buffer_address(tensor: Any) -> Any:
-    """Return the address of the buffer of a tensor, or 0 if it is empty."""
+    """Return the address of the buffer of a tensor in host memory, or 0 if the tensor is empty."""
     # Python's buffer protocol has no bfloat16. A bitcast shares the memory.
     plain = tf.bitcast(tensor, tf.uint16) if tensor.dtype is tf.bfloat16 else tensor
     try:

@@ -112,9 +112,10 @@ class Trace(Protocol):
         """Return the current source location in the user's code."""
 
     def value(self, tensor: torch.Tensor) -> Value:
-        """Return the value that represents ``tensor``. A tensor from outside becomes a weight or a constant.
+        """Return the value that represents ``tensor``.
 
-        Raise ``TracingError`` if a call of the graph could not reproduce it.
+        A tensor that is new to the recording becomes a weight, a constant, or a view of a known tensor. Raise
+        ``TracingError`` if a call of the graph could not reproduce it.
         """
 
     def is_weight(self, value: Value) -> bool:

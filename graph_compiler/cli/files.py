@@ -262,8 +262,9 @@ def _plain(leaf: Any) -> Any:
 def write(leaves: Mapping[str, Any], path: Path) -> None:
     """Write results to a file in the format of its suffix.
 
-    A ``.npz`` or ``.npy`` file gets the arrays only. Raise ``WrongInput`` for ``.npy`` unless there is
-    exactly one.
+    The suffix is one of ``SUFFIXES``. A ``.npz`` or ``.npy`` file gets the arrays only. For ``.npz``, none
+    may be named ``file`` or ``allow_pickle``, as parameters of ``np.savez`` are. Raise ``WrongInput`` for
+    ``.npy`` unless there is exactly one.
     """
     if path.suffix == ".json":
         path.write_text(json.dumps(as_json(leaves)), "utf-8")

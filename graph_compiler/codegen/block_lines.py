@@ -189,7 +189,7 @@ class ValueUses:
     needed: values that are read after the last node.
     last_use: for each node, the values that it is the last to use or compute and that are not ``needed``.
         Reading the size of a value in ``measured`` is no use. Nodes without such values have no entry.
-    counts: how often each value is read.
+    counts: how often the nodes of the block read each value.
     """
 
     def __init__(

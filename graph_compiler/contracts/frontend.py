@@ -129,7 +129,7 @@ class Fillable(Protocol):
         """Return the further names of tied weights, each with the weight's name in :meth:`names`."""
 
     def array_of(self, name: str) -> Any:
-        """Return the current array of the weight ``name``."""
+        """Return the current array of the weight or buffer ``name``, which may have no data yet."""
 
     def is_persistent(self, name: str) -> bool:
         """Return True if files of weights contain ``name``, and False for a non-persistent buffer."""
@@ -147,7 +147,7 @@ class Fillable(Protocol):
         """
 
     def fill(self, name: str, array: Any) -> None:
-        """Set the elements of the weight ``name`` to those of ``array``.
+        """Set the elements of the weight or buffer ``name`` to those of ``array``.
 
         ``array`` is of any framework, or read from a file.
         """

@@ -78,8 +78,8 @@ def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[A
 def hashable(item: Any) -> Any:
     """Return nested arguments in a form that can be compared, and hashed if their leaves can.
 
-    Equal numbers of other types or signs remain distinct (1, 1.0 and True; 0.0 and -0.0), and NaN equals
-    itself.
+    Equal numbers of other types remain distinct (1, 1.0 and True). Of Python's floats and complex numbers,
+    0.0 and -0.0 remain distinct, and NaN equals itself. Keys of dicts compare as usual.
     """
     if isinstance(item, (tuple, list)):
         return (type(item), *map(hashable, item))

@@ -102,11 +102,12 @@ def layouts_of(
 ) -> dict[str, Layout]:
     """Return the layout of each parameter by ``rules``, a set of rules or several that are applied in order.
 
-    ``shapes`` has the shapes of the parameters by name, ``sizes`` the sizes of the mesh axes. A parameter
-    that no pattern matches has the layout ``()``.
+    ``shapes`` has the shapes of the parameters by name, ``sizes`` the sizes of the mesh axes. In each set,
+    the first pattern that matches a parameter counts. A parameter that no pattern matches has the layout
+    ``()``. Layouts of predefined rules are adapted as in :class:`PresetRules`.
 
     Raise ``InvalidOption`` if a pattern matches no parameter (for predefined rules, if no pattern matches
-    any), or if a layout does not fit its parameter or the mesh.
+    any), or if a layout does not fit its parameter or the mesh even so.
     """
     found: dict[str, Layout] = dict.fromkeys(shapes, ())
     for one in (rules,) if isinstance(rules, Mapping) else tuple(rules):

@@ -52,7 +52,7 @@ class Interpreter:
 
         ``inputs`` and ``parameters`` are the representations of ``program.inputs`` and
         ``program.parameters``, in this order. Those of constants come from ``constant(value, array)``, by
-        default the array itself. Raise ``ValueError`` if the number of inputs is wrong.
+        default the array itself. Raise ``ValueError`` if the total number of inputs and parameters is wrong.
         """
         program = self.program
         constants = [self.constant(value, array) for value, array in program.constants.values()]

@@ -300,10 +300,11 @@ class Purity:
         self.is_value = is_value
 
     def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
-        """Return True if the statements of the loop ``found`` in ``frame`` pass the check.
+        """Return True if the iterations of the loop ``found`` in ``frame`` pass the check of this class.
 
-        With ``is_traced``, statements with branches, ``while``, jumps, ``assert``, boolean operators, chained
-        comparisons or calls of the user's functions do not pass.
+        A ``while`` loop with a ``break`` does not pass. ``is_traced`` is for a loop in a function whose
+        control flow was rewritten. Then branches, ``while``, jumps, ``assert``, boolean operators, chained
+        comparisons and calls of the user's functions do not pass, either.
         """
         if is_traced and any(
             isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)

@@ -182,8 +182,8 @@ class Recording:
     weights: the frontend's implementation of :class:`graph_compiler.contracts.Weights`.
     environment: guards on objects outside the arguments.
     places: locations outside the arguments that hold state.
-    opened: True if the graph has symbols for numbers that Python read or computed, or marked loops, so that
-        it could also be recorded with the numbers as constants.
+    opened: True if another recording, with numbers as constants, is worth trying if this one cannot be
+        turned into a variant.
     gave_up: ways of recording that were tried before and failed.
     """
 

@@ -145,7 +145,8 @@ class Effects:
         """Write the values of effects to arguments, buffers, constants, and arrays in the state ``held``.
 
         An array among the arguments that cannot be written to is replaced in the list, dict or object that
-        contains it. Raise ``GuardFailed`` if that is not possible.
+        contains it. Raise ``GuardFailed`` instead if it is a NumPy array, is passed twice, or is an argument
+        itself or an item of a tuple.
         """
         written = [effect for effect in self._graph.effects if effect.kind == "argument"]
         given = leaves_at(self._graph.input_tree, (args, kwargs)) if written else []

@@ -114,7 +114,7 @@ class PlanRun:
     """State of an attempt to record by a plan.
 
     is_recorded: True once the frontend has returned the recording.
-    is_open: True if the recording has state, or symbols for numbers, that could be constants instead.
+    is_open: True if the recording may have state, or symbols for numbers, that could be constants instead.
     has_loops: True if the recording has iterations to make loops of.
     gave_up: ways of recording that the frontend tried and abandoned.
     """
@@ -284,13 +284,12 @@ def _conditions(graph: IRGraph) -> list[str]:
 
 @dataclass
 class Options:
-    """Options of a compilation, most of them as in :func:`graph_compiler.compile`.
+    """Options of a compilation. Fields without a description are those of :func:`graph_compiler.compile`.
 
-    passes: the user's passes over the program that is written.
-    roll: ``"auto"``, ``"scan"`` or ``"never"``, for loops of equal iterations and functions of equal layers.
-    traces_statements: True if the user's loops and branches are recorded as operations, False if they run in
-        Python; None to decide by calls.
-    numbers: treatment of 64-bit floats that the target lacks.
+    stateful: objects, and paths to arguments, that the user has named as holding state.
+    compilation: ``return_backend_compiled_fn`` and ``compile_options``.
+    traces_statements: ``trace_control_flow``.
+    numbers: policy for 64-bit floats that the target narrows.
     """
 
     array_caching: bool = True

@@ -63,10 +63,11 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
 
 
 def replace_parameters(plan: TrainingPlan, held: StepState, parameters: Mapping[str, Any]) -> StepState:
-    """Return ``held`` with copies of ``parameters`` instead of its arrays of the same names.
+    """Return ``held`` with copies of ``parameters`` as its parameters and buffers of the same names.
 
-    In a framework with variables, those in ``held`` may be written to in place. Raise ``CallMismatch`` for an
-    unknown name, or for another dtype or shape.
+    Optimizer state, moving averages and accumulated gradients keep their elements. In a framework with
+    variables, those in ``held`` may be written to in place. Raise ``CallMismatch`` for an unknown name, or
+    for another dtype or shape.
     """
     engine = plan.engine
     arrays = _convert_parameters(plan, engine.values(held.parameters), parameters)

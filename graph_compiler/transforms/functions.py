@@ -634,8 +634,9 @@ class DifferentiatedCall:
     def vjp(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Compute the results and the pullback, as :meth:`Derivatives.vjp`.
 
-        Without differentiable arrays, the pullback returns an empty list. Exceptions, also those of the
-        pullback, are translated by :func:`missing_derivatives_reported`.
+        Exceptions, also those of the pullback, are translated by :func:`missing_derivatives_reported`.
+        Without differentiable arrays, the function is only called, its exceptions are not translated, and the
+        pullback returns an empty list.
         """
         if not self.arrays:
             return *self(self.arrays), lambda cotangents: []
@@ -646,8 +647,8 @@ class DifferentiatedCall:
     def jvp(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Compute the results and their tangents, as :meth:`Derivatives.jvp`.
 
-        Without differentiable arrays, the tangents are zeros. Exceptions are translated by
-        :func:`missing_derivatives_reported`.
+        Exceptions are translated by :func:`missing_derivatives_reported`. Without differentiable arrays, the
+        function is only called, its exceptions are not translated, and the tangents are zeros.
         """
         if not self.arrays:
             results, extras = self(self.arrays)
@@ -658,8 +659,9 @@ class DifferentiatedCall:
     def linearize(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Compute the results and the linear map of tangents, as :meth:`Derivatives.linearize`.
 
-        Without differentiable arrays, the map returns zeros. Exceptions, also those of the map, are
-        translated by :func:`missing_derivatives_reported`.
+        Exceptions, also those of the map, are translated by :func:`missing_derivatives_reported`. Without
+        differentiable arrays, the function is only called, its exceptions are not translated, and the map
+        returns zeros.
         """
         if not self.arrays:
             results, extras = self(self.arrays)

@@ -62,7 +62,7 @@ def single_erf(x: np.ndarray) -> np.ndarray:
 
 
 def gelu_tanh(x: np.ndarray) -> np.ndarray:
-    """Compute the approximation of ``gelu`` by a hyperbolic tangent."""
+    """Compute the tanh approximation of GELU."""
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 

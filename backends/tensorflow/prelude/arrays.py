@@ -60,9 +60,10 @@ def cast_each(arrays: Any, dtypes: tuple[tf.DType, ...]) -> list[tf.Tensor]:
 
 
 def spaced(start: Any, stop: Any, step: Any, dtype: tf.DType) -> tf.Tensor:
-    """Return the numbers ``start + i * step`` for i = 0, 1, ... up to ``stop``, which is excluded.
+    """Return ``start + i * step`` for ``i`` from 0 up to ``ceil((stop - start) / step)``, not included.
 
-    They are computed in float64 and cast to ``dtype``.
+    The length and the numbers are computed in float64, and the numbers are cast to ``dtype``. By rounding,
+    the last one may be ``stop``, as in ``np.arange``.
     """
     start, stop, step = (scalar(number, tf.float64) for number in (start, stop, step))
     count = tf.cast(tf.maximum(tf.math.ceil((stop - start) / step), 0), tf.int64)

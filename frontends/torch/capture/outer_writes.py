@@ -51,7 +51,8 @@ class OuterWrites:
     def undone(self, may_write: bool, is_free: bool = False) -> Iterator[dict[Value, SavedContents]]:
         """Open a block, and at its end restore the outer tensors that it wrote to.
 
-        Yield a dict of their contents before the block, which is filled while the block is recorded.
+        ``may_write`` and ``is_free`` are those of :class:`_OpenBlock`. Yield its ``written``, a dict from the
+        value of each such tensor to the contents before the block, which is filled during the recording.
         """
         block = _OpenBlock(may_write, is_free)
         self._open.append(block)

@@ -144,7 +144,7 @@ class StorageTable:
     def shared_with(
         self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]
     ) -> list[torch.Tensor]:
-        """Return the tensors that may share memory with one of ``owners`` but are another object.
+        """Return the tensors that may overlap in memory with one of ``owners`` but are another object.
 
         Search ``inputs`` and the tensors registered by :meth:`comes_from_outside`.
         """
@@ -264,7 +264,7 @@ class WrittenTensors:
 
 
 # --------------------------------------------------------------------------------------------- captured views
-# Tensors from outside that share storage with one that the function writes to.
+# Tensors from outside that overlap in memory with one that the function writes to.
 #
 # For other frameworks they are recorded as views of it.
 

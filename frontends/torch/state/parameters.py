@@ -444,9 +444,9 @@ class WeightPlaces(contracts.Fillable):
             holder[key] = tensor
 
     def fill(self, name: str, array: Any) -> None:
-        """Copy an array of any framework into the weight ``name``.
+        """Copy an array of any framework into the weight or buffer ``name``.
 
-        A weight on ``meta`` is replaced instead.
+        A tensor on ``meta`` is replaced instead.
         """
         old = self.array_of(name)
         given = _stored(array, old.dtype) if hasattr(array, "memory") else to_tensor(array).detach()

@@ -73,8 +73,8 @@ class _BlockSizes:
     def are_equal(self, some: Sequence[Any], others: Sequence[Any], origin: Origin) -> bool:
         """Return True if two shapes are equal, and add guards on sizes whose equality is not certain.
 
-        Return False if the shapes differed while recording, or if a guard would read the size of a value that
-        is not in ``sources``.
+        Return False if sizes differed while recording, or if a guard would read the size of a value that is
+        not in ``sources``. Raise ``ValueError`` if the ranks differ.
         """
         conditions = [
             apply("eq", self.outward(one), self.outward(other))

@@ -129,8 +129,8 @@ def length_of(parts: Iterable[Any]) -> Any:
 class GrownList(AppendableList):
     """List after a recorded loop that has appended to it.
 
-    Some operations work on the stacked items, whatever their number. All others read the items one by one,
-    and add a guard on their number (:meth:`plain`).
+    Some operations work on the stacked items, and need no guard on their exact number. All others read the
+    items one by one, and add such a guard (:meth:`plain`).
     """
 
     @property

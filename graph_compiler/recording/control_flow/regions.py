@@ -83,7 +83,10 @@ class Regions(ABC):
     # ------------------------------------------------------------------------------ arrays and sizes
     @abstractmethod
     def is_open(self, item: Any) -> bool:
-        """Return True if ``item`` is an array of the recording whose elements may differ between calls."""
+        """Return True if ``item`` is an array of the recording whose elements may differ between calls.
+
+        A number that an open block has read from an array may count, too.
+        """
 
     def is_array(self, item: Any) -> bool:
         return isinstance(item, self.arrays)

@@ -355,8 +355,6 @@ class VariableLeaf:
 
 @dataclass(frozen=True, eq=False)
 class VariableContents:
-    """Form and leaves of the value of a variable."""
-
     form: ContainerForm
     leaves: tuple[VariableLeaf, ...]
 

@@ -380,7 +380,7 @@ def refuse_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
 def note_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim that calls ``on_read(session, *args)`` for each open session, then ``original``.
 
-    The sessions are those that this thread has open in ``patches``.
+    The sessions are those that the calling thread has open in ``patches``, unless :func:`paused` hides them.
     """
 
     @forwards
@@ -395,8 +395,8 @@ def note_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
 def replace_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim that calls ``on_read(session, original, *args)`` instead of ``original``.
 
-    The session is the innermost open one of the calling thread. If none is open, the shim calls
-    ``original``.
+    The session is the innermost one that the calling thread has open in ``patches``. If there is none, or
+    :func:`paused` hides it, the shim calls ``original``.
     """
 
     @forwards
@@ -412,8 +412,8 @@ def replace_call(patch: Patch, patches: PatchSet, original: Any) -> Any:
 def replace_call_anywhere(patch: Patch, patches: PatchSet, original: Any) -> Any:
     """Return a shim like that of :func:`replace_call` that also works in threads without a session.
 
-    There it uses the newest session of any thread. It is for values from a source that all threads share,
-    such as random numbers.
+    There, and while :func:`paused` hides the thread's sessions, it uses the newest session of any thread. It
+    is for values from a source that all threads share, such as random numbers.
     """
 
     @forwards

@@ -206,8 +206,9 @@ class Draw:
 class ReplacedPlace:
     """A place that holds another object after the call.
 
-    number: index of the place among the places that are no draws.
-    item: origin of the object, or a constant: the object itself, or ``MISSING`` if the part is deleted.
+    number: index of the place in ``ExternalState.places``, where draws come last.
+    item: where the object comes from; the object itself if it is a constant; ``MISSING`` if the part is
+        deleted.
     """
 
     number: int
