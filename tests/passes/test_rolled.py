@@ -59,6 +59,46 @@ def steps(name: str, before: str, after: str | None = None) -> Row:
         def body(a, step): return add(divide(1.0, a), divide(a, step))
         return scan([y], [asarray(data=(-0.0, 2.0, 4.0), dtype='float32')], body, length=3)
         """),
+    steps("an index as a result", """
+        a = tanh(y); c = where(greater(a, 0.1), 0, i); b = tanh(a); d = where(greater(b, 0.1), 1, c)
+        e = tanh(b); return where(greater(e, 0.1), 2, d), e
+        """, """
+        def body(a, c, step):
+            b = tanh(a)
+            return b, where(greater(b, 0.1), step, c)
+        last, found = scan([y, i], [arange(start=0, stop=3, step=1, dtype='int32')], body, length=3)
+        return found, last
+        """),
+    steps("an index that is compared", """
+        a = add(y, astype(less(i, 3), dtype='float32')); b = add(a, astype(less(i, 5), dtype='float32'))
+        return add(b, astype(less(i, 7), dtype='float32'))
+        """, """
+        def body(a, step): return add(a, astype(less(i, step), dtype='float32'))
+        return scan([y], [arange(start=3, stop=9, step=2, dtype='int32')], body, length=3)
+        """),
+    steps("a last step without what nothing reads", """
+        m = less(abs(y), 2.0); c = where(m, multiply(y, 2.0), y); j = where(m, add(i, 1), i)
+        n = less(abs(c), 2.0); d = where(n, multiply(c, 2.0), c); k = where(n, add(j, 1), j)
+        o = less(abs(d), 2.0); e = where(o, multiply(d, 2.0), d); l = where(o, add(k, 1), k)
+        p = less(abs(e), 2.0); return where(p, add(l, 1), l)
+        """, """
+        def body(c, j):
+            m = less(abs(c), 2.0)
+            return where(m, multiply(c, 2.0), c), where(m, add(j, 1), j)
+        last, counts = scan([y, i], [], body, length=4)
+        return counts
+        """),
+    steps("elements that a mask selects", """
+        m = less(abs(y), 2.0); a = boolean_mask(y, m, axis=0, hint=8); c = masked_scatter(y, m, multiply(a, a))
+        n = less(abs(c), 2.0); b = boolean_mask(c, n, axis=0, hint=5); d = masked_scatter(c, n, multiply(b, b))
+        o = less(abs(d), 2.0); e = boolean_mask(d, o, axis=0, hint=1); return masked_scatter(d, o, multiply(e, e))
+        """, """
+        def body(c):
+            m = less(abs(c), 2.0)
+            a = boolean_mask(c, m, axis=0, hint=1)
+            return masked_scatter(c, m, multiply(a, a))
+        return scan([y], [], body, length=3)
+        """),
     steps("only some of the steps fit", """
         a = tanh(multiply(y, 2.0)); b = tanh(multiply(a, 2.0)); c = tanh(multiply(b, 2.0)); d = sin(multiply(c, 2.0))
         return d
@@ -73,11 +113,23 @@ def steps(name: str, before: str, after: str | None = None) -> Row:
           "return flip(cumulative_sum(b, axis=0), axis=(0,))"),
     steps("a parameter that counts", "return roll(tanh(roll(tanh(roll(tanh(x), shift=(1,), axis=(0,))), shift=(2,), axis=(0,))), "
           "shift=(3,), axis=(0,))"),
+    steps("selected elements that are read in the next step", """
+        a = boolean_mask(y, less(y, 2.0), axis=0, hint=8); b = boolean_mask(a, less(a, 1.0), axis=0, hint=8)
+        c = boolean_mask(b, less(b, 0.5), axis=0, hint=8); return boolean_mask(c, less(c, 0.2), axis=0, hint=8)
+        """),
     steps("steps of which all are read", "a = tanh(multiply(y, 2.0)); b = tanh(multiply(a, 2.0)); c = tanh(multiply(b, 2.0)); "
           "return a, b, c"),
     steps("whole numbers that do not grow evenly", "a = multiply(add(i, 1), i); b = multiply(add(a, 5), i); "
           "return multiply(add(b, 6), i)"),
-    steps("numbers of an operation that is no arithmetic", "a = tanh(pow(y, 2.0)); b = tanh(pow(a, 3.0)); return tanh(pow(b, 4.0))"),
+    steps("a last step that lacks what could fail", """
+        j = add(abs(i), 1); a = add(i, 1); b = floor_divide(a, j); c = add(b, 1); d = floor_divide(c, j)
+        e = add(d, 1); return add(floor_divide(e, j), 1)
+        """, """
+        j = add(abs(i), 1)
+        def body(a): return floor_divide(add(a, 1), j)
+        return add(scan([i], [], body, length=3), 1)
+        """),
+    steps("numbers of an operation of several dtypes", "a = tanh(pow(y, 2.0)); b = tanh(pow(a, 3.0)); return tanh(pow(b, 4.0))"),
     steps("sizes that change", "a = concat(tanh(y), y, axis=0); b = concat(tanh(a), y, axis=0); return concat(tanh(b), y, axis=0)"),
     steps("random numbers", """
         k = random_key(seed=3)

@@ -142,7 +142,7 @@ class ValueIndex:
                 )
                 is None
             )
-        if self.rows.counters.issuperset(node.outputs):
+        if self.rows.unsized.issuperset(node.outputs):
             return False
         if any(self._is_wide(item) for item in iterate_structure((node.inputs, node.params))):
             return True
@@ -441,10 +441,7 @@ class _LoopBuilder:
         for nodes in zip(*self.steps):
             for values in zip(*(node.outputs for node in nodes)):
                 shapes = [value.shape for value in values]
-                if (
-                    any(shape != shapes[0] for shape in shapes)
-                    and values[-1] not in self.places.rows.counters
-                ):
+                if any(shape != shapes[0] for shape in shapes) and values[-1] not in self.places.rows.unsized:
                     if self.places.selects(nodes[-1]) or not selected.isdisjoint(nodes[-1].uses):
                         selected.update(values)
                         continue
@@ -740,7 +737,7 @@ class _LoopBuilder:
 
     def _numbers(self, start: Any) -> Node:
         value = Value("steps", ArraySpec((self.count + self.loop.skipped,), "int64"))
-        self.places.rows.counters.add(value)
+        self.places.rows.unsized.add(value)
         inputs = (start, self.loop.stop, self.loop.step)
         return Node(
             f"{self.loop.library}.arange",

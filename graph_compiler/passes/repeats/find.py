@@ -113,17 +113,17 @@ class SignatureCache:
         # Calls of one function share its region, so the cache is keyed by identity.
         self._regions: dict[int, tuple[Region, int]] = {}
 
-    def of(self, node: Node, counters: Collection[Value] = ()) -> NodeSignature:
-        """Return the signature of ``node``, cached if ``counters`` is empty.
+    def of(self, node: Node, unsized: Collection[Value] = ()) -> NodeSignature:
+        """Return the signature of ``node``, cached if ``unsized`` is empty.
 
-        The key leaves out the shapes of ``counters``, which are arrays of loop indices. Raise ``TypeError``
-        if an argument is not hashable.
+        The key leaves out the sizes of the values ``unsized``. Raise ``TypeError`` if an argument is not
+        hashable.
         """
-        row = self._rows.get(node) if not counters else None
+        row = self._rows.get(node) if not unsized else None
         if row is None:
             leaves: list[Any] = []
-            row = NodeSignature(self._number(_key(node, leaves, self, counters)), tuple(leaves))
-            if not counters:
+            row = NodeSignature(self._number(_key(node, leaves, self, unsized)), tuple(leaves))
+            if not unsized:
                 self._rows[node] = row
         return row
 
@@ -157,8 +157,9 @@ class GraphSignatures:
     ) -> None:
         self.aliases, self.with_checks, self.with_draws = aliases, with_checks, with_draws
         self.apart = aliases.touched.difference(written)
-        # Arrays of loop indices in folded loops. Their length follows from their bounds.
-        self.counters: set[Value] = set()
+        # Values whose sizes differ from step to step: arrays of loop indices in folded loops, and arrays with
+        # sizes that elements decide.
+        self.unsized: set[Value] = set()
         self._rows: dict[Node, NodeSignature] = {}
         self._keys = SignatureCache() if keys is None else keys
         self._alone = count(-1, -1)
@@ -173,7 +174,7 @@ class GraphSignatures:
         if not self._stays(node):
             # Arguments of recorded calls need not be hashable. Such a node equals no other.
             try:
-                return self._keys.of(node, self.counters)
+                return self._keys.of(node, self.unsized)
             except TypeError:
                 pass
         return NodeSignature(next(self._alone), ())
@@ -198,12 +199,14 @@ def _draws(node: Node) -> bool:
     return declared is not None and declared.section == "random"
 
 
-def _key(node: Node, leaves: list[Any], keys: SignatureCache, counters: Collection[Value]) -> Any:
+def _key(node: Node, leaves: list[Any], keys: SignatureCache, unsized: Collection[Value]) -> Any:
     """Return the part of ``node`` that equal iterations share, and append the rest to ``leaves``.
 
-    Raise ``TypeError`` if an argument is not hashable. The shapes of ``counters`` are left out.
+    Raise ``TypeError`` if an argument is not hashable. The sizes of ``unsized`` are left out.
     """
-    origin, record, read = node.origin, node.record, _Reading(node, leaves, keys, counters)
+    origin, record, read = node.origin, node.record, _Reading(node, leaves, keys, unsized)
+    # A hint is the size of a result while recording.
+    params = {name: item for name, item in node.params.items() if name != "hint" or record is not None}
     outputs = tuple([read.spec(value) for value in node.outputs])
     parts = [
         node.op,
@@ -212,7 +215,7 @@ def _key(node: Node, leaves: list[Any], keys: SignatureCache, counters: Collecti
         origin.call,
         outputs,
         read.item(node.inputs),
-        read.item(node.params),
+        read.item(params),
     ]
     if record is not None:
         parts += [
@@ -232,13 +235,13 @@ class _Reading:
 
     # A class instead of nested functions: these would form a reference cycle that waits for the garbage
     # collector.
-    __slots__ = ("counters", "keys", "leaves", "own")
+    __slots__ = ("keys", "leaves", "own", "unsized")
 
     def __init__(
-        self, node: Node, leaves: list[Any], keys: SignatureCache, counters: Collection[Value]
+        self, node: Node, leaves: list[Any], keys: SignatureCache, unsized: Collection[Value]
     ) -> None:
         self.own = {value: place for place, value in enumerate(node.outputs)}
-        self.leaves, self.keys, self.counters = leaves, keys, counters
+        self.leaves, self.keys, self.unsized = leaves, keys, unsized
 
     def item(self, item: Any) -> Any:
         cls = type(item)
@@ -262,7 +265,7 @@ class _Reading:
         return self.spec(value)
 
     def spec(self, value: Value) -> Any:
-        return value.dtype if value in self.counters else self.keys.of_spec(value.spec)
+        return (value.dtype, value.ndim) if value in self.unsized else self.keys.of_spec(value.spec)
 
     def symbol(self, item: Symbol) -> str:
         self.value(item.source)
@@ -329,6 +332,10 @@ class VaryingFloat(NamedTuple):
 Pattern = Union[EarlierResult, Invariant, AffineInteger, VaryingFloat]
 
 
+def sources_of_sizes(value: Value) -> list[Any]:
+    return [symbol.source for dim in value.shape if isinstance(dim, Size) for symbol in dim.symbols()]
+
+
 @dataclass(frozen=True)
 class IndexedBlock:
     """Block with the signatures of its nodes, and lookup tables.
@@ -393,6 +400,18 @@ class RepeatedSteps:
             for place in range(self.period)
             for output in range(len(self.node(0, place).outputs))
         )
+
+    def sizing(self, step: int, place: int) -> Iterator[tuple[Value, Slot | None]]:
+        """Yield the other results of steps that decide the sizes of the results of a node.
+
+        Each is paired with its slot, or with None if it belongs to another step than the node.
+        """
+        outputs = self.node(step, place).outputs
+        for source in dict.fromkeys(source for value in outputs for source in sources_of_sizes(value)):
+            if source not in outputs and self.makes(source):
+                index, output = self.program.place[source]
+                at, other = divmod(index - self.first, self.period)
+                yield source, Slot(other, output) if at == step else None
 
     def makes(self, value: Value) -> bool:
         return value in self.program.place and self.first <= self.program.place[value][0] < self.end
@@ -538,7 +557,11 @@ class _PatternFit:
 _KEYED = frozenset({"getitem", "setitem"})
 _PLACES = "int32"
 _WHOLE = (None, None, 1)
-_ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "maximum", "minimum"})
+# Operations whose arrays have one dtype, apart from the condition of ``where``.
+_OF_ONE_DTYPE = frozenset({
+    "add", "subtract", "multiply", "divide", "maximum", "minimum", "where",
+    "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
+})  # fmt: skip
 _EXACT = {"float32": 2**24, "float64": 2**53, "int32": 2**31, "int64": 2**53}
 """Dtypes, each with a number below which it represents all integers exactly."""
 # Longer lists of constants would make the generated source too large.
@@ -581,7 +604,7 @@ class CounterSequences:
             instead[at] = self._operand(node, numbers) if at < operands else self._index(node, pattern)
         if any(item is None for item in instead.values()):
             return None
-        placed = _LeafReplacement(instead)
+        placed = LeafReplacement(instead)
         made = replace(
             node, inputs=map_structure(placed, node.inputs), params=map_structure(placed, node.params)
         )
@@ -638,12 +661,13 @@ class CounterSequences:
     def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
         """Return a scalar that is ``numbers[i]`` in step ``i``, of the dtype of the arrays of ``node``.
 
-        Return None if ``node`` is no arithmetic on arrays of one dtype, if this dtype does not fit the
-        numbers, or if their list would be too long.
+        Return None if the arrays of ``node`` have several dtypes, if their dtype does not fit the numbers, or
+        if the list of numbers would be too long.
         """
-        dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
+        arrays = node.outputs if node.op == "where" else node.inputs
+        dtypes = {item.dtype for item in arrays if isinstance(item, Value)}
         dtype = dtypes.pop() if len(dtypes) == 1 else ""
-        if node.op not in _ARITHMETIC or (type(numbers[0]) is float) != dtype.startswith("float"):
+        if node.op not in _OF_ONE_DTYPE or (type(numbers[0]) is float) != dtype.startswith("float"):
             return None
         most, by = _EXACT.get(dtype, 0), numbers[1] - numbers[0]
         # An `arange` never yields -0.0, and division by it has another sign than division by 0.0.
@@ -689,7 +713,7 @@ class CounterSequences:
         return self.made[key][1]
 
 
-class _LeafReplacement:
+class LeafReplacement:
     """Function for ``map_structure`` that replaces some leaves.
 
     Leaves are numbered in order of their visit, as in ``NodeSignature.leaves``. ``instead`` has the

@@ -9,18 +9,19 @@ unrolled. :func:`rolled` makes the pass.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import Signal
 from ...ir.builder import Body, Builder, close
 from ...ir.graph import GUARD, Aliases, Graph, Guard, check, guard_of
-from ...ir.node import Block, CallRecord, Node, Value, count_all
+from ...ir.node import Block, CallRecord, Node, Value, count_all, every
 from ...ir.rewrite import copy_with_replacements
-from ...ops.registry import ArraySpec
+from ...ops.dtypes import is_inexact
+from ...ops.registry import ArraySpec, find
 from ...sizes import Size, Symbol, apply
-from ...trees import iterate_structure
+from ...trees import iterate_structure, map_structure
 from ..driver import GraphPass, Pass
 from .find import (
     AffineInteger,
@@ -29,12 +30,14 @@ from .find import (
     GraphSignatures,
     IndexedBlock,
     Invariant,
+    LeafReplacement,
     RepeatedRun,
     RepeatedSteps,
     SignatureCache,
     Slot,
     find_repeated_runs,
     fit_steps,
+    sources_of_sizes,
 )
 
 _STACKS = frozenset({"array", "stack", "stack_p"})
@@ -239,10 +242,12 @@ class LoopContext:
     """Properties of the graph and the target that a loop can rely on.
 
     fixed: values whose shape is the same at each call.
+    unsized: values with a size that elements decide, which may differ from step to step.
     counts: True if the target's loop index is a Python integer.
     """
 
     fixed: set[Value]
+    unsized: set[Value]
     counts: bool
 
 
@@ -290,7 +295,7 @@ class _CannotRoll(Signal):
 
 class _ScanBuilder:
     def __init__(self, steps: RepeatedSteps, gathered: Sequence[GatheredResult], means: LoopContext) -> None:
-        self.steps, self.gathered, self.fixed = steps, gathered, means.fixed
+        self.steps, self.gathered, self.fixed, self.unsized = steps, gathered, means.fixed, means.unsized
         self.carried: dict[CarriedSlot, Value] = {}
         self.sequences: dict[tuple[Value, int, int], tuple[Node, Value]] = {}
         self.made: dict[Slot, Value] = {}
@@ -299,6 +304,8 @@ class _ScanBuilder:
         self.counters = CounterSequences(steps, means.counts)
 
     def loop(self) -> LoopReplacement | None:
+        if not self.unsized.isdisjoint(self.steps.value(0, each.slot) for each in self.gathered):
+            return None
         try:
             for place in range(self.steps.period):
                 self._add(place)
@@ -344,7 +351,12 @@ class _ScanBuilder:
             (leaf, self._read(place, at, pattern) if isinstance(pattern, EarlierResult) else leaf)
             for at, (leaf, pattern) in leaves
             if isinstance(leaf, Value)
-        ]
+        ] + [(source, self._made_now(slot)) for source, slot in self.steps.sizing(self.last, place)]
+
+    def _made_now(self, slot: Slot | None) -> Value:
+        if slot is None:
+            raise _CannotRoll
+        return self.made[slot]
 
     def _append(self, place: int, node: Node, pairs: Sequence[tuple[Value, Value]]) -> tuple[Value, ...]:
         new = copy_with_replacements(node, pairs)
@@ -363,6 +375,9 @@ class _ScanBuilder:
     def _carry(self, item: CarriedSlot) -> Value:
         if item not in self.carried:
             value = self.steps.value(self.last, item.slot)
+            # The carry of a loop keeps its shape.
+            if value in self.unsized:
+                raise _CannotRoll
             self.carried[item] = Value(value.name, value.spec)
             if len(item.before) > 1:
                 self._carry(item.later)
@@ -442,6 +457,91 @@ class _ScanBuilder:
                 yield check(Guard(condition, True, node.origin), is_recorded=True)
 
 
+# ------------------------------------------------------------------------------ completion of the last step
+# Operations besides elementwise ones that cannot fail if they are computed in vain.
+_HARMLESS = frozenset({"boolean_mask", "masked_gradient", "masked_scatter", "where"})
+# Elementwise operations that some targets refuse for some integers, such as 0 as a divisor.
+_RAISING = frozenset({"divide", "floor_divide", "pow", "remainder"})
+
+
+def with_whole_last_step(steps: RepeatedSteps) -> Block | None:
+    """Return the block with the nodes that a further, incomplete step after ``steps`` lacks, or None.
+
+    Dead code elimination removes from the last step what only a next one would read. None is returned if no
+    further step begins after ``steps``, if it lacks nothing, or if what it lacks could fail.
+    """
+    block, period = steps.program.block, steps.period
+    made: list[Node] = []
+    at = steps.end
+    for place in range(period):
+        if at < len(block.nodes) and _continues(steps, place, at, made):
+            made.append(block.nodes[at])
+            at += 1
+        elif at == steps.end or not _is_harmless(steps.node(steps.count - 1, place)):
+            return None
+        else:
+            added = _next(steps, place, made)
+            if added is None:
+                return None
+            made.append(added)
+    if at == steps.end + period:
+        return None
+    return Block(block.inputs, (*block.nodes[: steps.end], *made, *block.nodes[at:]), block.outputs)
+
+
+def _is_harmless(node: Node) -> bool:
+    declared = find(node.op)
+    is_elementwise = declared is not None and declared.section == "elementwise"
+    is_raising = node.op in _RAISING and not is_inexact(node.outputs[0].dtype)
+    return node.record is None and (node.op in _HARMLESS or is_elementwise and not is_raising)
+
+
+def _continues(steps: RepeatedSteps, place: int, at: int, made: Sequence[Node]) -> bool:
+    """Return True if node ``at`` of the block follows the nodes ``made`` of the step after ``steps``."""
+    rows = steps.program.rows
+    if rows[at].key != rows[steps.first + place].key:
+        return False
+    return all(
+        leaf is _expected(steps, pattern, made)
+        if isinstance(pattern, EarlierResult)
+        else leaf == pattern.at(steps.count)
+        if isinstance(pattern, AffineInteger)
+        else not isinstance(pattern, Invariant) or pattern.is_it(leaf)
+        for leaf, pattern in zip(rows[at].leaves, steps.patterns[place])
+    )
+
+
+def _expected(steps: RepeatedSteps, pattern: EarlierResult, made: Sequence[Node]) -> Value:
+    if pattern.distance:
+        return steps.value(steps.count - pattern.distance, pattern.slot)
+    return made[pattern.slot.node].outputs[pattern.slot.output]
+
+
+def _next(steps: RepeatedSteps, place: int, made: Sequence[Node]) -> Node | None:
+    """Return a copy of the last node at ``place`` for the step after ``steps``, or None if it has none."""
+    last, row = steps.count - 1, steps.patterns[place]
+    leaves = steps.leaves(last, place)
+    pairs = [
+        (leaf, _expected(steps, pattern, made))
+        for leaf, pattern in zip(leaves, row)
+        if isinstance(pattern, EarlierResult)
+    ]
+    for source, slot in steps.sizing(last, place):
+        if slot is None:
+            return None
+        pairs.append((source, made[slot.node].outputs[slot.output]))
+    node = steps.node(last, place)
+    numbers = {
+        at: pattern.at(steps.count) for at, pattern in enumerate(row) if isinstance(pattern, AffineInteger)
+    }
+    if numbers:
+        placed = LeafReplacement(numbers)
+        node = replace(
+            node, inputs=map_structure(placed, node.inputs), params=map_structure(placed, node.params)
+        )
+    return copy_with_replacements(node, pairs)
+
+
 FEWEST = 3
 """Fewest steps that show what changes from one to the next."""
 # Most iterations of an inner loop that stays unrolled inside of a step.
@@ -460,13 +560,27 @@ def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None
         if count_all(graph.nodes) < fewest:
             return graph, False
         signatures = GraphSignatures(Aliases(graph), keys=keys)
+        signatures.unsized.update(sized_by_elements(graph.nodes))
         fixed = {*graph.parameters.values(), *(value for value, _ in graph.constants.values())}
         made, changed = Pass(
-            "roll", lambda block: _roll_block(block, signatures, LoopContext(fixed, counts), fewest), "deep"
+            "roll",
+            lambda block: _roll_block(
+                block, signatures, LoopContext(fixed, signatures.unsized, counts), fewest
+            ),
+            "deep",
         )(graph)
         return (_with_guards(made), True) if changed else (graph, False)
 
     return roll
+
+
+def sized_by_elements(nodes: Iterable[Node]) -> set[Value]:
+    """Return the results of ``nodes``, and of nodes of their regions, with a size that elements decide."""
+    made = [value for node in every(nodes) for value in node.outputs]
+    deciding = {value for value in made if value in sources_of_sizes(value)}
+    return (
+        {value for value in made if not deciding.isdisjoint(sources_of_sizes(value))} if deciding else set()
+    )
 
 
 def _with_guards(graph: Graph) -> Graph:
@@ -477,10 +591,17 @@ def _with_guards(graph: Graph) -> Graph:
 
 
 def _roll_block(block: Block, signatures: GraphSignatures, means: LoopContext, fewest: int) -> Block:
+    def once(block: Block) -> tuple[Block, Block | None]:
+        program = IndexedBlock.of(block, list(map(signatures.of, block.nodes)))
+        search = _RollingRound(program, means, fewest)
+        return search.block(), search.completed
+
     while _may_repeat(block, fewest):
-        made = _RollingRound(
-            IndexedBlock.of(block, list(map(signatures.of, block.nodes))), means, fewest
-        ).block()
+        made, completed = once(block)
+        if completed is not None:
+            signatures.unsized.update(sized_by_elements(completed.nodes))
+            longer, _ = once(completed)
+            made = longer if len(longer.nodes) < len(made.nodes) else made
         if made is block:
             break
         block = made
@@ -493,10 +614,14 @@ def _may_repeat(block: Block, fewest: int) -> bool:
 
 
 class _RollingRound:
-    """Search of one block for runs of repeated nodes that do not overlap, and their replacement by loops."""
+    """Search of one block for runs of repeated nodes that do not overlap, and their replacement by loops.
+
+    completed: the block with a whole last step of one of the runs; None if no run lacks a part of it.
+    """
 
     def __init__(self, program: IndexedBlock, means: LoopContext, fewest: int) -> None:
         self.program, self.means, self.fewest = program, means, fewest
+        self.completed: Block | None = None
         self.taken = bytearray(len(program.rows))
         self.instead: dict[int, Sequence[Node]] = {}
 
@@ -543,6 +668,8 @@ class _RollingRound:
         if count < self.fewest or any(self.taken[first : first + count * run.period]):
             return None
         steps = fit_steps(self.program, first, run.period, count, self.fewest)
+        if steps is not None and self.completed is None:
+            self.completed = with_whole_last_step(steps)
         loop = build_loop(steps, self.means, self.fewest) if steps is not None else None
         return None if loop is None or any(self.taken[index] for index in loop.replaced) else loop
 
