@@ -28,21 +28,25 @@ from .table import rows
 
 def _scan(scope: Scope, node: Node) -> None:
     loop, params, count = Loop.of(scope, node), node.params, node.params["carried"]
-    name, captured = _write_iteration(
-        scope, node, loop, lambda made: f"{tuple_text(made[:count])}, {tuple_text(made[count:])}"
-    )
-    specs = tuple_text([_write_spec(scope, node, value) for value in node.outputs[count:]])
+    stacked = node.outputs[count:]
+
+    def results(made: Sequence[str]) -> str:
+        return f"{tuple_text(made[:count])}, {tuple_text(made[count:])}" if stacked else tuple_text(made)
+
+    name, captured = _write_iteration(scope, node, loop, results)
+    specs = [tuple_text([_write_spec(scope, node, value) for value in stacked])] if stacked else []
     # Results may take the names of operands that nothing reads later.
     scope.release(node)
     made = scope.name(node)
     length = repr(scope.literal(params["length"]))
     options = ["reverse=True"] * params["reverse"] + [f"captured={tuple_text(captured)}"] * bool(captured)
     body = f"run_again({name})" if params["checkpoint"] else name
-    call = ", ".join([body, tuple_text(loop.state), tuple_text(loop.sequences), length, specs, *options])
-    scope.line(
-        f"{tuple_text(made[:count]) if count else '_'}, {tuple_text(made[count:]) if made[count:] else '_'} "
-        f"= scan({call})"
-    )
+    given = ", ".join([body, tuple_text(loop.state), tuple_text(loop.sequences), length, *specs, *options])
+    if stacked:
+        state = tuple_text(made[:count]) if count else "_"
+        scope.line(f"{state}, {tuple_text(made[count:])} = scan({given})")
+    else:
+        scope.line(f"{bare(made) if count > 1 else tuple_text(made)} = iterate({given})")
     scope.free([name])
 
 

@@ -173,6 +173,35 @@ def keep_shapes(new: tuple[tf.Tensor, ...], old: tuple[tf.Tensor, ...]) -> tuple
     )
 
 
+def iterate(
+    body: Callable[..., tuple[tf.Tensor, ...]],
+    state: tuple[Any, ...],
+    sequences: tuple[tf.Tensor, ...],
+    length: Any,
+    reverse: bool = False,
+    captured: tuple[Any, ...] = (),
+) -> tuple[tf.Tensor, ...]:
+    """Run ``state = body(*state, *rows, *captured)`` for ``length`` rows of ``sequences``.
+
+    Return the last state. ``reverse`` begins with the last row.
+    """
+    start = tuple(tf.convert_to_tensor(array) for array in state)
+    # XLA would compile the body of an empty loop, which indexes a row that does not exist.
+    if isinstance(length, int) and length == 0:
+        return start
+
+    def step(time: tf.Tensor, old: tuple[tf.Tensor, ...]) -> tuple[Any, ...]:
+        place = length - 1 - time if reverse else time
+        new = body(*old, *(sequence[place] for sequence in sequences), *captured)
+        return time + 1, keep_shapes(new, old)
+
+    most = length if isinstance(length, int) else None
+    _, last = tf.while_loop(
+        lambda time, _: time < length, step, (tf.constant(0), start), maximum_iterations=most
+    )
+    return tuple(last)
+
+
 def scan(
     body: Callable[..., tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]],
     state: tuple[Any, ...],
