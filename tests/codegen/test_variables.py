@@ -11,6 +11,8 @@ import pytest
 import graph_compiler
 from tests.support.compare import assert_same
 
+from .loops_on_values import distances
+
 TARGETS = ["torch", "jax", "tensorflow", "numpy"]
 
 
@@ -123,3 +125,19 @@ def test_an_array_keeps_its_name_when_its_elements_are_written_to(to: str) -> No
     pytest.importorskip(to)
     source = graph_compiler.compile(written_rows, source="numpy", to=to, args=arguments(5)).source
     assert source.count("result = ") >= 2 and "scatter = " not in source and "setitem = " not in source
+
+
+@pytest.mark.parametrize("to", ["torch", "jax"])
+def test_a_loop_on_values_names_what_it_carries(to: str) -> None:
+    pytest.importorskip(to)
+    # Fewer guards on elements would be recorded as executed.
+    a, b = np.arange(7) % 3, np.arange(8) % 4
+    graph = graph_compiler.transpile(distances, source="numpy", to=to, args=(a, b))
+    # The counter begins with a literal, and the table keeps its name.
+    assert "constants" not in graph.source and "trace" not in graph.source
+    assert graph.source.rstrip().endswith("return table") and "step" in graph.source
+    for given in ((a, b), (b[:2], a), (a, a)):
+        made = graph(
+            *(np.asarray(x) if to == "jax" else pytest.importorskip("torch").tensor(x) for x in given)
+        )
+        assert_same(made, distances(*given))

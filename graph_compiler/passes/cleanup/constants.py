@@ -53,7 +53,10 @@ def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     )
     constants = dict(graph.constants)
     for value, array in zip(wanted, arrays):
-        constants[_free_name(value.name, constants)] = (value, array)
+        # Nothing writes to the results, and a NumPy scalar can become a literal.
+        scalar: Any = array[()] if isinstance(array, np.ndarray) and array.ndim == 0 else array
+        is_number = isinstance(scalar, (np.number, np.bool_))
+        constants[_free_name(value.name, constants)] = (value, scalar if is_number else array)
     return graph.derive(nodes=rest, constants=constants), True
 
 

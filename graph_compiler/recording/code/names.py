@@ -10,7 +10,7 @@ from itertools import cycle, pairwise, tee
 from types import CodeType
 from typing import Any
 
-from ...ir.node import Instruction, Node, Origin
+from ...ir.node import Instruction, Node, Origin, Value
 
 _READS = ("LOAD", "IMPORT_FROM")
 _BY_TEXT = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
@@ -337,10 +337,18 @@ def _stored(code: CodeType, name: str, arg: int) -> list[str]:
 
 
 def name_by_variables(nodes: Iterable[Node]) -> None:
-    """Rename outputs of nodes after the variables that store them, where these are known."""
+    """Rename outputs of nodes after the variables that store them, where these are known.
+
+    Inputs of regions and carried results that have the name of their operand are renamed as well. Nodes with
+    regions precede the nodes of these.
+    """
+    nodes = list(nodes)
+    with_regions = [node for node in nodes if node.regions]
+    old = {value: value.name for node in nodes for value in node.outputs} if with_regions else {}
     before: Node | None = None
     items: dict[Instruction | None, list[Node]] = {}
-    for node in (*nodes, None):
+    following: list[Node | None] = [*nodes, None]
+    for node in following:
         if before is not None and before.origin.stored:
             if _is_item(before):
                 items.setdefault(before.origin.instruction, []).append(before)
@@ -351,6 +359,22 @@ def name_by_variables(nodes: Iterable[Node]) -> None:
         before = node
     for each in items.values():
         _name_items(each)
+    for node in with_regions:
+        # The index of a branch is no input of its regions.
+        insides = [region.block.inputs for region in node.regions]
+        pairs = [
+            pair for inside in insides for pair in zip(inside, node.inputs[len(node.inputs) - len(inside) :])
+        ]
+        carried = node.params.get("carried", 0)
+        _name_after_operands([*pairs, *zip(node.outputs[:carried], node.inputs)], old)
+
+
+def _name_after_operands(pairs: Iterable[tuple[Value, Any]], old: dict[Value, str]) -> None:
+    """Rename each value that has the ``old`` name of its operand."""
+    for value, operand in pairs:
+        name = old.get(operand) if isinstance(operand, Value) else None
+        if name is not None and value.name == name != operand.name:
+            old[value], value.name = name, operand.name
 
 
 def _expression(origin: Origin) -> tuple[str, int, Instruction | None]:

@@ -502,7 +502,8 @@ class LoopRecorder:
         """Add a loop index, which begins at ``start``, to the carry, and return a function that reads it."""
         self.start = start
         self.values[_COUNTER] = (ContainerForm(), [start])
-        self.carried[_COUNTER, 0] = _Carried((_COUNTER, 0), start, self.regions.kind(start))
+        kind = replace(self.regions.kind(start), name=_value_name(_COUNTER))
+        self.carried[_COUNTER, 0] = _Carried((_COUNTER, 0), start, kind)
         return self._at
 
     def _at(self) -> Any:
@@ -672,7 +673,11 @@ class LoopRecorder:
         self.carried[place] = _Carried(
             place,
             first,
-            replace(kind, name=place[0], is_shared=place in self.shared and self.regions.is_array(first)),
+            replace(
+                kind,
+                name=_value_name(place[0]),
+                is_shared=place in self.shared and self.regions.is_array(first),
+            ),
         )
         return known is None or known.kind != kind
 
@@ -685,6 +690,10 @@ class LoopRecorder:
 
 _COUNTER = f"{PREFIX}counter"
 _TRUTH = ArrayKind("bool", ())
+
+
+def _value_name(variable: str) -> str:
+    return "step" if variable == _COUNTER else variable
 
 
 def _title(name: str) -> str:
