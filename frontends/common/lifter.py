@@ -71,6 +71,10 @@ class RecordedCalls:
     def context(self, node: Node) -> str:
         return ""
 
+    def shortened(self, graph: Graph) -> Graph:
+        """Return the recorded ``graph`` for its text, without calls that the text of other calls implies."""
+        return graph
+
     def spell(self, item: Any) -> str | None:
         return None
 

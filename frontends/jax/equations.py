@@ -139,6 +139,8 @@ _NAMES = {
 _REORDERED = frozenset({"eigh", "svd"})
 # Transformations add cotangents by a primitive of their own, which computes the same.
 _RENAMED = {"add_any": "add"}
+# Primitives whose public functions return one result as an array instead of a list of one array.
+_ONE = frozenset({"sort"})
 # Python types whose literals are weakly typed arrays of this kind.
 _WEAK = {
     "b": (bool,),
@@ -403,11 +405,9 @@ class Reader:
         program: CallProgram | None = None,
     ) -> list[Any]:
         outputs = self._outputs(op, [var.aval for var in equation.outvars])
-        result = outputs if equation.primitive.multiple_results else outputs[0]
-        weak = any(
-            getattr(atom.aval, "weak_type", False) and not isinstance(atom, Literal)
-            for atom in equation.invars
-        )
+        is_one = len(outputs) == 1 and _name_of(equation) in _ONE
+        result = outputs if equation.primitive.multiple_results and not is_one else outputs[0]
+        weak = _differ_in_weakness(equation.invars)
         self._append(op, inputs, params, origin, outputs, result, program, weak)
         return list(outputs)
 
@@ -626,6 +626,17 @@ def _operand(held: dict[Any, Any], atom: Any) -> Any:
         if getattr(atom.aval, "weak_type", False) and type(value.item()) in _WEAK.get(value.dtype.kind, ())
         else value
     )
+
+
+def _differ_in_weakness(atoms: Iterable[Any]) -> bool:
+    """Return True if some operands are weakly typed and others are not.
+
+    A number adopts the type of the arrays, so literals do not count that are weakly typed, or next to arrays
+    that are not.
+    """
+    kinds = {(bool(getattr(atom.aval, "weak_type", False)), isinstance(atom, Literal)) for atom in atoms}
+    kinds.discard((True, True))
+    return (True, False) in kinds and len(kinds) > 1
 
 
 # --------------------------------------------------------------------------------------- origins of equations

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,22 +175,37 @@ def _hashable(item: Any) -> Any:
     return item
 
 
+Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
+
+# Operators and functions of jax.numpy. They convert operands of different types, and then bind the primitive.
 _OPERATORS = {
-    "add_p": "+", "sub_p": "-", "mul_p": "*", "div_p": "/",
-    "gt_p": ">", "ge_p": ">=", "lt_p": "<", "le_p": "<=", "eq_p": "==", "ne_p": "!=",
+    "add_p": "{} + {}", "sub_p": "{} - {}", "mul_p": "{} * {}", "div_p": "{} / {}",
+    "gt_p": "{} > {}", "ge_p": "{} >= {}", "lt_p": "{} < {}", "le_p": "{} <= {}",
+    "eq_p": "{} == {}", "ne_p": "{} != {}", "and_p": "{} & {}", "or_p": "{} | {}", "xor_p": "{} ^ {}",
+    "shift_left_p": "{} << {}", "shift_right_arithmetic_p": "{} >> {}", "shift_right_logical_p": "{} >> {}",
+    "max_p": "jnp.maximum({}, {})", "min_p": "jnp.minimum({}, {})",
 }  # fmt: skip
-# For integers the operator `/` of jax.numpy is true division, which lax.div is not.
-_FLOATING = frozenset({"div_p"})
+# Beginnings of the dtypes for which an operator binds the primitive: `/` of integers is true division, `<` of
+# complex numbers compares their parts, and `>>` is an arithmetic shift for signed integers only.
+_OF_DTYPES = {
+    "div_p": ("float", "bfloat", "complex"),
+    **dict.fromkeys(("gt_p", "ge_p", "lt_p", "le_p"), ("float", "bfloat", "int", "uint", "bool")),
+    "shift_right_arithmetic_p": ("int",),
+    "shift_right_logical_p": ("uint",),
+}
+# Primitives that the function of the same name in jax.lax binds to its operands.
 _PLAIN = frozenset({
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "conj", "cos", "cosh",
-    "digamma", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "imag", "is_finite", "lgamma",
-    "log", "log1p", "log2", "logistic", "not", "real", "rsqrt", "sign", "sin", "sinh", "sqrt", "square",
-    "tan", "tanh",
+    "abs", "acos", "acosh", "add", "and", "asin", "asinh", "atan", "atan2", "atanh", "bessel_i0e",
+    "bessel_i1e", "cbrt", "ceil", "clamp", "clz", "complex", "cos", "cosh", "digamma", "div", "eq", "erf",
+    "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "ge", "gt", "igamma", "igammac", "imag", "is_finite",
+    "le", "lgamma", "log", "log1p", "log2", "logistic", "lt", "max", "min", "mul", "ne", "nextafter", "not",
+    "or", "polygamma", "population_count", "pow", "real", "rem", "rsqrt", "select_n", "shift_left",
+    "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan",
+    "tanh", "xor", "zeta",
 })  # fmt: skip
-_LAX = {"not": "bitwise_not"}
+_LAX = {"and": "bitwise_and", "not": "bitwise_not", "or": "bitwise_or", "xor": "bitwise_xor"}
 # Parameters that all have their defaults.
 _SAID: tuple[dict[str, None], ...] = ({"accuracy": None}, {"out_dtype": None}, {})
-Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
 
 
 def readable_source(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
@@ -198,51 +215,62 @@ def readable_source(key: str, node: Node, text: Callable[[Any], Any]) -> str | N
     """
     if node.depends_on_devices or key in OF_KEYS:
         return _ROWS[key](node, text)
-    if node.record is None or node.record.weak:
+    if node.record is None:
         return None
-    if key in _OPERATORS and node.params in _SAID:
-        return _operator(key, node, text)
-    name = key.removesuffix("_p")
-    if (
-        name in _PLAIN
+    rows = (None if node.record.weak else _PROMOTING.get(key), _ROWS.get(key))
+    return next((found for row in rows if row is not None and (found := row(node, text)) is not None), None)
+
+
+def is_operator(key: str, node: Node) -> bool:
+    """Return True if an operator or function of jax.numpy binds the primitive for the dtype of its arrays."""
+    dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
+    return (
+        key in _OPERATORS
         and node.params in _SAID
-        and len(node.inputs) == 1
-        and isinstance(node.inputs[0], Value)
-    ):
-        return f"lax.{_LAX.get(name, name)}({text(node.inputs[0])!r})"
-    row = _ROWS.get(key)
-    return None if row is None else row(node, text)
+        and len(dtypes) == 1
+        and dtypes.pop().startswith(_OF_DTYPES.get(key, ""))
+    )
 
 
-def _operator(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
-    arrays = [item for item in node.inputs if isinstance(item, Value)]
-    numbers = [item for item in node.inputs if not isinstance(item, Value)]
-    if (
-        not arrays
-        or len({(item.spec.hints, item.dtype) for item in arrays}) != 1
-        or len(set(map(id, arrays))) + len(numbers) != 2
-    ):
-        return None
-    plain = [_plain(item, arrays[0].dtype) for item in numbers]
-    if None in plain or (key in _FLOATING and "float" not in arrays[0].dtype):
-        return None
-    written = [
-        repr(text(item)) if isinstance(item, Value) else factor(repr(_plain(item, arrays[0].dtype)))
-        for item in node.inputs
-    ]
-    return f" {_OPERATORS[key]} ".join(written)
+def _operator(key: str) -> Written:
+    def row(node: Node, text: Callable[[Any], Any]) -> str | None:
+        if not is_operator(key, node):
+            return None
+        dtype = next(item.dtype for item in node.inputs if isinstance(item, Value))
+        numbers = [plain_number(item, dtype) for item in node.inputs if not isinstance(item, Value)]
+        if any(number is None for number in numbers):
+            return None
+        rest, template = iter(numbers), _OPERATORS[key]
+        written = [repr(text(item if isinstance(item, Value) else next(rest))) for item in node.inputs]
+        return template.format(*(written if template.endswith(")") else map(factor, written)))
+
+    return row
 
 
-def _plain(number: Any, dtype: str) -> Any:
-    """Return ``number`` as an int or float that acts on arrays of ``dtype`` in the same way, or None."""
+def is_size(item: Any) -> bool:
+    return isinstance(item, Size) and all(symbol.kind == "size" for symbol in item.symbols())
+
+
+def plain_number(number: Any, dtype: str) -> Any:
+    """Return ``number`` as an int or float that acts on arrays of ``dtype`` in the same way, or None.
+
+    A size is returned unchanged.
+    """
+    if is_size(number):
+        return number
+    if type(number) in (int, float) and type(number).__name__ in dtype and hasattr(np, dtype):
+        number = np.dtype(dtype).type(number)
     if (
         not isinstance(number, np.generic)
         or str(number.dtype) != dtype
-        or number.dtype.kind not in "if"
+        or number.dtype.kind not in "iuf"
         or not np.isfinite(number)
     ):
         return None
-    plain = int(number) if number.dtype.kind == "i" else float(str(number))
+    if number.dtype.kind != "f":
+        # JAX takes Python integers as int32, unless 64-bit types are enabled.
+        return int(number) if -(2**31) <= int(number) < 2**31 else None
+    plain = float(str(number))
     return plain if number.dtype.type(plain) == number and not (plain == 0 and np.signbit(number)) else None
 
 
@@ -259,19 +287,83 @@ def short_scalar(item: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------- rows
+def _has_array(node: Node) -> bool:
+    return any(isinstance(item, Value) for item in node.inputs)
+
+
+def _argument(item: Any, text: Callable[[Any], Any]) -> str:
+    if isinstance(item, np.dtype) and (item.kind == "b" or hasattr(jax.numpy, str(item))):
+        return _dtype(str(item))
+    return repr(text(short_scalar(item)))
+
+
+def _dtype(name: str) -> str:
+    return f"jnp.{'bool_' if name == 'bool' else name}"
+
+
+def _same(item: Any, default: Any) -> bool:
+    return type(item) is type(default) and bool(item == default or item != item and default != default)
+
+
+def _function(name: str, *positional: str, joined: slice = slice(0, 0), **defaults: Any) -> Written:
+    """Return the row of a function of ``jax.lax`` that binds the primitive to its operands.
+
+    positional: parameters that follow the operands.
+    joined: operands that the function takes as one tuple.
+    defaults: default of each parameter that is passed by keyword, or a function that returns it for the node;
+        ``...`` if it has none. Parameters that are not named here have to be None.
+    """
+
+    def row(node: Node, text: Callable[[Any], Any]) -> str | None:
+        params = {key: item for key, item in node.params.items() if item is not None}
+        if not _has_array(node) or not hasattr(jax.lax, name) or not params.keys() >= set(positional):
+            return None
+        if not params.keys() <= {*positional, *defaults}:
+            return None
+        known = {key: item(node) if callable(item) else item for key, item in defaults.items()}
+        # The function would take its default for a parameter that is None.
+        if any(key not in params and known[key] is not None and known[key] is not ... for key in known):
+            return None
+        operands = [_argument(item, text) for item in node.inputs]
+        if operands[joined]:
+            operands[joined] = [f"({', '.join(operands[joined])}{',' * (len(operands[joined]) == 1)})"]
+        arguments = [
+            *operands,
+            *(_argument(params[key], text) for key in positional),
+            *(
+                f"{key}={_argument(item, text)}"
+                for key, item in params.items()
+                if key in known and not _same(item, known[key])
+            ),
+        ]
+        return f"lax.{name}({', '.join(arguments)})"
+
+    return row
+
+
+def _plain_function(name: str) -> Written:
+    row = _function(_LAX.get(name, name))
+    return lambda node, text: row(node, text) if node.params in _SAID else None
+
+
+def _inverted(node: Node, text: Callable[[Any], Any]) -> str:
+    return f"~{factor(repr(text(node.inputs[0])))}"
+
+
+def _last_axis(node: Node) -> int:
+    return len(node.inputs[0].shape) - 1
+
+
 def _broadcast(node: Node, text: Callable[[Any], Any]) -> str | None:
     shape, axes = node.params["shape"], node.params["broadcast_dimensions"]
     if node.params.get("sharding") is not None:
         return None
     (item, *_) = node.inputs
-    number = None if isinstance(item, Value) else _plain(item, node.outputs[0].dtype)
+    # A Python number is a weakly typed array, which `jnp.full` does not return.
+    number = plain_number(item, node.outputs[0].dtype) if isinstance(item, np.generic) else None
     if number is not None and not axes:
-        return f"jnp.full({text(shape)!r}, {number!r}, jnp.{node.outputs[0].dtype})"
-    return (
-        f"lax.broadcast_in_dim({text(item)!r}, {text(shape)!r}, {axes!r})"
-        if isinstance(item, Value)
-        else None
-    )
+        return f"jnp.full({text(shape)!r}, {number!r}, {_dtype(node.outputs[0].dtype)})"
+    return f"lax.broadcast_in_dim({_argument(item, text)}, {text(shape)!r}, {axes!r})"
 
 
 def _converted(node: Node, text: Callable[[Any], Any]) -> str | None:
@@ -279,19 +371,22 @@ def _converted(node: Node, text: Callable[[Any], Any]) -> str | None:
     if params.get("weak_type") or params.get("sharding") is not None or not isinstance(item, Value):
         return None
     dtype = str(node.outputs[0].dtype)
+    # The method takes the real parts of complex numbers first.
+    if "complex" in item.dtype and "complex" not in dtype:
+        return None
     return (
-        f"{text(item)!r}.astype(jnp.{'bool_' if dtype == 'bool' else dtype})"
+        f"{factor(repr(text(item)))}.astype({_dtype(dtype)})"
         if hasattr(jax.numpy, dtype) or dtype == "bool"
         else None
     )
 
 
-def _reduced(name: str) -> Written:
+def _chosen_index(name: str) -> Written:
     def row(node: Node, text: Callable[[Any], Any]) -> str | None:
-        said = {key for key, item in node.params.items() if item is not None}
+        axes, dtype = node.params["axes"], node.params["index_dtype"]
         return (
-            f"lax.{name}({text(node.inputs[0])!r}, {node.params['axes']!r})"
-            if said == {"axes"} and hasattr(jax.lax, name)
+            f"lax.{name}({text(node.inputs[0])!r}, axis={axes[0]}, index_dtype={_argument(dtype, text)})"
+            if len(axes) == 1
             else None
         )
 
@@ -299,11 +394,17 @@ def _reduced(name: str) -> Written:
 
 
 def _selected(node: Node, text: Callable[[Any], Any]) -> str | None:
-    arrays = [item for item in node.inputs if isinstance(item, Value)]
-    if len(arrays) != 3 or arrays[0].dtype != "bool" or len({item.spec.hints for item in arrays}) != 1:
+    if len(node.inputs) != 3:
         return None
-    pred, first, second = map(text, arrays)
-    return f"jnp.where({pred!r}, {second!r}, {first!r})"
+    pred, *cases = node.inputs
+    dtype = node.outputs[0].dtype
+    plain = [item if isinstance(item, Value) else plain_number(item, dtype) for item in cases]
+    # The function broadcasts a condition without axes, which the primitive takes as it is.
+    if not isinstance(pred, Value) or pred.dtype != "bool" or not pred.shape and node.outputs[0].shape:
+        return None
+    if any(item is None for item in plain) or not any(isinstance(item, Value) for item in cases):
+        return None
+    return f"jnp.where({text(pred)!r}, {text(plain[1])!r}, {text(plain[0])!r})"
 
 
 def _reshaped(node: Node, text: Callable[[Any], Any]) -> str | None:
@@ -336,10 +437,117 @@ def _power(node: Node, text: Callable[[Any], Any]) -> str | None:
 
 
 def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
-    params = node.params
-    if len(params["shape"]) != 1 or params.get("sharding") is not None or node.inputs:
+    params, dtype = node.params, _dtype(node.outputs[0].dtype)
+    shape = params["shape"]
+    if params.get("sharding") is not None or node.inputs:
         return None
-    return f"lax.iota(jnp.{node.outputs[0].dtype}, {text(params['shape'][0])!r})"
+    if len(shape) == 1:
+        return f"lax.iota({dtype}, {text(shape[0])!r})"
+    return f"lax.broadcasted_iota({dtype}, {text(shape)!r}, {params['dimension']})"
+
+
+def _product(node: Node, text: Callable[[Any], Any]) -> str | None:
+    """Write ``@`` for a product of matrices or vectors, if all batch axes have more than one element."""
+    given = {key: item for key, item in node.params.items() if item is not None}
+    if len(node.inputs) != 2 or not all(isinstance(item, Value) for item in node.inputs):
+        return None
+    first, second = node.inputs
+    ranks = len(first.shape), len(second.shape)
+    batch = tuple(range(max(ranks) - 2))
+    numbers = (((ranks[0] - 1,), (max(ranks[1] - 2, 0),)), (batch, batch))
+    if (
+        first.dtype != second.dtype
+        or given.keys() != {"dimension_numbers", "preferred_element_type"}
+        or given["dimension_numbers"] != numbers
+        or given["preferred_element_type"] != first.dtype
+        or batch
+        and (ranks[0] != ranks[1] or 1 in first.spec.hints[:-2])
+    ):
+        return None
+    return f"{text(first)!r} @ {text(second)!r}"
+
+
+_SPATIAL = "DHW"
+_CONVOLVED = _function(
+    "conv_general_dilated",
+    "window_strides",
+    "padding",
+    lhs_dilation=lambda node: (1,) * len(node.params["window_strides"]),
+    rhs_dilation=lambda node: (1,) * len(node.params["window_strides"]),
+    dimension_numbers=None,
+    feature_group_count=1,
+    batch_group_count=1,
+    precision=None,
+    preferred_element_type=None,
+)
+
+
+def _convolved(node: Node, text: Callable[[Any], Any]) -> str | None:
+    params = dict(node.params)
+    params["dimension_numbers"] = _layouts(params["dimension_numbers"])
+    if params["padding"] == ((0, 0),) * len(params["padding"]):
+        params["padding"] = "VALID"
+    return None if params["dimension_numbers"] == () else _CONVOLVED(replace(node, params=params), text)
+
+
+def _layouts(numbers: Any) -> tuple[str, ...] | None:
+    """Return the letters of the axes of a convolution.
+
+    Return None if the function takes these by default, and () if letters do not express their order.
+    """
+    axes = (numbers.lhs_spec, numbers.rhs_spec, numbers.out_spec)
+    count = len(axes[0])
+    if all(each == tuple(range(count)) for each in axes):
+        return None
+    if count - 2 > len(_SPATIAL):
+        return ()
+    spatial = _SPATIAL[len(_SPATIAL) + 2 - count :]
+    written = tuple(
+        "".join(letter for _, letter in sorted(zip(each, kinds + spatial)))
+        for each, kinds in zip(axes, ("NC", "OI", "NC"))
+    )
+    read = jax.lax.conv_dimension_numbers((1,) * count, (1,) * count, written)
+    return written if (read.lhs_spec, read.rhs_spec, read.out_spec) == axes else ()
+
+
+def _fill_of(node: Node) -> Any:
+    """Return what ``lax.gather`` takes for elements out of bounds by default."""
+    if node.params["mode"].name != "FILL_OR_DROP":
+        return None
+    dtype = node.inputs[0].dtype
+    if dtype == "bool":
+        return True
+    if "int" not in dtype:
+        return float("nan")
+    limits = np.iinfo(dtype)
+    return int(limits.max if dtype.startswith("u") else limits.min)
+
+
+_SORTED = _function("sort", dimension=_last_axis, is_stable=True, num_keys=1)
+_SORTED_TOGETHER = _function("sort", dimension=_last_axis, is_stable=True, num_keys=1, joined=slice(None))
+
+
+def _sorted(node: Node, text: Callable[[Any], Any]) -> str | None:
+    return (_SORTED if len(node.inputs) == 1 else _SORTED_TOGETHER)(node, text)
+
+
+_IS_EXACT = "allow_negative_indices" in inspect.signature(jax.lax.dynamic_slice).parameters
+
+
+def _dynamic(name: str, arrays: int, *positional: str) -> Written:
+    """Return the row of a function that takes the operands after ``arrays`` as one tuple of indices."""
+    row = _function(name, *positional, joined=slice(arrays, None), allow_negative_indices=True)
+
+    def exact(node: Node, text: Callable[[Any], Any]) -> str | None:
+        # An older version of JAX always adds the size of the axis to a negative index.
+        if not _IS_EXACT or not all(isinstance(item, Value) for item in node.inputs):
+            return None
+        return row(replace(node, params={**node.params, "allow_negative_indices": False}), text)
+
+    return exact
+
+
+_SCATTERED: dict[str, Any] = {"indices_are_sorted": False, "unique_indices": False, "mode": ...}
 
 
 def _random_function(written: str) -> Written:
@@ -365,19 +573,57 @@ def _collective(name: str) -> Written:
     return lambda node, text: f"parallel.{name}({text(node.inputs[0])!r}, {node.params['axis_name']!r})"
 
 
-_ROWS: dict[str, Written] = {
-    "broadcast_in_dim_p": _broadcast,
-    "convert_element_type_p": _converted,
+# Rows of operators and functions that convert their operands to a common type.
+_PROMOTING: dict[str, Written] = {
+    **{key: _operator(key) for key in _OPERATORS},
+    "dot_general_p": _product,
     "integer_pow_p": _power,
+    "select_n_p": _selected,
+}
+# Rows of functions that take operands as they are.
+_ROWS: dict[str, Written] = {
+    **{f"{name}_p": _plain_function(name) for name in _PLAIN},
+    "argmax_p": _chosen_index("argmax"),
+    "argmin_p": _chosen_index("argmin"),
+    "bitcast_convert_type_p": _function("bitcast_convert_type", "new_dtype"),
+    "broadcast_in_dim_p": _broadcast,
+    "concatenate_p": _function("concatenate", "dimension", joined=slice(None)),
+    "conv_general_dilated_p": _convolved,
+    "convert_element_type_p": _converted,
+    **{
+        f"{name}_p": _function(name, axis=..., reverse=False)
+        for name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
+    },
+    "dot_general_p": _function(
+        "dot_general", "dimension_numbers", precision=None, preferred_element_type=None
+    ),
+    "dynamic_slice_p": _dynamic("dynamic_slice", 1, "slice_sizes"),
+    "dynamic_update_slice_p": _dynamic("dynamic_update_slice", 2),
+    "gather_p": _function(
+        "gather",
+        "dimension_numbers",
+        "slice_sizes",
+        **_SCATTERED,
+        fill_value=_fill_of,
+    ),
+    "integer_pow_p": _function("integer_pow", "y"),
     "iota_p": _iota,
+    "not_p": _inverted,
+    "pad_p": _function("pad", "padding_config"),
     "random_bits_p": _random_function("jax.random.bits({0}, {shape}, jnp.uint{bit_width})"),
     "random_fold_in_p": _random_function("jax.random.fold_in({0}, {1})"),
     "random_seed_p": _key_function("jnp.vectorize(functools.partial(jax.random.key, impl={impl!r}))({0})"),
     "random_split_p": _random_function("jax.random.split({0}, {shape})"),
     "random_unwrap_p": _key_function("jax.random.key_data({0})"),
     "random_wrap_p": _key_function("jax.random.wrap_key_data({0}, impl={impl!r})"),
+    "reduce_precision_p": _function("reduce_precision", "exponent_bits", "mantissa_bits"),
     "reshape_p": _reshaped,
-    "select_n_p": _selected,
+    "rev_p": _function("rev", "dimensions"),
+    "slice_p": _function("slice", "start_indices", "limit_indices", strides=None),
+    "sort_p": _sorted,
+    "split_p": _function("split", "sizes", axis=...),
+    "squeeze_p": _function("squeeze", "dimensions"),
+    "top_k_p": _function("top_k", "k", axis=_last_axis),
     "transpose_p": _transposed,
     **{f"device_{name}_p": _collective(name) for name in (*REDUCTIONS, "all_gather")},
     "device_axis_index_p": lambda node, text: f"parallel.axis_index({node.params['axis_name']!r})",
@@ -387,5 +633,12 @@ _ROWS: dict[str, Written] = {
     "device_sharding_hint_p": lambda node, text: (
         f"parallel.hint({text(node.inputs[0])!r}, {node.params['layout']!r})"
     ),
-    **{f"reduce_{name}_p": _reduced(f"reduce_{name}") for name in ("sum", "max", "min", "prod", "and", "or")},
+    **{
+        f"reduce_{name}_p": _function(f"reduce_{name}", "axes")
+        for name in ("sum", "max", "min", "prod", "and", "or", "xor")
+    },
+    **{
+        f"scatter{kind}_p": _function(f"scatter{kind}", "dimension_numbers", **_SCATTERED)
+        for kind in ("", "_add", "_sub", "_mul", "_min", "_max")
+    },
 }

@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from operator import is_
 from typing import Any
 
 import jax
 import numpy as np
 from jax.extend.core import Primitive
 
-from ...ir.node import Node
+from ...ir.graph import Graph
+from ...ir.node import Block, Node, Value
 from ...ops.text import factor
+from ...passes import Pass, dce, run_passes
+from ...sizes import Size, apply
 from ..common.indexing import index_text
 from ..common.lifter import RecordedCalls
+from .dtypes import is_key
 from .equations import AxisNumbers, EnumMember
-from .names import CUSTOM, METHOD, OWN, is_primitive, place_of, readable_source, row_key, short_scalar
+from .names import (
+    CUSTOM,
+    METHOD,
+    OWN,
+    is_operator,
+    is_primitive,
+    is_size,
+    place_of,
+    plain_number,
+    readable_source,
+    row_key,
+    short_scalar,
+)
 from .programs import BoundPrimitive, jax_record
 
-# Primitives written as the public function of the same name, which implies the program of the update.
-_PUBLIC = frozenset(f"scatter{kind}_p" for kind in ("", "_add", "_sub", "_mul", "_min", "_max"))
+_MATMUL = "jax.numpy.matmul"
 _SHORT = (("jax.numpy.", "jnp."), ("jax.lax.", "lax."))
 
 
@@ -49,6 +66,8 @@ class JaxCalls(RecordedCalls):
             return f"{inputs[0]!r}({', '.join([*map(repr, inputs[1:]), *params])})"
         if node.op.startswith(METHOD):
             return f"{factor(repr(inputs[0]))}.{key}({', '.join([*map(repr, inputs[1:]), *params])})"
+        if node.op == _MATMUL and not params and all(isinstance(item, Value) for item in node.inputs):
+            return " @ ".join(factor(repr(item)) for item in inputs)
         if not is_primitive(node.op):
             return f"{_shortened(node.op)}({', '.join([*map(repr, inputs), *params])})"
         if node.op in OWN:
@@ -59,10 +78,11 @@ class JaxCalls(RecordedCalls):
             return f"-{factor(repr(inputs[0]))}"
         if isinstance(bound := jax_record(node).primitive, BoundPrimitive):
             return f"{text(bound)!r}({', '.join(map(repr, inputs))})"
-        if key in _PUBLIC:
-            return f"lax.{key.removesuffix('_p')}({', '.join([*map(repr, inputs), *params])})"
         written = _primitive(key) or repr(text(jax_record(node).primitive))
         return f"{written}.bind({', '.join([*map(repr, inputs), *params])})"
+
+    def shortened(self, graph: Graph) -> Graph:
+        return _without_implied(graph)
 
     def spell(self, item: Any) -> str | None:
         if isinstance(item, np.dtype):
@@ -84,6 +104,153 @@ class JaxCalls(RecordedCalls):
         if isinstance(item, enum.Enum) and hasattr(jax.lax, type(item).__name__):
             return f"lax.{type(item).__name__}.{item.name}"
         return None
+
+
+# ------------------------------------------------------------------------------------------- shorter operands
+class _Shortened:
+    """Operands of the nodes of a block as the source text names them.
+
+    Operators and functions of jax.numpy convert and broadcast their operands, so the text leaves out casts of
+    sizes and leading axes. It contains constants without axes as numbers.
+
+    numbers: NumPy scalars of constants.
+    makers: node of each value of the block that is the only result of a node.
+    """
+
+    def __init__(self, block: Block, numbers: Mapping[Value, Any]) -> None:
+        self.numbers = numbers
+        self.makers = {node.outputs[0]: node for node in block.nodes if len(node.outputs) == 1}
+
+    def node(self, node: Node) -> Node:
+        if not is_primitive(node.op) or node.regions or node.record is None:
+            return node
+        key = row_key(node.op)
+        if key == "convert_element_type_p":
+            return self._converted(node)
+        inputs = list(node.inputs)
+        if is_operator(key, node) and not node.record.weak:
+            inputs = self._operands(*inputs)
+        elif key == "select_n_p" and len(inputs) == 3 and not node.record.weak:
+            inputs = self._cases(node)
+        found = [self._number(item) for item in inputs]
+        # Other text of numbers alone would compute with NumPy.
+        if key == "broadcast_in_dim_p" or any(isinstance(item, Value) for item in found):
+            inputs = found
+        return node if all(map(is_, inputs, node.inputs)) else replace(node, inputs=tuple(inputs))
+
+    def _number(self, item: Any) -> Any:
+        return self.numbers.get(item, item) if isinstance(item, Value) else item
+
+    def _made_by(self, item: Any, key: str) -> Node | None:
+        maker = self.makers.get(item) if isinstance(item, Value) else None
+        return maker if maker is not None and row_key(maker.op) == key else None
+
+    def _size(self, item: Any) -> Size | None:
+        maker = self._made_by(item, "asarray")
+        if maker is None or len(maker.inputs) != 1 or maker.params or not is_size(maker.inputs[0]):
+            return None
+        size: Size = maker.inputs[0]
+        return size
+
+    def _converted(self, node: Node) -> Node:
+        """Return a weakly typed array of a size, instead of a cast of the size to the default float."""
+        size = self._size(node.inputs[0])
+        default = jax.dtypes.canonicalize_dtype(float)
+        if size is None or not node.params.get("weak_type") or node.params["new_dtype"] != default:
+            return node
+        assert node.record is not None
+        record = replace(node.record, key="asarray", extra=None)
+        return replace(node, op="jax.numpy.asarray", inputs=(apply("float", size),), params={}, record=record)
+
+    def _operands(self, first: Any, second: Any) -> list[Any]:
+        # The other operand tells the type and the rank, so one of them has to stay.
+        made = self._operand(first, second)
+        return [first, self._operand(second, first)] if made is first else [made, second]
+
+    def _operand(self, item: Any, other: Any) -> Any:
+        if not isinstance(other, Value) or not isinstance(item, Value):
+            return item
+        cast = self._made_by(item, "convert_element_type_p")
+        if cast is not None and not cast.params.get("weak_type") and cast.params.get("sharding") is None:
+            size = self._size(cast.inputs[0])
+            if size is not None and item.dtype in _OF_SIZES and other.dtype == item.dtype:
+                return size
+            # Only a weakly typed array is cast to its own dtype.
+            if isinstance(cast.inputs[0], Value) and cast.inputs[0].dtype == item.dtype == other.dtype:
+                return cast.inputs[0]
+        spread = self._made_by(item, "broadcast_in_dim_p")
+        if spread is None or len(other.spec.hints) != len(item.spec.hints):
+            return item
+        before = self._before(spread)
+        added = len(item.spec.hints) - len(before.spec.hints) if isinstance(before, Value) else 0
+        ones = spread.params["shape"][:added]
+        return before if added and ones == (1,) * added and before.spec.hints else item
+
+    def _before(self, spread: Node) -> Any:
+        """Return the operand of a broadcast that adds leading axes only, or None."""
+        operand, shape = self._number(spread.inputs[0]), spread.outputs[0].spec.hints
+        if spread.params.get("sharding") is not None:
+            return None
+        if not isinstance(operand, Value):
+            return operand
+        kept = operand.spec.hints
+        axes = tuple(range(len(shape) - len(kept), len(shape)))
+        # An axis of one element could be one that is repeated for arrays of other shapes.
+        is_leading = spread.params["broadcast_dimensions"] == axes and shape[len(shape) - len(kept) :] == kept
+        return operand if is_leading and 1 not in kept else None
+
+    def _cases(self, node: Node) -> list[Any]:
+        full, dtype, pred = node.outputs[0].spec.hints, node.outputs[0].dtype, node.inputs[0]
+        if not isinstance(pred, Value) or pred.dtype != "bool":
+            return list(node.inputs)
+        found = []
+        for place, item in enumerate(node.inputs):
+            spread = self._made_by(item, "broadcast_in_dim_p")
+            before = None if spread is None or item.spec.hints != full else self._before(spread)
+            # A condition without axes is not broadcast.
+            is_taken = (
+                place > 0 and plain_number(before, dtype) is not None
+                if not isinstance(before, Value)
+                else place > 0 or before.spec.hints
+            )
+            found.append(before if is_taken else item)
+        # One operand has to have all axes, and one case the dtype.
+        is_full = any(isinstance(item, Value) and item.spec.hints == full for item in found)
+        return found if is_full and any(isinstance(item, Value) for item in found[1:]) else list(node.inputs)
+
+
+# Dtypes in which JAX rounds an integer of Python as it rounds an array of it.
+_OF_SIZES = frozenset({"float32", "float64", "int32", "int64"})
+
+
+def _without_implied(graph: Graph) -> Graph:
+    """Return the recorded ``graph`` without casts and broadcasts that operators and ``jnp.where`` imply.
+
+    Constants without axes become numbers.
+    """
+    numbers = {
+        value: number
+        for value, array in graph.constants.values()
+        if (number := _number_of(array)) is not None
+    }
+
+    def run(block: Block) -> Block:
+        made = _Shortened(block, numbers)
+        nodes = tuple(map(made.node, block.nodes))
+        return block if all(map(is_, nodes, block.nodes)) else replace(block, nodes=nodes)
+
+    return run_passes(graph, Pass("shortened", run, "deep"), dce)
+
+
+def _number_of(array: Any) -> Any:
+    """Return a NumPy scalar for a strongly typed array without axes and with a finite number, or None."""
+    if not isinstance(array, jax.Array) or array.shape or array.weak_type or is_key(array):
+        return None
+    # An array on devices that the user chose brings the result there.
+    if array.dtype.kind not in "biuf" or not array.is_fully_addressable or array.committed:
+        return None
+    number = np.asarray(array)[()]
+    return number if np.isfinite(number) else None
 
 
 def _primitive(name: str) -> str:

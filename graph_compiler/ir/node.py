@@ -39,8 +39,8 @@ class CallRecord:
     returns_operand: True if the call returned its first array operand itself, as calls in place do (torch).
     has_wide_integers: True if the call produced integers outside the range of int32 from operands without
         any.
-    weak: True if the result is a Python number (numpy), or an operand is a weakly typed array (JAX): they
-        adopt the dtype of other operands.
+    weak: True if the result is a Python number (numpy), or some operands are weakly typed arrays and others
+        are not (JAX): these adopt the dtype of other operands.
     is_host_number: True if the result is a number that Python read from an array or computed from such a
         number, or a copy of elements that became constants.
     errstate: settings of `numpy.errstate` that differ from the default.

@@ -449,6 +449,7 @@ class Pipeline:
         # The target's transforms have to know the containers in results.
         native.register_classes(_classes(output_tree))
         dialect: Any = self.frontend.dialect if as_recorded else self.target.dialect
+        graph = dialect.shortened(graph) if as_recorded else graph
         header = header_of(self, recorded.graph, graph, recorded.counts)
         program = write(graph.derive(output_tree=output_tree), dialect, header, self.target.dialect)
         if not self.same_framework and (held := graph.state.places):
