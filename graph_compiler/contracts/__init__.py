@@ -6,6 +6,7 @@ which suit a framework with eager, immutable arrays that convert to NumPy.
 
 from .backend import Backend as Backend
 from .backend import Dialect as Dialect
+from .backend import RecordedDialect as RecordedDialect
 from .backend import Structured as Structured
 from .backend import Target as Target
 from .backend import TargetDialect as TargetDialect

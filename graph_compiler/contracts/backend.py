@@ -521,6 +521,16 @@ class Dialect(Protocol):
         """Return the source text of ``item``, which has no literal; None if it has to be bound to a name."""
 
 
+class RecordedDialect(Dialect, Protocol):
+    """Dialect of recorded calls.
+
+    ``graph_compiler.frontends.common.lifter.RecordedCalls`` implements it, and leaves graphs as they are.
+    """
+
+    def shortened(self, graph: Graph) -> Graph:
+        """Return the graph to write: ``graph`` without calls that the text of other calls implies."""
+
+
 class TargetDialect(Dialect, Protocol):
     """Dialect of canonical operations.
 

@@ -13,7 +13,7 @@ from ..ir.graph import Graph
 from ..ir.node import Value
 from ..recording import Recording, Request
 from ..trees import Branch, Leaf, flatten
-from .backend import Dialect
+from .backend import RecordedDialect
 from .modules import default
 
 
@@ -487,7 +487,7 @@ class Frontend(Protocol):
 
     @property
     @default
-    def dialect(self) -> Dialect | None:
+    def dialect(self) -> RecordedDialect | None:
         """Writer of the framework's recorded calls; None if the frontend records canonical graphs."""
         return None
 
