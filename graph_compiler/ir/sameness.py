@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from ..sizes import Size, Symbol
 from ..trees import map_structure
 from .graph import Graph
@@ -78,19 +80,22 @@ def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[A
 def hashable(item: Any) -> Any:
     """Return nested arguments in a form that can be compared, and hashed if their leaves can.
 
-    Equal numbers of other types remain distinct (1, 1.0 and True). Of Python's floats and complex numbers,
-    0.0 and -0.0 remain distinct, and NaN equals itself. Keys of dicts compare as usual.
+    Equal numbers of other types remain distinct (1, 1.0 and True), and so do 0.0 and -0.0, also as keys of
+    dicts. NaN equals itself.
+
+    >>> hashable({"exponent": 0.0}) == hashable({"exponent": -0.0})
+    False
     """
     if isinstance(item, (tuple, list)):
         return (type(item), *map(hashable, item))
     if isinstance(item, dict):
-        return tuple((key, hashable(value)) for key, value in item.items())
+        return (type(item), *((hashable(key), hashable(value)) for key, value in item.items()))
     if isinstance(item, slice):
         return ("slice", hashable(item.start), hashable(item.stop), hashable(item.step))
     if isinstance(item, (Value, Size)):
         return item
     # The text of a float distinguishes 0.0 from -0.0, and makes NaN equal to itself.
-    return (type(item), str(item) if isinstance(item, (float, complex)) else item)
+    return (type(item), str(item) if isinstance(item, (float, complex, np.generic)) else item)
 
 
 def _node(node: Node, plain: Callable[[Any], Any]) -> tuple[Any, ...]:
@@ -116,6 +121,6 @@ def _numbered(
     def plain(item: Any) -> Any:
         if isinstance(item, Value):
             return ("value", numbers[item], item.spec) if with_specs else ("value", numbers[item])
-        return ("size", item.text(symbol)) if isinstance(item, Size) else (type(item), item)
+        return ("size", item.text(symbol)) if isinstance(item, Size) else hashable(item)
 
     return plain

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from graph_compiler.ir import Graph, Region
+from graph_compiler.ir.sameness import same_program
 from graph_compiler.passes import cse
 
 from .graphs import SPEC, Recording, after, canonical, computed, ops_of, random_arrays
@@ -27,13 +28,32 @@ def test_equal_operations_are_one() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [(1.0, 2.0), (0.0, -0.0), (1, 1.0), (True, 1)],
+    [
+        (1.0, 2.0),
+        (0.0, -0.0),
+        (np.float16(0), np.float16(-0.0)),
+        (np.complex64(0), np.complex64(complex(0, -0.0))),
+        (1, 1.0),
+        (True, 1),
+        ({True: 2}, {1: 2}),
+        ({0.0: 2}, {-0.0: 2}),
+    ],
 )
 def test_other_numbers_are_other_operations(one: Any, other: Any) -> None:
     made = Recording()
     x = made.input("x")
     graph = made.returning(made.call("add", made.call("mul", x, one), made.call("mul", x, other)))
     assert ops_of(after(cse, graph)) == ["mul", "mul", "add"]
+
+
+@pytest.mark.parametrize(("one", "other"), [(0.0, -0.0), (np.float16(0), np.float16(-0.0)), (True, 1)])
+def test_other_numbers_are_other_programs(one: Any, other: Any) -> None:
+    def product(number: Any) -> Graph:
+        made = Recording()
+        return made.returning(made.call("mul", made.input("x"), number))
+
+    assert same_program(product(one), product(one))
+    assert not same_program(product(one), product(other))
 
 
 def test_sizes_of_what_was_dropped_are_read_from_what_stands_for_it() -> None:
