@@ -262,16 +262,19 @@ def _plain(leaf: Any) -> Any:
 def write(leaves: Mapping[str, Any], path: Path) -> None:
     """Write results to a file in the format of its suffix.
 
-    The suffix is one of ``SUFFIXES``. A ``.npz`` or ``.npy`` file gets the arrays only. For ``.npz``, none
-    may be named ``file`` or ``allow_pickle``, as parameters of ``np.savez`` are. Raise ``WrongInput`` for
-    ``.npy`` unless there is exactly one.
+    The suffix is one of ``SUFFIXES``. A ``.npz`` or ``.npy`` file gets the arrays only. Raise ``WrongInput``
+    for ``.npy`` unless there is exactly one.
     """
     if path.suffix == ".json":
         path.write_text(json.dumps(as_json(leaves)), "utf-8")
         return
     arrays = {name: leaf for name, leaf in leaves.items() if isinstance(leaf, np.ndarray)}
     if path.suffix == ".npz":
-        np.savez(path, **arrays)  # type: ignore[arg-type]
+        # ``np.savez`` takes the names as keywords, which its own parameters must not have.
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, array)
     elif len(arrays) == 1:
         np.save(path, next(iter(arrays.values())))
     else:

@@ -201,6 +201,17 @@ def test_run_writes_results(folder: Path, suffix: str) -> None:
         assert np.shape(json.loads(Path("out.json").read_text("utf-8"))["scores"]) == (2, 4)
 
 
+@pytest.mark.parametrize("name", ["file", "allow_pickle", "layers/0.weight"])
+def test_results_in_npz_have_any_name(folder: Path, name: str) -> None:
+    arrays = {name: np.arange(3.0).astype(">f8"), "scores": np.ones((2, 4), np.float16), "": np.array(True)}
+    outputs.write(arrays, Path("out.npz"))
+    with np.load("out.npz") as found:
+        assert found.files == list(arrays)
+        for own, array in arrays.items():
+            np.testing.assert_array_equal(found[own], array)
+            assert found[own].dtype == array.dtype
+
+
 def test_code_that_names_no_framework_is_of_the_one_that_its_file_imports(folder: Path) -> None:
     pytest.importorskip("torch")
     Path("small.py").write_text(
