@@ -13,6 +13,10 @@ import numpy as np
 import pytest
 
 import graph_compiler
+from graph_compiler.ops import ArraySpec
+from graph_compiler.passes import masked_scatter_to_where
+
+from .graphs import after, canonical, computed, ops_of
 
 TARGETS = ("jax", "tensorflow")
 Program = Callable[..., Any]
@@ -325,3 +329,16 @@ def test_where_nothing_is_selected_gradients_are_0(of_loss: Any, scale: float) -
     value, gradients = function(x, y, np.array(scale), np.zeros_like(m))
     assert value == 0
     assert not any(np.asarray(gradient).any() for gradient in gradients)
+
+
+def test_a_selection_of_a_vector_is_written_to_a_column() -> None:
+    """It has fewer axes than the column, so it stays."""
+
+    def column(b: Any, x: Any, y: Any, m: Any) -> Any:
+        return b.masked_scatter(x, b.reshape(m, shape=(m.shape[0], 1)), b.boolean_mask(y, m, hint=2))
+
+    specs = ArraySpec((4, 1), "float32"), ArraySpec((4,), "float32"), ArraySpec((4,), "bool")
+    graph = after(masked_scatter_to_where, canonical(column, *specs))
+    assert "masked_scatter" in ops_of(graph)
+    x, y, m = np.zeros((5, 1), np.float32), np.arange(5, dtype=np.float32), np.arange(5) > 2
+    np.testing.assert_array_equal(computed(graph, x, y, m)[0], [[0], [0], [0], [3], [4]])

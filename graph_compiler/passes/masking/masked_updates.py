@@ -73,13 +73,12 @@ class _BlockSizes:
     def are_equal(self, some: Sequence[Any], others: Sequence[Any], origin: Origin) -> bool:
         """Return True if two shapes are equal, and add guards on sizes whose equality is not certain.
 
-        Return False if sizes differed while recording, or if a guard would read the size of a value that is
-        not in ``sources``. Raise ``ValueError`` if the ranks differ.
+        Return False if the ranks differ, if sizes differed while recording, or if a guard would read the size
+        of a value that is not in ``sources``.
         """
-        conditions = [
-            apply("eq", self.outward(one), self.outward(other))
-            for one, other in zip(some, others, strict=True)
-        ]
+        if len(some) != len(others):
+            return False
+        conditions = [apply("eq", self.outward(one), self.outward(other)) for one, other in zip(some, others)]
         open_ = [condition for condition in conditions if isinstance(condition, Size)]
         if not all(map(hint_of, conditions)) or not all(
             symbol.source in self.sources for each in open_ for symbol in each.symbols()
