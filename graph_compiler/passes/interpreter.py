@@ -52,9 +52,15 @@ class Interpreter:
 
         ``inputs`` and ``parameters`` are the representations of ``program.inputs`` and
         ``program.parameters``, in this order. Those of constants come from ``constant(value, array)``, by
-        default the array itself. Raise ``ValueError`` if the total number of inputs and parameters is wrong.
+        default the array itself. Raise ``ValueError`` if the number of inputs or of parameters is wrong.
         """
         program = self.program
+        for what, given, wanted in (
+            ("inputs", inputs, program.inputs),
+            ("parameters", parameters, program.parameters),
+        ):
+            if len(given) != len(wanted):
+                raise ValueError(f"{program.name} has {len(wanted)} {what}, and {len(given)} are given")
         constants = [self.constant(value, array) for value, array in program.constants.values()]
         return self.block(
             Block(tuple(program.sources()), tuple(program.nodes), tuple(program.outputs)),

@@ -100,6 +100,15 @@ def test_an_interpreter_runs_loops() -> None:
     assert counted.counts["tanh"] == 8
 
 
+@pytest.mark.parametrize(("inputs", "parameters"), [(1, 1), (3, 0), (2, 1)])
+def test_an_interpreter_refuses_other_numbers_of_arrays(inputs: int, parameters: int) -> None:
+    program = graph_compiler.compile(loop, to="numpy", source="jax", args=arrays(4)).program
+    with pytest.raises(ValueError, match=r"loop has \d (inputs|parameters), and \d are given"):
+        Counted(program).run(
+            *(ArraySpec((3, 3), "float32"),) * inputs, parameters=[ArraySpec((3,), "float32")] * parameters
+        )
+
+
 def prefixes(x: Any) -> Any:
     return jax.lax.associative_scan(lambda a, b: a * b + jnp.sin(a) * 0, x, axis=1, reverse=True)
 
