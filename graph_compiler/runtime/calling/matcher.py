@@ -356,7 +356,14 @@ class _Matcher:
 
     def size(self, symbol: Symbol) -> str:
         name = self._places[symbol.source]
-        return name if symbol.kind == "item" else f"{name}.shape[{symbol.axis}]"
+        if symbol.kind == "item":
+            return name
+        # The shape of an array of JAX is a property, so it is read once.
+        shape = name.replace("array", "shape")
+        line = f"{shape} = {name}.shape"
+        if line not in self.lines:
+            self.lines.append(line)
+        return f"{shape}[{symbol.axis}]"
 
     def bind(self, **items: Any) -> None:
         self.bound.update(items)
@@ -503,6 +510,7 @@ Attempt = Callable[[tuple[Any, ...], Mapping[str, Any]], Any]
 
 # One generated function does all of this. Separate functions cost a call of a small model 4 microseconds
 # more, because after a model has run none of their code is left in the processor's caches.
+# The result is built while the target may still compute it.
 _IN_ORDER = """\
 def attempt(args, kwargs, {defaults}):
     {followed}
@@ -518,8 +526,9 @@ def attempt(args, kwargs, {defaults}):
     try:
         {weights}
         outcome = {call}
+        result = {result}
         {wait}
-        return {result}
+        return result
     except Exception as problem:
         return failed(problem)
 """
@@ -536,8 +545,9 @@ def attempt(args, kwargs, {defaults}):
         if not ({condition}): {doubt}
         {are_current}
         {on_elements}
+        result = {result}
         {wait}
-        return {result}
+        return result
     except Doubt:
         pass
     except Exception as problem:
