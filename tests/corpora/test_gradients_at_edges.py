@@ -92,6 +92,7 @@ ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
         torch.tensor([1e20, 1e-20, 1e20, 1e-20, 1e20]),
     ),
     "cumprod-of-one": (lambda x: x.cumprod(0), torch.tensor([0.0])),
+    "element-at-computed-places": (lambda x: x[x[0].argmax(), x[:, 0].argmin()] ** 2, POSITIVE),
     "embedding-by-frequency": (lambda x: F.embedding(TWICE, x, scale_grad_by_freq=True) ** 2, _scores(4, 3)),
     "embedding-infinite": (
         lambda x: F.embedding(TWICE, x, scale_grad_by_freq=True),

@@ -203,7 +203,11 @@ def gather_at(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: tuple[int, ...])
     come first.
     """
     places = meeting_indices(x, indices, axes)
-    found = tf.gather_nd(axes_first(x, axes)[0], places)
+    turned = axes_first(x, axes)[0]
+    if places.shape.rank == 1 and len(axes) == x.shape.rank:
+        # TensorFlow's gradient of ``gather_nd`` raises an error for one index of a single element.
+        return tf.gather_nd(turned, places[None])[0]
+    found = tf.gather_nd(turned, places)
     common, first = len(places.shape) - 1, axes[0]
     if first == 0 or axes[-1] - first + 1 != len(axes):
         return found
