@@ -421,8 +421,9 @@ class Inputs:
     """Traced inputs of a recording, in the order of the graph's inputs.
 
     An array that is passed twice is two inputs of the graph, but the function gets the proxy of the first.
+    Nothing can be written to a scalar, so one that is passed twice has two proxies.
 
-    known: proxies by the ``id`` of the objects that they replace.
+    known: proxies by the ``id`` of the objects that they replace, without those of scalars.
     made: proxies in the order of the inputs; None for numbers.
     """
 
@@ -434,8 +435,8 @@ class Inputs:
     def enter(self, name: str, item: Any) -> Any:
         """Add an input named ``name`` and return its traced replacement.
 
-        ``item`` is an array, scalar, generator or number. An object other than a number that was entered
-        before is replaced by its first proxy.
+        ``item`` is an array, scalar, generator or number. An array or generator that was entered before is
+        replaced by its first proxy.
         """
         if type(item) in NUMBER_DTYPES:
             self.made.append(None)
@@ -447,9 +448,11 @@ class Inputs:
             if isinstance(array, GENERATORS)
             else self._capture.add_input(name, array)
         )
-        # The id is that of the user's object, because `as_array` may return a new array each time.
-        self.made.append(self.known.setdefault(id(item), made))
-        return self.made[-1]
+        if not isinstance(array, np.generic):
+            # The id is that of the user's object, because `as_array` may return a new array each time.
+            made = self.known.setdefault(id(item), made)
+        self.made.append(made)
+        return made
 
 
 _OPERATORS = {

@@ -353,7 +353,12 @@ def _note_sharing(
     and raise :class:`TracingError`.
     """
     given = [id(item) for item in inputs]
-    same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))
+    same = SameArray(
+        tuple(
+            NO_ARRAY if item is None or type(item) is TracedScalar else given.index(id(item))
+            for item in inputs
+        )
+    )
     graph.assume(same)
     if len(graph.inputs) > count:
         graph.call_inputs = count

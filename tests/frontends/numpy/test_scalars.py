@@ -43,6 +43,29 @@ def test_an_array_of_another_type_is_another_variant(to: str) -> None:
     assert found.dtype == np.float32 and len(graph.variants) == 2
 
 
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+def test_one_scalar_is_two_arguments(to: str) -> None:
+    pytest.importorskip(to)
+    half = np.float32(0.5)
+    graph = graph_compiler.compile(scaled, args=(half, half), to=to, source="numpy")
+    for x, rate in ((half, half), (half, np.float32(2.0)), (np.float32(3.0),) * 2):
+        np.testing.assert_allclose(np.asarray(graph(x, rate)), scaled(x, rate))
+    assert len(graph.variants) == 1
+
+
+def test_one_scalar_is_kept_in_two_places() -> None:
+    best, log = np.float64(-9), {}
+
+    def largest(x: Any) -> Any:
+        nonlocal best
+        best = log["best"] = x.max()
+        return best * len(log)
+
+    graph = graph_compiler.transpile(largest, to="numpy", source="numpy")
+    for x in np.arange(6.0).reshape(3, 2):
+        assert graph(x) == x.max() and best == log["best"] == x.max()
+
+
 def added(total: Any, x: Any) -> Any:
     total += x.sum()
     return total * 2
