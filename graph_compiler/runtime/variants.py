@@ -144,7 +144,7 @@ class TracedStatementVariants:
         ):
             return False
         leaves = synthetic_leaves(old.recording, self._graph._pipeline.frontend.reference, {}, 0)
-        return new.matching.match(*unflatten(old.graph.input_tree, leaves)) is not None
+        return new.matching.fits(*unflatten(old.graph.input_tree, leaves))
 
     def _is_worth_tracing(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         graph = self._graph

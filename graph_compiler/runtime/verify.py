@@ -635,7 +635,7 @@ def verify_graph(
 ) -> VerificationSummary:
     if args is not None or kwargs is not None:
         args, kwargs = tuple(args or ()), dict(kwargs or {})
-        if not any(variant.matching.match(args, kwargs) for variant in graph.variants):
+        if not any(variant.matching.fits(args, kwargs) for variant in graph.variants):
             args, kwargs = graph._alternative_calls.with_recorded_form(graph.variants, args, kwargs)
         args, kwargs = with_recorded_types(graph.variants, args, kwargs)
     with host_state_kept():

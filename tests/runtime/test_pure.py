@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import math
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -418,3 +419,25 @@ def test_a_graph_for_another_framework_stands_in_its_functions_as_a_pure_one(to:
         np.testing.assert_allclose(
             outer(graph.parameters, rows), model(torch.from_numpy(rows)) + 1, rtol=1e-5, atol=1e-6
         )
+
+
+def by_draw(x: Any) -> Any:
+    drawn = random.random()
+    return x + drawn if x[0] > 0 else x - drawn
+
+
+def _drawn(function: Callable[[Any], Any], x: Any) -> tuple[Any, float]:
+    random.seed(0)
+    return function(x), random.random()
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy", "tensorflow", "jax.jit"])
+def test_a_variant_that_does_not_fit_draws_no_numbers(to: str) -> None:
+    graph = graph_compiler.compile(by_draw, to=to.partition(".")[0], args=(array([1.0, 2.0]),))
+    graph(array([-1.0, 2.0]))
+    for elements in ([1.0, 3.0], [-1.0, 3.0]):
+        # A new function, because JAX traces each once.
+        pure = functools.partial(graph.functional, graph.parameters)
+        called = jax.jit(pure) if to == "jax.jit" else pure
+        given = jnp.array(elements) if to == "jax.jit" else array(elements)
+        assert_same(_drawn(called, given), _drawn(by_draw, array(elements)))

@@ -454,8 +454,9 @@ def _leaf_texts(tree: Tree, name: str) -> Iterator[str | None]:
 class Matching:
     """Functions that match calls against one variant, generated at their first use.
 
-    If the variant repeats random draws of Python or NumPy, ``match`` makes them when it reads the state. Then
-    :meth:`rewind` restores the generators to their state before the last match.
+    If the variant repeats random draws of Python or NumPy, ``match`` makes them when it reads the state. A
+    caller that passes ``held`` has drawn them after :meth:`mark`. :meth:`rewind` restores the generators to
+    their state before these draws.
     """
 
     def __init__(
@@ -466,7 +467,7 @@ class Matching:
         is_foreign: bool,
     ) -> None:
         self._graph, self._target, self._held, self._is_foreign = graph, target, held, is_foreign
-        # State of the host's generators before the last match.
+        # State of the host's generators before the last draws.
         self._host_state: Any = None
 
     def code(self, misfit: str, on_elements: str) -> MatchCode:
@@ -488,13 +489,25 @@ class Matching:
 
     def _drawing(self, match: Match, state: ExternalState) -> Match:
         def drawn(args: Any, kwargs: Any, held: Any = None) -> Any:
-            self._host_state = host_state()
-            leaves = match(args, kwargs, held or state.read())
+            if held is None:
+                self.mark()
+                held = state.read()
+            leaves = match(args, kwargs, held)
             if leaves is None:
                 self.rewind()
             return leaves
 
         return drawn
+
+    def mark(self) -> None:
+        if (state := self._graph.state.places) is not None and state.draws:
+            self._host_state = host_state()
+
+    def fits(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Return True if the call matches. The generators keep their states."""
+        is_match = self.match(args, kwargs) is not None
+        self.rewind()
+        return is_match
 
     def rewind(self) -> None:
         if self._host_state is not None:

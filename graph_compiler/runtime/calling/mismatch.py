@@ -268,6 +268,8 @@ def why_missed(
         return variant.environment.reason()
     matched = variant.matching.match(args, kwargs) if given is None else None
     if matched is not None:
+        # The next attempt must draw the same random numbers.
+        variant.matching.rewind()
         for item in matched:
             if isinstance(item, variant.target.array_types):
                 _require_members(item, variant.target)

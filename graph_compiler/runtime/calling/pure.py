@@ -161,6 +161,7 @@ def call_purely(
     problem: GuardFailed | None = None
     open_ones: list[TracedAlternative] = []
     for variant, call in _candidate_calls(graph, variants, args, kwargs):
+        variant.matching.mark()
         held = _state_values(variant, given)
         leaves = variant.matching.match(*call, held) if variant.state else variant.matching.match(*call)
         # A variant may fit the call in several forms, which compute the same.
@@ -170,6 +171,8 @@ def call_purely(
                 whole, checks = run()
                 if any(map(variant.target.is_traced, checks)):
                     open_ones.append(TracedAlternative(variant, whole, checks, run))
+                    # Each alternative draws the same random numbers.
+                    variant.matching.rewind()
                 else:
                     return (
                         variant.target.require_guards(whole, checks, variant.program.checks)
@@ -177,9 +180,12 @@ def call_purely(
                         else whole
                     )
             except GuardFailed as failed:
-                # A guard on values failed; another variant may fit these.
+                # A guard on values failed; another variant may fit these, with the same random numbers.
                 problem = failed
+                variant.matching.rewind()
     if open_ones:
+        # The generators were rewound, but the call has drawn.
+        _state_values(open_ones[-1].variant, given)
         return select_alternative(graph.name, open_ones)
     if problem is not None:
         raise problem
@@ -272,7 +278,7 @@ def call_as_module(
 
 def _variant_like(graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
     def fits(variant: Variant) -> bool:
-        return variant.matching.match(args, kwargs) is not None or bool(
+        return variant.matching.fits(args, kwargs) or bool(
             variant.matching.match_unknown and variant.matching.match_unknown(args, kwargs)
         )
 

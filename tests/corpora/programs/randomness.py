@@ -129,6 +129,12 @@ def python_branch(x: Any) -> Any:
     return x * 2 if random.random() < 0.5 else x - 1
 
 
+def python_guard(x: Any) -> Any:
+    """An element selects the variant, after the draws of a variant that does not fit."""
+    drawn = random.random() + np.random.rand()
+    return x + drawn if x[0, 0] > 0 else x - drawn
+
+
 def python_sample(x: Any) -> Any:
     return x + sum(random.sample(range(100), 3)) * random.choice([1.5, 2.5, 3.5])
 
@@ -276,6 +282,9 @@ PROGRAMS = [
     *map(
         _function,
         (python_random, python_branch, python_sample, python_seeded, python_unused, python_imported),
+    ),
+    _function(
+        python_guard, tuple(lambda sign=sign: (torch.full((4, 6), sign),) for sign in (1.0, -1.0, 2.0))
     ),
     *map(_function, (own_random, numpy_random, numpy_index)),
     *(_function(f, **_HOST) for f in (python_shuffle, numpy_array, python_kept, system_seed)),
