@@ -148,15 +148,8 @@ class HostDrawRecorder:
         if name == "shuffle":
             self._refuse(whole, "changes its argument")
         if name == "choice" and whole.startswith("random."):
-            return args[0][
-                self.draw(
-                    "random.randrange",
-                    "randrange",
-                    random.Random.randrange.__get__(random._inst),
-                    (len(args[0]),),
-                    {},
-                )
-            ]
+            # Python's own function checks the arguments, and takes its index from a recorded draw.
+            return forward(random.Random.choice, SimpleNamespace(_randbelow=self._index), *args, **kwargs)
         space = random if whole.startswith("random.") else np.random
         # The function is looked up when it is called, since another thread may be recording.
         draw = Draw(whole, lambda: _number(getattr(space, name)(*args, **kwargs)))
@@ -166,6 +159,10 @@ class HostDrawRecorder:
         if held is not None and not _holds_numbers(held):
             self._refuse(whole, f"gives {type(held).__name__} objects; only numbers can be inputs of a graph")
         return self._entered(draw, name, held)
+
+    def _index(self, count: int) -> Any:
+        below = random.Random.randrange.__get__(random._inst)
+        return self.draw("random.randrange", "randrange", below, (count,), {})
 
     def number(self, draw: Draw, name: str) -> Any:
         held = draw.read()

@@ -136,7 +136,7 @@ def python_guard(x: Any) -> Any:
 
 
 def python_sample(x: Any) -> Any:
-    return x + sum(random.sample(range(100), 3)) * random.choice([1.5, 2.5, 3.5])
+    return x + sum(random.sample(range(100), 3)) * random.choice([1.5, 2.5, 3.5]) * random.choice(seq=(2, 3))
 
 
 def python_seeded(x: Any) -> Any:
