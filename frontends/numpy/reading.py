@@ -265,11 +265,20 @@ def _has_float_power(capture: CallCapture, base: Any, exponent: Any) -> bool:
     if not (is_traced(base) and base._value in capture.read):
         return isinstance(base, (int, float)) and base > 0
     # A negative base may have a complex power, and a base of 0 may raise.
-    name = "__ne__" if not is_traced(exponent) and float(hint(exponent)).is_integer() else "__gt__"
+    name = "__ne__" if _is_whole(base, exponent) else "__gt__"
     if not getattr(operator, name)(base._seen, 0):
         return False
     _expect(capture, name, base, 0)
     return True
+
+
+def _is_whole(base: Any, exponent: Any) -> bool:
+    if is_traced(exponent):
+        return False
+    if not is_symbolic(exponent):
+        return float(exponent).is_integer()
+    # The answer becomes a guard, which a positive base does not need.
+    return isinstance(exponent, int) or base._seen <= 0 and bool(exponent.is_integer())
 
 
 def expect_as_read(capture: CallCapture, key: str, operands: Sequence[Any], result: Any) -> None:

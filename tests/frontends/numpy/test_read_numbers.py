@@ -97,6 +97,24 @@ def test_where_python_has_the_number_it_is_a_guard(name: str, to: str) -> None:
     check(graph_compiler.transpile(KNOWN[name], to=to, source="numpy"), KNOWN[name])
 
 
+ROOTS: dict[str, Callable[[Any], Any]] = {
+    "half of a size": lambda x: np.asarray(float(x[0]) ** (len(x) / 2)),
+    "a size as a float": lambda x: np.asarray(float(x[0]) ** (len(x) * 1.0)),
+}
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", ROOTS)
+def test_a_power_is_complex_where_python_makes_it_so(name: str, to: str) -> None:
+    graph = graph_compiler.transpile(ROOTS[name], to=to, source="numpy")
+    for size in (2, 4, 3, 5):
+        for element in (-3.0, -2.0, 2.0):
+            x = np.full(size, element)
+            found, expected = np.asarray(graph(x)), ROOTS[name](x)
+            assert found.dtype.kind == expected.dtype.kind
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 INDICES: dict[str, Callable[[Any], Any]] = {
     "one": lambda x: x[int(x[0])],
     "two": lambda x: x.reshape(2, 3)[int(x[1]), int(x[2])],
