@@ -312,8 +312,9 @@ def _broadcast_shape(attributes: dict[str, Any], x: KnownArray, y: KnownArray) -
 
 def _cast(attributes: dict[str, Any], x: KnownArray) -> Any:
     if attributes["DstT"] in ("bfloat16", "float16"):
+        bound = _EXACT[attributes["DstT"]]
         for item in x.ravel():
-            if not _holds(attributes, apply("le", item, _EXACT[attributes["DstT"]])):
+            if not all(_holds(attributes, apply("le", part, bound)) for part in (item, -item)):
                 # The conversion may round, so the operation is recorded instead.
                 raise UnknownResult
     if attributes["SrcT"] == attributes["DstT"] or "bool" not in (attributes["SrcT"], attributes["DstT"]):

@@ -36,6 +36,8 @@ SIZES: dict[str, tuple[Callable[[Any, Any], Any], Any, int, tuple[int, ...]]] = 
         1,
         (2, 5),
     ),
+    "rounded number": (lambda x, n: x + tf.cast(tf.cast(n * 143, "bfloat16"), x.dtype), X, 1, (7,)),
+    "rounded number below 0": (lambda x, n: x + tf.cast(tf.cast(n * -143, "bfloat16"), x.dtype), X, 1, (7,)),
     "size of a crop": (lambda x, n: tf.image.crop_and_resize(x, BOXES, [0], [n, 2]), IMAGE, 1, (2, 3)),
 }
 
