@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, isfinite
+from math import inf
 from typing import Any, Final
 
 import numpy as np
@@ -86,6 +86,8 @@ _OVERFLOWS: Final = {
     "float16": (2 - 2.0**-11) * 2.0**15,
     "bfloat16": (2 - 2.0**-8) * 2.0**127,
     "float32": (2 - 2.0**-24) * 2.0**127,
+    # As an integer, because this number is no float.
+    "float64": 2**1024 - 2**970,
 }
 
 
@@ -99,12 +101,14 @@ def is_in_range(number: complex, dtype: str) -> bool:
     (False, True, False)
     >>> is_in_range(3.4028235e38, "float32"), is_in_range(3.4028236e38, "float32")
     (True, False)
+    >>> is_in_range(10**308, "float64"), is_in_range(10**309, "float64"), is_in_range(inf, "float64")
+    (True, False, True)
     """
     if dtype in INTEGERS:
         limits = np.iinfo(dtype)
         return bool(limits.min <= number.real <= limits.max)
     limit = _OVERFLOWS.get(real_of(dtype), inf)
-    return all(abs(part) < limit or not isfinite(part) for part in (number.real, number.imag))
+    return all(not limit <= abs(part) < inf for part in (number.real, number.imag))
 
 
 def dtype_name(array: Any) -> str:
