@@ -254,12 +254,13 @@ def optimizer(name: str, **options: Any) -> Optimizer:
     Traceback (most recent call last):
     graph_compiler.errors.InvalidOption: there is no optimizer 'adamm'; did you mean 'adam' ...
     """
-    if name in _UNSUPPORTED:
+    is_text = isinstance(name, str)
+    if is_text and name in _UNSUPPORTED:
         raise InvalidOption(
             f"there is no {name!r} that is the same everywhere: {_UNSUPPORTED[name]}. Pass the framework's "
             "own optimizer"
         )
-    if name not in ROWS:
+    if not is_text or name not in ROWS:
         raise InvalidOption(
             f"there is no optimizer {name!r}{nearest(str(name), ROWS) or f': there are {_listed(ROWS)}'}"
         )

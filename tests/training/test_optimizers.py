@@ -194,6 +194,7 @@ def test_clipping_is_torch_s(to: str) -> None:
     ("call", "words"),
     [
         (lambda: training.optimizer("adamm"), "there is no optimizer 'adamm'; did you mean"),
+        (lambda: training.optimizer(["adam"]), r"there is no optimizer \['adam'\]; did you mean 'adam'"),
         (lambda: training.optimizer("adafactor"), "there is no 'adafactor' that is the same everywhere"),
         (lambda: training.optimizer("sgd", b1=0.9), "the optimizer 'sgd' has no option b1="),
         (
