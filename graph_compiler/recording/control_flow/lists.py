@@ -497,7 +497,8 @@ def with_plain_lists(function: Any) -> Any:
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        if function_of(function) is builtins.len and isinstance(args[0], GrowingView):
+        is_alone = len(args) == 1 and not kwargs
+        if is_alone and function_of(function) is builtins.len and isinstance(args[0], GrowingView):
             return args[0].count()
         return function(*map(_seen, args), **{name: _seen(item) for name, item in kwargs.items()})
 

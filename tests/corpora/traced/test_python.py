@@ -15,6 +15,7 @@ import pytest
 import graph_compiler
 from graph_compiler.errors import GuardFailed
 from graph_compiler.passes.driver import nodes_of
+from graph_compiler.recording.control_flow.lists import with_plain_lists
 
 trace = graph_compiler.trace
 
@@ -360,3 +361,9 @@ def test_function_of_the_user_named_as_a_builtin_receives_the_items_of_a_list() 
         return sum(row * 2 for row in rows)
 
     assert first(3.0) == 6.0
+
+
+@pytest.mark.parametrize("args", [(), ([], [])])
+def test_a_wrong_call_of_len_raises_what_python_raises(args: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError, match="takes exactly one argument"):
+        with_plain_lists(len)(*args)
