@@ -89,10 +89,17 @@ def _random_array(spec: re.Match[str], whole: str, generator: np.random.Generato
     if dtype not in _DTYPES:
         raise WrongInput(f"--input {whole}: there is no data type {dtype}{nearest(dtype, _DTYPES)}")
     shape = tuple(int(size) for size in spec["sizes"].split(",") if size.strip())
-    if dtype.startswith(("int", "uint", "bool")):
-        below = 2 if dtype == "bool" else int(spec["below"] or _BELOW)
-        return generator.integers(0, max(1, below), shape).astype(dtype)
-    return generator.standard_normal(shape).astype(dtype)
+    bound = spec["below"]
+    if dtype.startswith(("float", "complex")):
+        if bound:
+            raise WrongInput(f"--input {whole}: only integers have a bound; leave out :{bound}")
+        return generator.standard_normal(shape).astype(dtype)
+    # The generator makes no larger numbers than those of int64.
+    most = 2 if dtype == "bool" else min(np.iinfo(dtype).max, np.iinfo("int64").max) + 1
+    below = int(bound or min(_BELOW, most))
+    if below > most:
+        raise WrongInput(f"--input {whole}: the bound of {dtype} is at most {most}")
+    return generator.integers(0, max(1, below), shape).astype(dtype)
 
 
 # ------------------------------------------------------------------------------ files
