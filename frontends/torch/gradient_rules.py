@@ -27,6 +27,7 @@ from ...ir.graph import Guard
 from ...ir.node import CallRecord, Node, Origin, Value, values_in
 from ...recording.faults import is_fault
 from ...recording.patches import Patch, PatchSet, Session, replace_call
+from ...recording.reachability.references import cell_is_filled
 from ...recording.reachability.snapshot import ObjectSnapshot
 from ...sizes import Size, Symbol
 from ...trees import iterate_structure
@@ -675,7 +676,7 @@ def _is_torchs(cls: type) -> bool:
     held = [
         cell.cell_contents
         for cell in cells
-        if isinstance(cell.cell_contents, type) and cell.cell_contents is not cls
+        if cell_is_filled(cell) and isinstance(cell.cell_contents, type) and cell.cell_contents is not cls
     ]
     inner = next((item for item in held if issubclass(item, torch.autograd.Function)), None)
     return cls.__module__.startswith("torch.") if inner is None else _is_torchs(inner)

@@ -20,6 +20,7 @@ from ..registration import entry_method, packages, responds_to
 from .code.ownership import owner_of, package_of
 from .code.syntax import syntax_of
 from .control_flow.jumps import Liveness, walk, writes
+from .reachability.references import cell_is_filled
 
 # ----------------------------------------------------------------------------------------------- loop syntax
 # The position of the current instruction of a frame leads to the loop in the source.
@@ -545,12 +546,13 @@ class _Statements:
         ):
             return False
         code = plain.__code__
-        cells = dict(zip(code.co_freevars, (cell.cell_contents for cell in plain.__closure__ or ())))
+        cells = zip(code.co_freevars, plain.__closure__ or ())
         known = {
-            **cells,
+            **{name: cell.cell_contents for name, cell in cells if cell_is_filled(cell)},
             **({code.co_varnames[0]: function.__self__} if isinstance(function, types.MethodType) else {}),
         }
-        space = _Space(known, plain.__globals__, frozenset((*code.co_varnames, *code.co_cellvars)))
+        own = frozenset((*code.co_varnames, *code.co_cellvars, *code.co_freevars))
+        space = _Space(known, plain.__globals__, own)
         body = definition.body if isinstance(definition.body, list) else [definition.body]
         _Statements(self.purity, space, self.depth + 1, self.aliases).look(body)
         return True

@@ -1,4 +1,6 @@
-"""Tests of placeholders for missing packages, which raise at any attribute lookup."""
+"""Tests of placeholders for missing packages, which raise at any attribute lookup, and of variables that are
+not assigned.
+"""
 
 from __future__ import annotations
 
@@ -91,9 +93,27 @@ def by_try(absent: type, lazy: Any) -> Callable[[Any], Any]:
     return function
 
 
+def by_unassigned_variable(absent: type, lazy: Any) -> Callable[[Any], Any]:
+    if lazy is None:
+        later = 1.0
+
+    def step(x: Any) -> Any:
+        return x * 2 if x.shape[0] < 9 else x * later
+
+    def function(x: Any) -> Any:
+        result = x * later if x.shape[0] > 9 else x
+        for _ in range(x.shape[0]):
+            result = result + step(x)
+        return result
+
+    return function
+
+
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("form", [by_class, by_object, by_attribute, by_hasattr, by_try])
+@pytest.mark.parametrize(
+    "form", [by_class, by_object, by_attribute, by_hasattr, by_try, by_unassigned_variable]
+)
 def test_what_raises_on_lookup_is_left_alone(
     form: Callable[..., Any], problem: type[Exception], source: str
 ) -> None:

@@ -26,7 +26,7 @@ from ....recording.faults import is_fault
 from ....recording.patches.host_random import host_state_seeded
 from ....recording.reachability.libraries import is_self_contained
 from ....recording.reachability.namespaces import ModuleNamespace
-from ....recording.reachability.references import PLAIN, defaults_of, original_of
+from ....recording.reachability.references import PLAIN, cell_is_filled, defaults_of, original_of
 from ..basics.arguments import to_tensor
 from ..basics.tensors import dtype_name, spec_of
 from ..memory.copies import Snapshot
@@ -699,8 +699,8 @@ def _roots(function: Any) -> Iterator[tuple[str, Any]]:
 
 def _variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        # A recursive function is in its own closure.
-        if cell.cell_contents is not function:
+        # A recursive function is in its own closure, and a variable may not be assigned yet.
+        if cell_is_filled(cell) and cell.cell_contents is not function:
             yield name, cell.cell_contents
     yield from (
         (name, function.__globals__[name])
