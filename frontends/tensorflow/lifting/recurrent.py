@@ -113,7 +113,7 @@ def lstm_cell_grad(
     forget, enter = _product(b, _slope(b, f), state, cs_prev), _product(b, _slope(b, i), state, ci)
     before = b.multiply(state, f)
     parts = (enter, new, forget, leave)
-    gates = b.concat(*(parts[place] for place in order), axis=1)
+    gates = b.concat(*(parts[order.index(place)] for place in range(4)), axis=1)
     if not use_peephole:
         return before, gates, *(b.zeros(shape=weight.shape, dtype=weight.dtype) for weight in (wci, wcf, wco))
     before = b.add(before, b.add(b.multiply(enter, wci), b.multiply(forget, wcf)))
