@@ -15,6 +15,7 @@ import pytest
 import graph_compiler
 from graph_compiler.recording import Reached
 from graph_compiler.recording.code.ownership import is_internal, is_users, owner_of, owner_of_file
+from graph_compiler.recording.reachability.containers import MISSING, given_kind
 from graph_compiler.recording.reachability.libraries import is_self_contained
 from graph_compiler.recording.reachability.namespaces import entry_of, spaces_of
 from graph_compiler.recording.reachability.snapshot import ObjectSnapshot
@@ -324,3 +325,13 @@ def test_a_slot_that_a_property_hides_is_no_state() -> None:
     graph = graph_compiler.compile(function, args=(np.ones(3),))
     assert graph(np.full(3, 2.0)).tolist() == [2.0] * 3
     assert type(_HIDDEN_SLOT.scale) is np.ndarray
+
+
+def test_a_missing_part_of_an_argument() -> None:
+    items, fields = [1, 0], types.SimpleNamespace(a=1, b=2)
+    for container, key in ((items, 1), (fields, "a")):
+        kind = given_kind(container)
+        assert kind is not None
+        kind.put(container, key, MISSING)
+    assert items == [1, 0]
+    assert vars(fields) == {"b": 2}

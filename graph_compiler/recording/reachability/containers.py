@@ -239,6 +239,12 @@ def _put_item(held: Any, key: Any, value: Any) -> None:
         del held[key]
 
 
+def _put_at(held: Any, index: Any, value: Any) -> None:
+    # Only ``_refill_list`` changes the length of a list.
+    if value is not MISSING:
+        held[index] = value
+
+
 def _has_items_of(held: Any, before: dict[Any, Any]) -> bool:
     return len(held) == len(before) and all(map(is_, held, before.values()))
 
@@ -373,7 +379,7 @@ def _put_contents(item: Any, value: Any) -> None:
 
 _CONTENTS = ContainerKind(_pairs_of_contents, lambda item, key, value: _put_contents(item, value))
 CLASS = ContainerKind(_pairs_of_class, _put_in_class)
-_LIST = ContainerKind(_numbered, _put_item, _refill_list, is_surely=_has_items_of)
+_LIST = ContainerKind(_numbered, _put_at, _refill_list, is_surely=_has_items_of)
 DICT = ContainerKind(_pairs_of_dict, _put_in_dict, _refill_dict)
 _KINDS: tuple[tuple[Any, ContainerKind], ...] = (
     (dict, DICT),
@@ -402,7 +408,7 @@ class Field(str):
 
 _FIELDS = ContainerKind(
     lambda item: {Field(name): part for name, part in vars(item).items()},
-    object.__setattr__,
+    lambda item, key, value: _put_in_dict(vars(item), str(key), value),
     lambda item, before: _refill_mapping(vars(item), {str(name): part for name, part in before.items()}),
     dotted=True,
 )
