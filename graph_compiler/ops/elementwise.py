@@ -103,7 +103,7 @@ declare_binary(
         "bitwise_right_shift": (
             "``x1`` moved right by ``x2`` bits; copies of the sign come in, or zeros if it is unsigned."
         ),
-        "bitwise_xor": "Bits that are set in one of both.",
+        "bitwise_xor": "Bits that are set in exactly one.",
         "copysign": "The magnitude of ``x1`` with the sign of ``x2``; no gradient where ``x1`` is 0.",
         "divide": "``x1 / x2`` of floats, as IEEE 754 has it.",
         "floor_divide": "``x1 / x2`` rounded down; of floats as in Python, with ``x1 / 0`` as ``divide``.",
