@@ -357,6 +357,20 @@ def _array_equiv(capture: Any, a1: Any, a2: Any) -> bool:
     return bool(np.equal(a1, a2).all())
 
 
+def _trim_zeros(capture: Any, filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    if filt.ndim != 1:
+        raise TracingError(
+            f"{capture.here()}: trim_zeros of an array of {filt.ndim} axes cannot be recorded; take a slice"
+        )
+    held = filt != 0
+    if not held.any():
+        return filt[:0]
+    # Where the slice begins and ends is read from the array, and guarded.
+    first = int(np.argmax(held)) if "f" in trim.lower() else 0
+    last = int(np.argmax(held[::-1])) if "b" in trim.lower() else 0
+    return filt[first : len(filt) - last]
+
+
 def _text(function: Callable[..., Any]) -> Callable[..., Any]:
     def answer(capture: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
         # The text shows all elements, so all are guarded.
@@ -384,6 +398,7 @@ ANSWERS: dict[str, Callable[..., Any]] = {
     "array_repr": _text(np.array_repr),
     "array_str": _text(np.array_str),
     "array2string": _text(np.array2string),
+    "trim_zeros": _trim_zeros,
     "broadcast_arrays": lambda capture, *args, subok=False: _broadcast(args),
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ir.node import Node
-from ....ops.dtypes import INTEGERS, UNSIGNED, is_bool, is_complex, is_floating, is_inexact
+from ....ops.dtypes import INTEGERS, UNSIGNED, is_bool, is_complex, is_floating, is_inexact, is_integer
 from ....sizes import apply, hint_of
 from ...common import read_numbers
 from ...common.builder import bits_of
@@ -156,7 +156,15 @@ def _finite(b: NumpyBuilder, node: Node) -> Any:
     return are_finite(b, node.inputs[0])
 
 
-CONDITIONS: Conditions = {**LINEAR_ALGEBRA, **dict.fromkeys(("eig", "eigvals"), _finite)}
+def _has_range(b: NumpyBuilder, node: Node) -> Any:
+    return _finite(b, node) if node.params.get("range") is None else None
+
+
+CONDITIONS: Conditions = {
+    **LINEAR_ALGEBRA,
+    **dict.fromkeys(("eig", "eigvals"), _finite),
+    "histogram_bin_edges": _has_range,
+}
 
 
 def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
@@ -333,6 +341,8 @@ def _plain(op: str) -> Callable[..., Any]:
         if op == "matmul" and is_bool(first.dtype):
             # An element of the boolean product is True if any of its terms is.
             return b.not_equal(b.matmul(*(b.astype(item, dtype="int64") for item in operands)), 0)
+        if op == "pow" and is_integer(first.dtype) and isinstance(operands[1], Value):
+            b.refuse_negative(operands[1])
         if op in _DIVISIONS and not is_inexact(first.dtype) and isinstance(operands[1], Value):
             return _whole_division(b, op, *operands)
         kinds = {item.dtype for item in operands if isinstance(item, Value)}
@@ -402,7 +412,12 @@ def _spacing(b: NumpyBuilder, x: Any) -> Any:
 
 def _ldexp(b: NumpyBuilder, x: Any, exponent: Any) -> Any:
     kind = x.dtype if isinstance(x, Value) else "float64"
-    return b.multiply(b.array(x, kind), b.exp2(b.cast(b.array(exponent, "int64"), kind)))
+    rest, found = b.cast(b.array(exponent, "int64"), "int64"), b.array(x, kind)
+    # A power of two that is beyond the range of floats may bring the product into it.
+    for parts in (3, 2, 1):
+        part = b.trunc_divide(rest, parts)
+        found, rest = b.multiply(found, b.exp2(b.cast(part, kind))), b.subtract(rest, part)
+    return found
 
 
 def _matvec(b: NumpyBuilder, x: Any, y: Any) -> Any:
@@ -581,5 +596,7 @@ rows.table({
     "sinc": lambda b, x: b.sinc(b.floating(x)),
     "copy": lambda b, a, order="K", subok=False: b.copy(b.array(a)),
     # The operator `x ** y` has shortcuts, in which bools have another result type than in the ufunc.
-    "ndarray.power": lambda b, x, y: b.cast(b.pow(*operands_of(b, np.power, (x, y))), b.recorded_dtype()),
+    "ndarray.power": lambda b, x, y: b.cast(
+        _plain("pow")(b, *operands_of(b, np.power, (x, y))), b.recorded_dtype()
+    ),
 })  # fmt: skip

@@ -222,25 +222,30 @@ def union1d(b: NumpyBuilder, ar1: Any, ar2: Any) -> Any:
     return unique(b, b.concat(_flat(b, x), _flat(b, y), axis=0))
 
 
-def _membership_row(invert: bool) -> Any:
-    def row(b: NumpyBuilder, ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-        x, y = b.promote(ar1, ar2)
-        flat = _flat(b, x)
-        kept = b.boolean_mask(flat, b.isin(flat, _flat(b, y), invert=invert), hint=b.recorded[0].shape[0])
-        return b.unique_values(kept, hint=b.recorded[0].shape[0])
-
-    return row
+@rows.row("intersect1d")
+def intersect1d(b: NumpyBuilder, ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    return b.unique_values(_members(b, ar1, ar2, invert=False), hint=b.recorded[0].shape[0])
 
 
-rows.row("intersect1d")(_membership_row(invert=False))
-rows.row("setdiff1d")(_membership_row(invert=True))
+@rows.row("setdiff1d")
+def setdiff1d(b: NumpyBuilder, ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    kept = _members(b, ar1, ar2, invert=True)
+    # NumPy does not sort elements that it takes for unique.
+    return kept if assume_unique else unique(b, kept)
+
+
+def _members(b: NumpyBuilder, ar1: Any, ar2: Any, invert: bool) -> Value:
+    x, y = b.promote(ar1, ar2)
+    flat = _flat(b, x)
+    found: Value = b.boolean_mask(flat, b.isin(flat, _flat(b, y), invert=invert), hint=b.recorded[0].shape[0])
+    return found
 
 
 @rows.row("setxor1d")
 def setxor1d(b: NumpyBuilder, ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     hint = b.recorded[0].shape[0]
     # An element that only one array has occurs once among the unique elements of both.
-    once = [b.unique_values(_flat(b, x), hint=hint) for x in b.promote(ar1, ar2)]
+    once = [_flat(b, x) if assume_unique else unique(b, _flat(b, x)) for x in b.promote(ar1, ar2)]
     values, _, _, counts = b.unique_all(b.concat(*once, axis=0), axis=None, hint=hint)
     return b.boolean_mask(values, b.equal(counts, 1), hint=hint)
 
@@ -439,6 +444,7 @@ def ix_(b: NumpyBuilder, *args: Any) -> Any:
 def unravel_index(b: NumpyBuilder, indices: Any, shape: Any, order: str = "C") -> Any:
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     left, found = b.cast(b.array(indices), "int64"), []
+    _refuse_outside(b, left, product(sizes))
     for size in sizes[::-1] if order == "C" else sizes:
         found.append(b.remainder(left, b.array(size, "int64")))
         left = b.floor_divide(left, b.array(size, "int64"))
@@ -458,8 +464,15 @@ def ravel_multi_index(
     )
     total = b.array(0, "int64")
     for part, size in zip(parts, dims):
-        total = b.add(b.multiply(total, b.array(size, "int64")), b.cast(b.array(part), "int64"))
+        place = b.cast(b.array(part), "int64")
+        _refuse_outside(b, place, size)
+        total = b.add(b.multiply(total, b.array(size, "int64")), place)
     return total
+
+
+def _refuse_outside(b: NumpyBuilder, places: Value, size: Any) -> None:
+    b.refuse_negative(places)
+    b.refuse_outside(places, size)
 
 
 rows.table({
@@ -505,7 +518,10 @@ def _put(b: NumpyBuilder, a: Any, ind: Any, v: Any, mode: str = "raise") -> Any:
     flat = b.reshape(a, shape=(product(a.shape),))
     index = b.array(ind)
     index = b.reshape(index, shape=(product(index.shape),))
-    return b.reshape(write_index(b, flat, index, b.array(b.array(v), a.dtype)), shape=a.shape)
+    new = b.array(b.array(v), a.dtype)
+    # Values are repeated or left out, so that each index has one.
+    new = resize(b, new, index.shape) if new.ndim and new.shape != index.shape else new
+    return b.reshape(write_index(b, flat, index, new), shape=a.shape)
 
 
 def _put_along_axis(b: NumpyBuilder, arr: Any, indices: Any, values: Any, axis: Any = -1) -> Any:

@@ -488,6 +488,7 @@ def _without_masked(b: NumpyBuilder, x: Value, axis: int, marked: Value) -> Valu
     if marked.dtype == "bool":
         b.guard(apply("eq", marked.shape[0], size))
     else:
+        b.refuse_outside(marked, size)
         inside = b.where(b.less(marked, 0), b.add(marked, b.array(size, marked.dtype)), marked)
         marked = b.isin(b.arange(start=0, stop=size, step=1, dtype=marked.dtype), inside, invert=False)
     return b.boolean_mask(x, b.logical_not(marked), axis=axis, hint=b.recorded[0].shape[axis])

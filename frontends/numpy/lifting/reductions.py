@@ -329,6 +329,8 @@ def average(
         b.sum(item, axis=axes_of(axis, x.ndim), dtype=kind, keepdims=flag(keepdims))
         for item in (b.multiply(x, w), w)
     ]
+    # NumPy raises an error for weights whose sum is 0.
+    b.expect(b.all(b.not_equal(total[1], 0)), True)
     found = b.divide(*total)
     return (found, total[1]) if returned else found
 
@@ -413,8 +415,12 @@ rows.row("nanstd")(_nan_spread(root=True))
 def _position(op: str, neutral: float | None = None) -> Callable[..., Any]:
     def row(b: NumpyBuilder, a: Any, axis: Any = None, *, keepdims: Any = None) -> Any:
         x = b.array(a)
-        x = x if neutral is None else _without_nan(b, x, neutral)
         place = None if axis is None else axis_of(axis, x.ndim)
+        if neutral is not None and is_inexact(x.dtype):
+            # NumPy raises an error for a slice of nothing but NaN.
+            nothing = b.all(b.isnan(x), axis=axes_of(place, x.ndim))
+            b.expect(b.any(nothing) if nothing.ndim else nothing, False)
+            x = _without_nan(b, x, neutral)
         return getattr(b, op)(
             b.reshape(x, shape=(1,)) if not x.ndim else x, axis=place, keepdims=flag(keepdims)
         )

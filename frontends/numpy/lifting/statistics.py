@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import is_complex, is_inexact
 from ....sizes import Size, apply, hint_of, product
-from ...common.indexing import cut, holds_with_guard
+from ...common.indexing import cut, holds_with_guard, pick
 from .manipulation import diff
 from .table import NumpyBuilder, axes_of, axis_of, rows
 
@@ -120,11 +121,34 @@ def _median(skip_nan: bool) -> Callable[..., Any]:
     ) -> Any:
         x = _as_floats(b, a)
         line, place, axes = _merge_axes(b, x, axis)
-        # Of an even number of elements the median is the mean of the two in the middle.
-        found = b.quantile(line, 0.5, axis=place, keepdims=False, interpolation="midpoint", skip_nan=skip_nan)
+        if place is None:
+            line, place = b.reshape(line, shape=(product(line.shape),)), 0
+        found = _middle(b, line, place, skip_nan)
         return _with_reduced_axes(b, found, x, axes) if keepdims is True else found
 
     return row
+
+
+def _middle(b: NumpyBuilder, x: Value, axis: int, skip_nan: bool) -> Value:
+    """Return the mean of the two elements in the middle of each sorted line, or the one in the middle."""
+    size, rest = x.shape[axis], tuple(dim for place, dim in enumerate(x.shape) if place != axis)
+    if not hint_of(size):
+        b.fix(size)
+        return b.full(shape=rest, fill_value=math.nan, dtype=x.dtype)
+    # NaN are sorted last.
+    ordered = b.sort(x, axis=axis)
+    if skip_nan:
+        count = b.sum(b.astype(b.logical_not(b.isnan(x)), dtype="int64"), axis=(axis,), keepdims=True)
+        before = b.maximum(b.subtract(count, 1), 0)
+        low, high = (
+            b.reshape(b.take_along_axis(ordered, b.floor_divide(place, 2), axis=axis), shape=rest)
+            for place in (before, count)
+        )
+    else:
+        low, high, last = (pick(b, ordered, axis, place) for place in ((size - 1) // 2, size // 2, -1))
+        low = b.where(b.isnan(last), last, low)
+    # Halves of equal infinities have a sum, while the difference of both is NaN.
+    return b.add(b.multiply(low, 0.5), b.multiply(high, 0.5))
 
 
 rows.row("median")(_median(skip_nan=False))
@@ -347,6 +371,8 @@ def interp(
     x0, x1, y0, y1 = (b.take(item, where, axis=0) for item in (points, values) for where in (low, place))
     slope = b.divide(b.subtract(y1, y0), b.cast(b.subtract(x1, x0), kind))
     found = b.add(b.multiply(slope, b.cast(b.subtract(at, x0), kind)), y0)
+    if not is_complex(kind):
+        found = _beside_infinity(b, found, at, (x0, y0), (x1, y1), slope)
     first, last = (b.getitem(values, key=(index,)) for index in (0, -1))
     found = b.where(
         b.less(at, b.getitem(points, key=(0,))), first if left is None else b.array(left, kind), found
@@ -356,6 +382,26 @@ def interp(
     return b.where(
         b.greater(at, b.getitem(points, key=(-1,))), last if right is None else b.array(right, kind), found
     )
+
+
+def _beside_infinity(
+    b: NumpyBuilder,
+    found: Value,
+    at: Value,
+    left: tuple[Value, Value],
+    right: tuple[Value, Value],
+    slope: Value,
+) -> Value:
+    """Return the values ``found`` between the points ``left`` and ``right``, with other ones for NaN.
+
+    As in NumPy, the value at a point is its own. Elsewhere it is computed from the right point, or is that of
+    both points if they have the same.
+    """
+    (x0, y0), (x1, y1) = left, right
+    other = b.add(b.multiply(slope, b.cast(b.subtract(at, x1), found.dtype)), y1)
+    other = b.where(b.logical_and(b.isnan(other), b.equal(y0, y1)), y0, other)
+    other = b.where(b.equal(at, x0), y0, other)
+    return b.where(b.logical_and(b.isnan(found), b.logical_not(b.isnan(at))), other, found)
 
 
 def _periodic(

@@ -14,7 +14,7 @@ import numpy as np
 
 from ....ir import Node, Value
 from ....ir.builder import Builder
-from ....ops.dtypes import is_bool, is_inexact, is_integer
+from ....ops.dtypes import UNSIGNED, is_bool, is_inexact, is_integer
 from ....ops.rules import nonnegative
 from ....sizes import Size, apply, hint_of, product
 from ...common.builder import RaisingBuilder
@@ -79,9 +79,16 @@ def _cast(b: Builder, node: Node) -> Ends | None:
     return bounds_of(b, node.inputs[0]) if holds_all else None
 
 
+def _counted(b: Builder, node: Node) -> Ends | None:
+    start, stop, step = node.params.get("start", 0), node.params["stop"], node.params.get("step", 1)
+    is_whole = isinstance(start, (int, Size)) and isinstance(stop, (int, Size))
+    return (start, stop - 1) if is_whole and step == 1 else None
+
+
 _ROWS: dict[str, Callable[[Builder, Node], Ends | None]] = {
     "argmax": _place,
     "argmin": _place,
+    "arange": _counted,
     "bitwise_and": _masked,
     "remainder": _remainder,
     "astype": _cast,
@@ -111,7 +118,7 @@ class NumpyBuilder(RaisingBuilder):
         return str(np.result_type(*map(self.type_of, operands)).name)
 
     def refuse_outside(self, index: Value, size: Any) -> None:
-        """Guard that the integer ``index`` is in ``[-size, size)``, unless its known bounds show this.
+        """Guard that the integers ``index`` are in ``[-size, size)``, unless their known bounds show this.
 
         If these bounds are constants, ``size`` may be guarded instead.
         """
@@ -119,7 +126,15 @@ class NumpyBuilder(RaisingBuilder):
         if ends is None or not self._are_inside(*ends, size):
             # Narrow dtypes cannot hold the size.
             place = self.cast(index, "int64")
-            self.expect(self.logical_and(self.greater_equal(place, -size), self.less(place, size)), True)
+            inside = self.logical_and(self.greater_equal(place, -size), self.less(place, size))
+            self.expect(self.all(inside) if inside.ndim else inside, True)
+
+    def refuse_negative(self, x: Value) -> None:
+        """Guard that the integers ``x`` are not negative, unless their dtype or known bounds show this."""
+        ends = bounds_of(self, x)
+        if x.dtype not in UNSIGNED and (ends is None or not nonnegative(ends[0])):
+            inside = self.greater_equal(x, 0)
+            self.expect(self.all(inside) if inside.ndim else inside, True)
 
     def _are_inside(self, low: Any, high: Any, size: Any) -> bool:
         """Return True if ``low`` to ``high`` are provably valid indices of an axis of ``size``.

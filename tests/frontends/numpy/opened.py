@@ -63,7 +63,15 @@ def _enumerated(x: Any) -> Any:
     return result
 
 
+def _polynomials(c: Any, x: Any) -> Any:
+    p, q = np.poly1d(c), np.poly1d(c[:2])
+    zeros = np.concatenate([c[:1] * 0, c, c[:2] * 0])
+    return p(x), (p * q).coeffs, (p + q)(x), p.deriv()(x), np.trim_zeros(zeros), np.trim_zeros(zeros, "b")
+
+
 SAMPLES: list[Sample] = [
+    sample("poly1d", _polynomials, d(4), d(3), again=True),
+    sample("trim_zeros of zeros", lambda x: np.trim_zeros(x * 0), d(3)),
     sample("vectorize", _vectorised, d(6), i(4, low=0, high=4), again=True),
     sample("vectorize with signatures", _vectorised_with_signatures, d(3, 4), d(4, 2), again=True),
     sample("piecewise", lambda x: np.piecewise(x, [x < -1, x >= 1], [-1, 1, lambda v: v**3]), d(6)),
