@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol
 
 from ...errors import TracingError
+from ...forwarding import forward
 from ...ir.quotation import Position
 from ...sizes import apply, expression_of, hint_of, is_symbolic
 from .conversion import is_converted
@@ -475,7 +476,7 @@ def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, 
 
     def run(*args: Any, **kwargs: Any) -> Any:
         if not found.lists:
-            return called(*args, **kwargs)
+            return forward(called, *args, **kwargs)
         if (
             args
             and isinstance(args[0], AppendableList)
@@ -484,7 +485,7 @@ def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, 
             answer = _answer(statements, found, function, args, kwargs)
             if answer is not NotImplemented:
                 return answer
-        return called(*map(plain, args), **{name: plain(item) for name, item in kwargs.items()})
+        return forward(called, *map(plain, args), **{name: plain(item) for name, item in kwargs.items()})
 
     return run
 
@@ -500,7 +501,7 @@ def with_plain_lists(function: Any) -> Any:
         is_alone = len(args) == 1 and not kwargs
         if is_alone and function_of(function) is builtins.len and isinstance(args[0], GrowingView):
             return args[0].count()
-        return function(*map(_seen, args), **{name: _seen(item) for name, item in kwargs.items()})
+        return forward(function, *map(_seen, args), **{name: _seen(item) for name, item in kwargs.items()})
 
     return function if isinstance(getattr(function, "__self__", None), AppendableList) else run
 

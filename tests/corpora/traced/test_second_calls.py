@@ -204,6 +204,16 @@ def hashed(x: Any, n: int) -> Any:
     return x, h
 
 
+def powered(x: Any, n: int) -> Any:
+    """Python raises a power modulo a number to no symbolic exponent."""
+    h = 1
+    for item in x:
+        h = h * pow(3, int(item) % 5, 1009) % 1009
+        if h < n:
+            break
+    return x, h
+
+
 def noting(x: Any, n: int) -> Any:
     for i in range(n):
         if x[i % 3] > 1:
@@ -211,7 +221,7 @@ def noting(x: Any, n: int) -> Any:
     return x, len(CHANGED)
 
 
-EXACT = (factorial, fibonacci, hashed, noting)
+EXACT = (factorial, fibonacci, hashed, powered, noting)
 
 
 @pytest.mark.parametrize("to", TARGETS)
