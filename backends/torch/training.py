@@ -273,7 +273,7 @@ def _default_generator(generator: torch.Generator) -> torch.Generator:
 def _same_options(item: Any) -> Make:
     """Return a function from a list of tensors to an optimizer of the class of ``item``.
 
-    It gets those options of the parameter group of ``item`` that its constructor names as parameters. Raise
+    It gets those options of the parameter group of ``item`` that its constructor accepts. Raise
     ``InvalidOption`` if ``item`` has several parameter groups.
     """
     if len(item.param_groups) > 1:
@@ -283,11 +283,23 @@ def _same_options(item: Any) -> Make:
             "state: pass its class, functools.partial(cls, ...), or a function of the list of tensors"
         )
     cls: Any = type(item)
-    known = inspect.signature(cls).parameters
-    return partial(
-        cls,
-        **{name: value for name, value in item.param_groups[0].items() if name in known and name != "params"},
-    )
+    known = _option_names(cls)
+    return partial(cls, **{name: value for name, value in item.param_groups[0].items() if name in known})
+
+
+def _option_names(cls: type) -> set[str]:
+    """Return the names of the parameters of a constructor, without that of the tensors.
+
+    If it takes any keywords (``**options``), those of the constructor that it overrides are included, because
+    it passes them on.
+    """
+    names: set[str] = set()
+    for constructor in (vars(each)["__init__"] for each in cls.__mro__ if "__init__" in vars(each)):
+        parameters = inspect.signature(constructor).parameters
+        names.update(parameters)
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+            break
+    return names - {"params"}
 
 
 training = TorchTraining()

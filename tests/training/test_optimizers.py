@@ -136,6 +136,19 @@ def test_lion_is_the_same_where_it_is() -> None:
         in_target("torch", rule)
 
 
+class Named(torch.optim.SGD):
+    """An optimizer whose constructor does not name the options of its base."""
+
+    def __init__(self, params: Any, **options: Any) -> None:
+        super().__init__(params, **options)
+
+
+class Renamed(Named):
+    def __init__(self, *args: Any, name: str = "", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.name = name
+
+
 def test_the_target_s_own_optimizers() -> None:
     import keras
     import optax
@@ -144,6 +157,8 @@ def test_the_target_s_own_optimizers() -> None:
     for to, own in (
         ("torch", functools.partial(torch.optim.SGD, lr=0.1, momentum=0.9)),
         ("torch", torch.optim.SGD(model().parameters(), lr=0.1, momentum=0.9)),
+        ("torch", Named(model().parameters(), lr=0.1, momentum=0.9)),
+        ("torch", Renamed(model().parameters(), lr=0.1, momentum=0.9, name="mine")),
         ("jax", optax.sgd(0.1, momentum=0.9)),
         ("tensorflow", keras.optimizers.SGD(0.1, momentum=0.9)),
     ):
