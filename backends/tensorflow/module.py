@@ -11,7 +11,7 @@ import tensorflow as tf
 from ...errors import InvalidOption, NotSerialisable
 from ...forwarding import passes_on
 from ...ops.dtypes import is_floating
-from ...trees import Tree, flatten, statics, unflatten
+from ...trees import Tree, flatten, map_structure, statics, unflatten
 from . import native
 
 
@@ -110,7 +110,7 @@ class GraphModel(keras.Model):
 
         ``training=`` selects the mode, and ``rng=`` is a random key instead of one from the model's own seed.
         With one argument and ``training=`` alone, as Keras' loops call it, subclasses of dict in the result
-        become plain dicts. Only those inside other classes, such as named tuples, are left.
+        become plain dicts.
         """
         # Keras' own loops call a model like this.
         if len(args) == 1 and kwargs.keys() == {"training"}:
@@ -171,9 +171,7 @@ def _is_array(item: Any) -> bool:
 
 
 def _as_dicts(result: Any) -> Any:
-    if isinstance(result, dict):
-        return {name: _as_dicts(item) for name, item in result.items()}
-    return type(result)(map(_as_dicts, result)) if type(result) in (list, tuple) else result
+    return map_structure(lambda leaf: _as_dicts(dict(leaf)) if isinstance(leaf, dict) else leaf, result)
 
 
 def _policy(graph: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import copy
 import pickle
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -180,6 +180,28 @@ def test_a_model_is_fitted_on_a_dict_of_inputs(tmp_path: Path) -> None:
         loaded.serve({name: array[:5] for name, array in x.items()})["logits"],
         model.predict(x, verbose=0)["logits"][:5],
     )
+
+
+class Both(NamedTuple):
+    answer: Any
+    total: Any
+
+
+class Nested(Pair):
+    def forward(self, tokens: Any = None, mask: Any = None) -> Any:
+        answer = super().forward(tokens, mask)
+        return Both([answer], answer["logits"].sum(1))
+
+
+def test_mappings_inside_of_named_tuples_are_predicted() -> None:
+    source = Nested().eval()
+    x = {"tokens": np.arange(24).reshape(8, 3) % 9, "mask": np.ones((8, 3), np.float32)}
+    given = {name: torch.from_numpy(array) for name, array in x.items()}
+    model = graph_compiler.transpile(source, to="tensorflow", kwargs=given).as_module()
+    found, wanted = model.predict(x, batch_size=4, verbose=0), source(**given)
+    assert type(found) is Both
+    assert_same(found.answer, [dict(wanted.answer[0])])
+    assert_same(found.total, wanted.total)
 
 
 def test_arguments_in_one_container_are_told_from_one_argument() -> None:
