@@ -190,13 +190,12 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
             "multi_dot",
             "matrix_power",
             "avg_pool",
-            "max_pool",
         ),
     ),
     # uint64 has other values than int64 beyond 2**63, and kernels or helpers for these operations.
     (
         {dtype: wide for dtype, wide in _NARROW_INTEGERS.items() if dtype != "uint64"},
-        ("fmod", "remainder", "searchsorted"),
+        ("fmod", "remainder", "searchsorted", "max_pool"),
     ),
     ({"uint16": "int32", "uint32": "int64"}, ("tile", "repeat")),
     (

@@ -193,7 +193,7 @@ def max_over_windows(
     """Return the maximum of each window over the last ``len(axes)`` axes, and its row-major index in them.
 
     ``axes`` holds for each of these axes the element indices [windows, kernel] of its windows, and a mask
-    that is True for valid ones. Elements of uint64 must be less than 2**63.
+    that is True for valid ones.
     """
     rank = len(axes)
     lead, space = sizes(x)[:-rank], sizes(x)[-rank:]
@@ -216,10 +216,13 @@ def chosen_elements(elements: tf.Tensor, place: tf.Tensor, inside: tf.Tensor) ->
     """Return the maximum of ``elements`` along the last axis, and the element of ``place`` at its index.
 
     The first NaN counts as the maximum. ``inside`` is False for padding, which has the lowest value. If that
-    is the maximum, the index is the first one with ``inside`` True. Elements of uint64 must be less than
-    2**63.
+    is the maximum, the index is the first one with ``inside`` True.
     """
-    score = elements if elements.dtype.is_floating else tf.cast(elements, tf.int64)
+    if elements.dtype == tf.uint64:
+        # With the first bit inverted, integers of the same order as int64.
+        score = tf.bitcast(tf.bitwise.bitwise_xor(elements, tf.constant(2**63, tf.uint64)), tf.int64)
+    else:
+        score = elements if elements.dtype.is_floating else tf.cast(elements, tf.int64)
     nan = score != score
     best = tf.argmax(
         tf.where(nan, tf.constant(-math.inf, score.dtype), score) if score.dtype.is_floating else score, -1

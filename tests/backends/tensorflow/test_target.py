@@ -18,9 +18,14 @@ tf = pytest.importorskip("tensorflow")
 pytest.importorskip("transformers")
 
 import graph_compiler as gc  # noqa: E402
+from graph_compiler.backends import tensorflow as backend  # noqa: E402
+from graph_compiler.codegen import load, write  # noqa: E402
 from graph_compiler.errors import CallMismatch, GuardFailed  # noqa: E402
+from graph_compiler.ir import Builder, Graph  # noqa: E402
+from graph_compiler.ops import ArraySpec  # noqa: E402
 from tests.corpora.models import small  # noqa: E402
 from tests.corpora.test_models import converted, doubled, eager, probes, tiny, torch_gradients  # noqa: E402
+from tests.passes.graphs import flat_tree  # noqa: E402
 from tests.support.compare import arrays, assert_no_further, assert_same  # noqa: E402
 from tests.support.logs import logged  # noqa: E402
 
@@ -417,6 +422,27 @@ def test_what_is_computed_again_for_a_gradient_has_the_signs_of_its_zeros() -> N
 
     x, scale = tf.constant([-0.0, 0.0, 1.0]), tf.constant([1.0, 2.0, 3.0])
     assert_same(gradient(run_again(scaled_angle), x, scale), gradient(scaled_angle, x, scale))
+
+
+def test_maxima_of_windows_of_uint64() -> None:
+    build = Builder(Graph("f", "canonical"))
+    x, numbers = build.input("x", ArraySpec((2, 8), "uint64")), np.empty((2, 8), np.uint64)
+    numbers[0], numbers[1] = [3, 2**63, 5, 2**64 - 1, 2**63 + 7, 2**63 + 8, 2**62, 1], [0, 0, 2**63, 0] * 2
+    windows = {"kernel": (2,), "strides": (2,), "dilation": (1,)}
+    build.graph.outputs = [
+        *build.max_pool_with_indices(x, **windows, padding=((0, 0),)),
+        *build.adaptive_max_pool_with_indices(x, size=(4,)),
+        build.max_pool(x, **windows, padding=((0, 0),)),
+        build.max_pool(x, **windows, padding=((1, 1),)),
+    ]
+    build.graph.output_tree = flat_tree(6)
+    found = load(write(build.graph, backend.dialect, "Maxima."))(tf.constant(numbers))
+    pairs, wide = numbers.reshape(2, 4, 2), np.pad(numbers, ((0, 0), (1, 1))).reshape(2, 5, 2)
+    places = pairs.argmax(-1) + 2 * np.arange(4)
+    expected = pairs.max(-1), places, pairs.max(-1), places, pairs.max(-1), wide.max(-1)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other)
+        assert one.numpy().dtype == other.dtype
 
 
 def test_rows_of_small_models_are_known() -> None:
