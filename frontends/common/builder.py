@@ -125,7 +125,8 @@ class RaisingBuilder(Builder):
         """Return ``spec`` with size expressions of more weight than ``HEAVIEST`` replaced by unknown sizes.
 
         A size that is one of several expressions (``Unknown.if_equal``) becomes the first of them, with
-        guards that all are equal.
+        guards that all are equal. If it was at most 1 while recording, it stays unknown unless the
+        expressions are always equal.
         """
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
@@ -134,8 +135,12 @@ class RaisingBuilder(Builder):
             return Unknown(hint_of(dim))
         if not isinstance(dim, Unknown) or not dim.if_equal:
             return dim
-        for other in dim.if_equal[1:]:
-            self.guard(apply("eq", dim.if_equal[0], other))
+        conditions = [apply("eq", dim.if_equal[0], other) for other in dim.if_equal[1:]]
+        # Another call may broadcast a size of 1.
+        if dim.hint <= 1 and not all(map(self._always_holds, conditions)):
+            return dim
+        for condition in conditions:
+            self.guard(condition)
         return dim.if_equal[0]
 
     def fix(self, dim: Any) -> int:
@@ -157,12 +162,15 @@ class RaisingBuilder(Builder):
 
         Do nothing for a Python bool.
         """
-        if substitute(condition, self._of_first_selection) is True:
+        if self._always_holds(condition):
             return
         if isinstance(condition, Size) and not any(
             guard.condition == condition for guard in self.graph.guards
         ):
             self.graph.guards.append(Guard(condition, True, self.origin))
+
+    def _always_holds(self, condition: Any) -> bool:
+        return substitute(condition, self._of_first_selection) is True
 
     def _of_first_selection(self, symbol: Symbol) -> Size:
         made = self.maker(symbol.source)

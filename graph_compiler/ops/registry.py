@@ -74,8 +74,8 @@ class Unknown:
     """Size that a rule cannot express by the sizes of its inputs, so that it is read from the result.
 
     hint: the size while recording.
-    if_equal: sizes that were broadcast against each other and had the same hint, which is more than 1. Code
-        that may assume that they are equal can use any of them. Empty for any other unknown size.
+    if_equal: sizes that were broadcast against each other and had the same hint. Code that may assume that
+        they are equal can use any of them. Empty for any other unknown size.
     """
 
     hint: int

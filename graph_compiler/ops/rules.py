@@ -137,12 +137,9 @@ def broadcast_dims(left: Any, right: Any) -> Any:
             return dim
     # Either size may be 1 in another call, so the recorded size is only a hint.
     seen = _recorded_size(right) if _recorded_size(left) == 1 else _recorded_size(left)
-    return Unknown(
-        seen,
-        _alternatives(left) + _alternatives(right)
-        if seen > 1 and _recorded_size(left) == _recorded_size(right)
-        else (),
-    )
+    either = _alternatives(left), _alternatives(right)
+    is_one = all(either) and _recorded_size(left) == _recorded_size(right)
+    return Unknown(seen, either[0] + either[1] if is_one else ())
 
 
 def _alternatives(dim: Any) -> tuple[Any, ...]:

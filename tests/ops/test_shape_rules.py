@@ -9,7 +9,8 @@ import pytest
 
 from graph_compiler import ops
 from graph_compiler.errors import InvalidGraph
-from graph_compiler.ops.registry import ArraySpec, get
+from graph_compiler.ops.registry import ArraySpec, Unknown, get
+from graph_compiler.sizes import Size, Symbol
 
 X = ArraySpec((4, 5, 3), "float32")
 COMPLEX = ArraySpec(X.shape, "complex64")
@@ -83,3 +84,16 @@ def test_several_axes_are_counted_from_the_front(axis: int) -> None:
             get("tensordot").infer(X, X, axes=axes)
     with pytest.raises(InvalidGraph, match=f"axis {axis} "):
         get("gather_nd").infer(X, INDICES, axes=(axis,))
+
+
+@pytest.mark.parametrize(
+    ("hints", "size", "is_one"),
+    [((1, 5, 5), 5, False), ((5, 1, 5), 5, False), ((5, 5, 1), 5, False), ((5, 5, 5), 5, True), ((1, 1, 1), 1, True)],
+)  # fmt: skip
+def test_a_broadcast_size_is_one_of_several_only_if_all_were_equal(
+    hints: tuple[int, ...], size: int, is_one: bool
+) -> None:
+    sizes = [Size.of(Symbol(f"x{place}", 0, hint)) for place, hint in enumerate(hints)]
+    (found,) = get("where").infer(*(ArraySpec((size,), "bool") for size in sizes)).shape
+    assert isinstance(found, Unknown) and found.hint == size
+    assert found.if_equal == (tuple(sizes) if is_one else ())

@@ -183,7 +183,10 @@ def _graph(program: Program, to: str) -> Any:
 
 def _check(program: Program, to: str) -> Any:
     pytest.importorskip(to)
-    graph = _graph(program, to)
+    return _compare(program, _graph(program, to))
+
+
+def _compare(program: Program, graph: Any) -> Any:
     source = graph.source
     for arguments in _cases():
         try:
@@ -206,6 +209,20 @@ def _check(program: Program, to: str) -> Any:
 @pytest.mark.parametrize("program", WHOLE, ids=lambda program: program.__name__)
 def test_selections_are_whole_arrays(program: Program, to: str) -> None:
     source = _check(program, to)
+    assert not any(word in source for word in ("masked_scatter(", "argwhere", "boolean_mask")), source
+
+
+@pytest.mark.parametrize("count", [0, 1])
+@pytest.mark.parametrize("program", WHOLE, ids=lambda program: program.__name__)
+def test_few_elements_may_be_selected_while_recording(program: Program, count: int) -> None:
+    """A selection of one element is not taken for a value that is broadcast."""
+    pytest.importorskip("jax")
+    x, y, _ = _arguments(4, 6, 0)
+    x, m = x + 2, np.zeros(x.shape, np.bool_)
+    x[0, :count], m[0, :count] = 0.01, True
+    graph = graph_compiler.transpile(program, source="numpy", to="jax", args=(x, y, m))
+    source = _compare(program, graph)
+    assert len(graph.variants) == 1, graph.explain()
     assert not any(word in source for word in ("masked_scatter(", "argwhere", "boolean_mask")), source
 
 

@@ -82,10 +82,16 @@ def _bound(span: Span) -> Any:
 
 
 class EqualSizesBuilder(Builder):
-    """Builder that assumes that the sizes in ``Unknown.if_equal`` are equal; its base leaves them unknown."""
+    """Builder that assumes that the sizes in ``Unknown.if_equal`` are equal; its base leaves them unknown.
+
+    Sizes that were at most 1 while recording stay unknown, because another call may broadcast them.
+    """
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        shape = (dim.if_equal[0] if isinstance(dim, Unknown) and dim.if_equal else dim for dim in spec.shape)
+        shape = (
+            dim.if_equal[0] if isinstance(dim, Unknown) and dim.if_equal and dim.hint > 1 else dim
+            for dim in spec.shape
+        )
         return ArraySpec(tuple(shape), spec.dtype)
 
 
