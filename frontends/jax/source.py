@@ -244,7 +244,7 @@ def _without_implied(graph: Graph) -> Graph:
 
 def _number_of(array: Any) -> Any:
     """Return a NumPy scalar for a strongly typed array without axes and with a finite number, or None."""
-    if not isinstance(array, jax.Array) or array.shape or array.weak_type or is_key(array):
+    if not isinstance(array, jax.Array) or array.shape or is_key(array) or array.weak_type:
         return None
     # An array on devices that the user chose brings the result there.
     if array.dtype.kind not in "biuf" or not array.is_fully_addressable or array.committed:

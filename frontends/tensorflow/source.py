@@ -44,8 +44,8 @@ class TensorFlowCalls(RecordedCalls):
         "parallel": "from graph_compiler import parallel",
     }
     prelude = (
-        "size", "sizes", "scalar", "item", "refuse_gradient", "with_gradient", "while_loop", "scan",
-        "dynamic_update_slice", "grouped_conv2d", "by_xla",
+        "size", "sizes", "scalar", "item", "refuse_gradient", "with_gradient", "while_loop", "iterate",
+        "scan", "run_again", "dynamic_update_slice", "grouped_conv2d", "by_xla",
     )  # fmt: skip
 
     def dtype_text(self, dtype: str) -> str:

@@ -70,9 +70,8 @@ def test_a_target_has_dtypes_alone(framework: str) -> None:
 
 def test_every_missing_member_is_listed_with_its_purpose() -> None:
     lacks = lacking(Backend, _module(name="mine", target=object(), copy_aliased_outputs=None))
-    assert lacks["dialect"] == "How canonical nodes are written." and lacks["rows"].startswith(
-        "Table of rows"
-    )
+    assert lacks["dialect"].startswith("Writer of the nodes of canonical graphs")
+    assert lacks["rows"].startswith("Table of rows")
     assert lacks["target.convert"].startswith("Return ``array``, of any framework, as a native array")
     assert "target.require_guards" in lacks and "name" not in lacks and "copy_aliased_outputs" not in lacks
 

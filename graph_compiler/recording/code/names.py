@@ -336,14 +336,20 @@ def _stored(code: CodeType, name: str, arg: int) -> list[str]:
     return []
 
 
+_CAPTURING = frozenset({"branch", "scan", "while_loop"})
+
+
 def name_by_variables(nodes: Iterable[Node]) -> None:
     """Rename outputs of nodes after the variables that store them, where these are known.
 
     Inputs of regions and carried results that have the name of their operand are renamed as well. Nodes with
     regions precede the nodes of these.
     """
-    nodes = list(nodes)
-    with_regions = [node for node in nodes if node.regions]
+    nodes, with_regions = list(nodes), []
+    # The region of a call is a function, whose parameters have names of their own.
+    for capturing in nodes:
+        if capturing.regions and capturing.op in _CAPTURING:
+            with_regions.append(capturing)
     old = {value: value.name for node in nodes for value in node.outputs} if with_regions else {}
     before: Node | None = None
     items: dict[Instruction | None, list[Node]] = {}
@@ -359,14 +365,16 @@ def name_by_variables(nodes: Iterable[Node]) -> None:
         before = node
     for each in items.values():
         _name_items(each)
-    for node in with_regions:
+    for capturing in with_regions:
         # The index of a branch is no input of its regions.
-        insides = [region.block.inputs for region in node.regions]
+        insides = [region.block.inputs for region in capturing.regions]
         pairs = [
-            pair for inside in insides for pair in zip(inside, node.inputs[len(node.inputs) - len(inside) :])
+            pair
+            for inside in insides
+            for pair in zip(inside, capturing.inputs[len(capturing.inputs) - len(inside) :])
         ]
-        carried = node.params.get("carried", 0)
-        _name_after_operands([*pairs, *zip(node.outputs[:carried], node.inputs)], old)
+        carried = capturing.params.get("carried", 0)
+        _name_after_operands([*pairs, *zip(capturing.outputs[:carried], capturing.inputs)], old)
 
 
 def _name_after_operands(pairs: Iterable[tuple[Value, Any]], old: dict[Value, str]) -> None:

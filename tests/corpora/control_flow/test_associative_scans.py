@@ -31,7 +31,7 @@ def test_jax_to_jax_is_the_same_call() -> None:
     source = graph_compiler.compile(
         products, to="jax", source="jax", args=(jnp.asarray(floats(4, 3)),)
     ).source
-    assert "lax.associative_scan(lambda left, right: jnp.matmul(left, right), " in source
+    assert "lax.associative_scan(lambda left, right: left @ right, " in source
 
 
 def test_pairs_are_functions_of_tuples() -> None:
