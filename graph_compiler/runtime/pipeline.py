@@ -449,9 +449,10 @@ class Pipeline:
         # The target's transforms have to know the containers in results.
         native.register_classes(_classes(output_tree))
         dialect: Any = self.frontend.dialect if as_recorded else self.target.dialect
-        graph = dialect.shortened(graph) if as_recorded else graph
-        header = header_of(self, recorded.graph, graph, recorded.counts)
-        program = write(graph.derive(output_tree=output_tree), dialect, header, self.target.dialect)
+        # The text alone is shortened. Files have the recorded calls, which are written or lifted again.
+        written = dialect.shortened(graph) if as_recorded else graph
+        header = header_of(self, recorded.graph, written, recorded.counts)
+        program = write(written.derive(output_tree=output_tree), dialect, header, self.target.dialect)
         if not self.same_framework and (held := graph.state.places):
             self._note_places(held.kept())
         constants = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -219,3 +220,14 @@ def test_text_that_binds_the_same_primitives(name: str) -> None:
     assert sorted(map(str, equations(made.jaxpr))) == sorted(map(str, equations(wanted.jaxpr))), graph.source
     for one, other in zip(made.out_avals, wanted.out_avals, strict=True):
         assert (one.dtype, one.weak_type, one.shape) == (other.dtype, other.weak_type, other.shape)
+
+
+def test_a_loaded_graph_has_the_text_of_the_saved_one(tmp_path: Path) -> None:
+    def total(x: jax.Array, y: jax.Array) -> jax.Array:
+        return x.astype(jnp.float32) + y.astype(jnp.float32)
+
+    graph = graph_compiler.compile(total, source="jax", to="jax", args=(WEAKER, WEAKER))
+    graph.save(tmp_path / "total.gc")
+    loaded = graph_compiler.load(tmp_path / "total.gc")
+    assert graph.source.rpartition("def ")[2] == loaded.source.rpartition("def ")[2]
+    assert not graph(WEAKER, WEAKER).weak_type and not loaded(WEAKER, WEAKER).weak_type
