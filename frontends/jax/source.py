@@ -173,10 +173,14 @@ class _Shortened:
         cast = self._made_by(item, "convert_element_type_p")
         if cast is not None and not cast.params.get("weak_type") and cast.params.get("sharding") is None:
             size = self._size(cast.inputs[0])
-            if size is not None and item.dtype in _OF_SIZES and other.dtype == item.dtype:
+            if size is not None and item.dtype in _OF_SIZES.get(size.type, ()) and other.dtype == item.dtype:
                 return size
-            # Only a weakly typed array is cast to its own dtype.
-            if isinstance(cast.inputs[0], Value) and cast.inputs[0].dtype == item.dtype == other.dtype:
+            # Only a weakly typed array is cast to its own dtype. Next to a number, it would stay weak.
+            if (
+                isinstance(cast.inputs[0], Value)
+                and cast.inputs[0].dtype == item.dtype == other.dtype
+                and other not in self.numbers
+            ):
                 return cast.inputs[0]
         spread = self._made_by(item, "broadcast_in_dim_p")
         if spread is None or len(other.spec.hints) != len(item.spec.hints):
@@ -193,6 +197,9 @@ class _Shortened:
             return None
         if not isinstance(operand, Value):
             return operand
+        # JAX may be set to refuse operands of fewer axes.
+        if jax.config.jax_numpy_rank_promotion != "allow":
+            return None
         kept = operand.spec.hints
         axes = tuple(range(len(shape) - len(kept), len(shape)))
         # An axis of one element could be one that is repeated for arrays of other shapes.
@@ -219,8 +226,8 @@ class _Shortened:
         return found if is_full and any(isinstance(item, Value) for item in found[1:]) else list(node.inputs)
 
 
-# Dtypes in which JAX rounds an integer of Python as it rounds an array of it.
-_OF_SIZES = frozenset({"float32", "float64", "int32", "int64"})
+# Dtypes to which JAX converts a number of Python next to an array as it casts an array of the number.
+_OF_SIZES = {int: ("float32", "float64", "int32", "int64"), float: ("float32", "float64")}
 
 
 def _without_implied(graph: Graph) -> Graph:

@@ -80,6 +80,7 @@ SAMPLES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     "a choice of weakly typed": (lambda x, y: lax.select(x > y, x, y), (WEAKER, WEAKER * 2), "jnp.where(x > y, x, y)"),
     "a power of weakly typed": (lambda x: x**2, (WEAK,), "x ** 2"),
     "a cast of weakly typed": (lambda x: x.astype(jnp.float32) + 1, (WEAKER,), ".astype(jnp.float32)"),
+    "weakly typed and a constant": (lambda x: x * HALF, (WEAKER,), "x.astype(jnp.float32) * 0.5"),
     "a broadcast of weakly typed": (lambda x: lax.broadcast(x, (2,)), (WEAK,), "lax.broadcast_in_dim("),
     # Functions.
     "elementwise": (lambda x, y: (lax.atan2(x, y), lax.rem(x, y), lax.nextafter(x, y)), (X, Y), "lax.rem("),
@@ -189,6 +190,11 @@ SAMPLES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     "the root of a size": (lambda x: x / jnp.sqrt(x.shape[1]), (X,), "x / lax.sqrt(jnp.asarray(float(x_dim1)))"),
     # Sizes.
     "a size": (lambda x: x / x.shape[0], (X,), "x / x_dim0"),
+    "a float as an integer": (
+        lambda x: x * lax.convert_element_type(x.shape[1] / 2, jnp.int32),
+        (N,),
+        "x * jnp.asarray(x_dim1 / 2).astype(jnp.int32)",
+    ),
     "a size and integers": (lambda x: x * x.shape[1] - x.shape[0], (N,), "x * x_dim1 - x_dim0"),
 }  # fmt: skip
 
@@ -231,3 +237,11 @@ def test_a_loaded_graph_has_the_text_of_the_saved_one(tmp_path: Path) -> None:
     loaded = graph_compiler.load(tmp_path / "total.gc")
     assert graph.source.rpartition("def ")[2] == loaded.source.rpartition("def ")[2]
     assert not graph(WEAKER, WEAKER).weak_type and not loaded(WEAKER, WEAKER).weak_type
+
+
+def test_operands_have_all_axes_where_jax_refuses_fewer() -> None:
+    with jax.numpy_rank_promotion("raise"):
+        graph = graph_compiler.compile(
+            lambda x, b: x + jnp.expand_dims(b, 0), source="jax", to="jax", args=(X, Y[0])
+        )
+        assert (graph(X, Y[0]) == X + Y[:1]).all()
