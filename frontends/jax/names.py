@@ -305,11 +305,11 @@ def _same(item: Any, default: Any) -> bool:
     return type(item) is type(default) and bool(item == default or item != item and default != default)
 
 
-def _function(name: str, *positional: str, joined: slice = slice(0, 0), **defaults: Any) -> Written:
+def _function(name: str, *positional: str, joined: slice | None = None, **defaults: Any) -> Written:
     """Return the row of a function of ``jax.lax`` that binds the primitive to its operands.
 
     positional: parameters that follow the operands.
-    joined: operands that the function takes as one tuple.
+    joined: operands that the function takes as one tuple, which may be empty.
     defaults: default of each parameter that is passed by keyword, or a function that returns it for the node;
         ``...`` if it has none. Parameters that are not named here have to be None.
     """
@@ -325,7 +325,7 @@ def _function(name: str, *positional: str, joined: slice = slice(0, 0), **defaul
         if any(key not in params and known[key] is not None and known[key] is not ... for key in known):
             return None
         operands = [_argument(item, text) for item in node.inputs]
-        if operands[joined]:
+        if joined is not None:
             operands[joined] = [f"({', '.join(operands[joined])}{',' * (len(operands[joined]) == 1)})"]
         arguments = [
             *operands,
@@ -399,8 +399,7 @@ def _selected(node: Node, text: Callable[[Any], Any]) -> str | None:
     pred, *cases = node.inputs
     dtype = node.outputs[0].dtype
     plain = [item if isinstance(item, Value) else plain_number(item, dtype) for item in cases]
-    # The function broadcasts a condition without axes, which the primitive takes as it is.
-    if not isinstance(pred, Value) or pred.dtype != "bool" or not pred.shape and node.outputs[0].shape:
+    if not isinstance(pred, Value) or pred.dtype != "bool":
         return None
     if any(item is None for item in plain) or not any(isinstance(item, Value) for item in cases):
         return None
@@ -485,7 +484,8 @@ _CONVOLVED = _function(
 def _convolved(node: Node, text: Callable[[Any], Any]) -> str | None:
     params = dict(node.params)
     params["dimension_numbers"] = _layouts(params["dimension_numbers"])
-    if params["padding"] == ((0, 0),) * len(params["padding"]):
+    # The function refuses a word for the padding of a dilated operand.
+    if params["padding"] == ((0, 0),) * len(params["padding"]) and set(params["lhs_dilation"]) <= {1}:
         params["padding"] = "VALID"
     return None if params["dimension_numbers"] == () else _CONVOLVED(replace(node, params=params), text)
 
@@ -519,7 +519,7 @@ def _fill_of(node: Node) -> Any:
         return True
     if "int" not in dtype:
         return float("nan")
-    limits = np.iinfo(dtype)
+    limits = jax.numpy.iinfo(dtype)
     return int(limits.max if dtype.startswith("u") else limits.min)
 
 

@@ -123,6 +123,11 @@ SAMPLES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
         (X, Y[:1, :2], THREE),
         "lax.dynamic_update_slice(x, y, (i, i), allow_negative_indices=False)",
     ),
+    "slices without axes": (
+        lambda x, y: (lax.dynamic_slice(x, (), ()), lax.dynamic_update_slice(x, y, ())),
+        (HALF, LOW),
+        "lax.dynamic_slice(x, (), (), allow_negative_indices=False)",
+    ),
     "sorted": (lambda x: (lax.sort(x), lax.sort(x, 0, is_stable=False)), (X,), "lax.sort(x)"),
     "sorted together": (lambda x, y: lax.sort((x, y), 0, num_keys=2), (X, N), "lax.sort((x, y), dimension=0, num"),
     "largest": (lambda x: lax.top_k(x, 2), (X,), "lax.top_k(x, 2)"),
@@ -154,6 +159,11 @@ SAMPLES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
         (IMAGES, KERNELS),
         "lax.conv_general_dilated(x, k, (1, 2), 'VALID', dimension_numbers=(",
     ),
+    "convolved with a dilated operand": (
+        lambda x, k: lax.conv_general_dilated(x, k, (1, 1), ((0, 0), (0, 0)), lhs_dilation=(2, 2)),
+        (IMAGES.transpose(0, 3, 1, 2), KERNELS.T[:, :, :1, :1]),
+        "((0, 0), (0, 0)), lhs_dilation=(2, 2)",
+    ),
     "gathered": (
         lambda x, i: lax.gather(
             x, i[:, None], lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, 3), mode="fill"
@@ -167,6 +177,11 @@ SAMPLES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
         ),
         (X, N[0][:, None]),
         "fill_value=2",
+    ),
+    "gathered from integers of four bits": (
+        lambda x, i: lax.gather(x, i, lax.GatherDimensionNumbers((), (0,), (0,)), (1,), mode="fill"),
+        (jnp.arange(4).astype(jnp.int4), N[0][:, None]),
+        "lax.gather(",
     ),
     "scattered": (
         lambda x, i, y: lax.scatter_add(x, i, y, lax.ScatterDimensionNumbers((1,), (0,), (0,)), mode="clip"),
@@ -186,6 +201,7 @@ SAMPLES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     "a mask": (lambda x, m: jnp.where(m, x, -1e9), (X, B[0]), "jnp.where(m, x, -1000000000.0)"),
     "a mask of one element": (lambda x, m: jnp.where(m, x, 0), (X, B[:1, :1]), "jnp.where("),
     "a number and a mask": (lambda x, m: jnp.where(m, 1, x), (X, B), "jnp.where(m, 1.0, x)"),
+    "one condition": (lambda x, m: jnp.where(m, x, 0), (X, B[0, 0]), "jnp.where(m, x, 0.0)"),
     "numbers and a mask": (lambda m: jnp.where(m, np.float32(1), np.float32(0)), (B,), "jnp.where(m, broadcast, jnp.full("),
     "the root of a size": (lambda x: x / jnp.sqrt(x.shape[1]), (X,), "x / lax.sqrt(jnp.asarray(float(x_dim1)))"),
     # Sizes.
