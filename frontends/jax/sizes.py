@@ -401,7 +401,7 @@ class Dimension(SymbolicFloat):
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         divisor = self.operand(other)
         dividend = self.expression
-        # JAX divides sizes only to infer one of a reshape, and refuses a remainder.
+        # JAX infers a size of a reshape, which refuses a remainder, or asks whether there is one.
         if not _is_jax_asking() or type(hint_of(divisor)) is not int or hint_of(divisor) == 0:
             return super().__divmod__(other)
         if dividend.hint % hint_of(divisor) != 0:
