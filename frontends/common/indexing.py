@@ -130,26 +130,6 @@ def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None 
     return x
 
 
-def index_text(index: Any) -> str:
-    """Return the source text of a recorded index.
-
-    >>> index_text((slice(None, 3), Ellipsis)), index_text((0,))
-    (':3, ...', '0,')
-    """
-    if isinstance(index, tuple) and index:
-        return ", ".join(map(_part, index)) + ("," if len(index) == 1 else "")
-    return _part(index)
-
-
-def _part(part: Any) -> str:
-    if isinstance(part, slice):
-        start, stop, step = (
-            "" if item is None else repr(item) for item in (part.start, part.stop, part.step)
-        )
-        return f"{start}:{stop}" + (f":{step}" if step else "")
-    return "..." if part is Ellipsis else repr(part)
-
-
 _SCATTERS = ("ScatterNd", *(f"TensorScatter{kind}" for kind in ("Update", "Add", "Sub", "Min", "Max")))
 _OF_VECTORS, _BY_VECTORS = frozenset({"GatherNd", *_SCATTERS}), frozenset({"gather_nd", "scatter_nd"})
 OF_TENSORFLOW = frozenset({"Gather", "GatherV2", "StridedSlice", "TensorStridedSliceUpdate", *_OF_VECTORS})
@@ -341,15 +321,35 @@ def _interval_of_value(b: RaisingBuilder, value: Value) -> Interval | None:
         return 0, 1
     node = b.maker(value)
     if node is None:
-        return None
+        return _interval_of_constant(b, value)
     if node.op == "arange":
         return _interval_of_arange(**node.params)
+    if node.op in _KNOWN:
+        return _interval_of_numbers([*_flat(node.params[_KNOWN[node.op]])])
     operands = [_bounds(b, operand) for operand in node.inputs]
     if node.op not in _INTERVALS or None in operands:
         return None
     found = _INTERVALS[node.op](node, *operands)
     is_long = any(isinstance(bound, Size) and bound.weight > HEAVIEST for bound in found or ())
     return None if is_long else found
+
+
+# Operations that make arrays of known numbers, and the parameter that has the numbers.
+_KNOWN = {"asarray": "data", "full": "fill_value"}
+
+
+def _interval_of_constant(b: RaisingBuilder, value: Value) -> Interval | None:
+    array: Any = next((array for own, array in b.graph.constants.values() if own is value), None)
+    # A tensor on the device ``meta`` has no elements, and TensorFlow's have no such methods.
+    if not hasattr(array, "min") or getattr(array, "is_meta", False) or 0 in array.shape:
+        return None
+    return int(array.min()), int(array.max())
+
+
+def _interval_of_numbers(numbers: Sequence[Any]) -> Interval | None:
+    if len(numbers) == 1 and isinstance(numbers[0], Size):
+        return numbers[0], numbers[0]
+    return (min(numbers), max(numbers)) if numbers and all(type(item) is int for item in numbers) else None
 
 
 def _interval_of_arange(*, stop: Any, start: Any = 0, step: Any = 1, dtype: str) -> Interval | None:
@@ -606,7 +606,7 @@ def read_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, .
     if len(arrays) == 1 and arrays[0][1].dtype == "bool":
         axis, mask = arrays[0]
         return b.boolean_mask(x, mask, axis=axis, hint=hints[axis] if hints else 0)
-    axes, indices = _integers(b, arrays, hints)
+    axes, indices = _integers(b, x, arrays, hints)
     if len(axes) > 1:
         return b.gather_nd(x, *indices, axes=axes)
     return b.take(x, indices[0], axis=axes[0]) if axes else x
@@ -642,8 +642,13 @@ def _parted(arrays: Arrays) -> tuple[Arrays, Arrays]:
 
 
 def _integers(
-    b: RaisingBuilder, arrays: Arrays, hints: tuple[int, ...]
+    b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, ...]
 ) -> tuple[tuple[int, ...], list[Value]]:
+    for axis, array in arrays:
+        made = b.maker(array)
+        # A number next to an index array. Known ones are checked with the other index arrays.
+        if made is not None and made.op == "reshape" and not made.inputs[0].ndim and not _interval(b, array):
+            b.refuse_outside(made.inputs[0], x.shape[axis])
     axes: list[int] = []
     indices: list[Value] = []
     beside = (hint_of(array.shape[-1]) for _, array in arrays if array.dtype != "bool" and array.ndim)
@@ -716,7 +721,7 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
         )
     if len(others) == 1 and others[0][1].dtype == "bool":
         return write_mask(b, x, *others[0], value, reduce)
-    axes, indices = _integers(b, others, _hints_of_written(x, others, value))
+    axes, indices = _integers(b, x, others, _hints_of_written(x, others, value))
     rank = x.ndim - len(axes) + max(index.ndim for index in indices)
     return b.scatter_nd(x, without_leading_ones(b, value, rank), *indices, axes=axes, reduce=reduce)
 

@@ -14,10 +14,9 @@ from jax.extend.core import Primitive
 
 from ...ir.graph import Graph
 from ...ir.node import Block, Node, Value
-from ...ops.text import factor
+from ...ops.text import factor, index_text
 from ...passes import Pass, dce, run_passes
 from ...sizes import Size, apply
-from ..common.indexing import index_text
 from ..common.lifter import RecordedCalls
 from .dtypes import is_key
 from .equations import AxisNumbers, EnumMember

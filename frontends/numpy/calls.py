@@ -22,11 +22,10 @@ from ...errors import TracingError
 from ...ir.node import Node
 from ...ops.dtypes import DTYPES
 from ...ops.registry import ArraySpec
-from ...ops.text import factor
+from ...ops.text import factor, index_text
 from ...recording.recorder import is_subclassed
 from ...sizes import Size, Symbol
 from ...trees import Branch, Leaf, Path, Tree, TypedLeaf, flatten, leaves_at, map_structure, plain_classes
-from ..common.indexing import index_text
 from ..common.lifter import CALLS, RecordedCalls
 from ..common.read_numbers import DTYPES as NUMBER_DTYPES
 from ..common.read_numbers import with_numbers

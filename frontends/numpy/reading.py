@@ -284,8 +284,8 @@ def _is_whole(base: Any, exponent: Any) -> bool:
 def expect_as_read(capture: CallCapture, key: str, operands: Sequence[Any], result: Any) -> None:
     """Guard numbers that Python has read from arrays where Python or NumPy may raise, but the targets do not.
 
-    A divisor must not be 0. An index must be in bounds, or have its recorded value if it is next to an array,
-    None or Ellipsis.
+    A divisor must not be 0, and an index of numbers and slices must be in bounds. Lifting checks numbers next
+    to arrays, None and Ellipsis.
     """
     if is_traced(result) and result._value in capture.weak and key in _DIVISIONS and is_traced(operands[1]):
         _expect(capture, "__ne__", operands[1], 0)
@@ -296,12 +296,11 @@ def expect_as_read(capture: CallCapture, key: str, operands: Sequence[Any], resu
 def _expect_inside(capture: CallCapture, operands: Sequence[Any]) -> None:
     array, index = operands[0], operands[1] if isinstance(operands[1], tuple) else (operands[1],)
     is_plain = all(isinstance(item, (int, slice)) or is_symbolic(item) for item in index)
+    # Next to an array, None or Ellipsis, a number does not belong to the axis of its position.
+    if not (is_plain and is_traced(array)):
+        return
     for axis, item in enumerate(index):
         if is_traced(item) and item._value in capture.read and not _is_place_in(item, array):
-            # Next to an array, None or Ellipsis, the number does not belong to the axis of its position.
-            if not (is_plain and is_traced(array)):
-                capture.elements.guard(item)
-                continue
             _expect(capture, "__lt__", item, array.shape[axis])
             _expect(capture, "__ge__", item, -array.shape[axis])
 

@@ -11,9 +11,8 @@ import torch
 
 from ...ir.node import Node
 from ...ops.collectives import REDUCTIONS
-from ...ops.text import factor
+from ...ops.text import factor, index_text
 from ...sizes import Symbol
-from ..common.indexing import index_text
 from ..common.lifter import RecordedCalls
 from .basics.arguments import without_defaults
 from .basics.names import row_key

@@ -1,4 +1,4 @@
-"""Indices that are computed from sizes add guards on the sizes: no target reads past the end of an axis."""
+"""Constant indices, and those computed from sizes, add guards on sizes: no target reads past the end of an axis."""
 
 from __future__ import annotations
 
@@ -14,12 +14,37 @@ import graph_compiler
 torch = pytest.importorskip("torch")
 
 ROWS = 8
+PLACES = torch.tensor([0, 4])
 TABLE = torch.arange(ROWS * 3.0).reshape(ROWS, 3)
 NUMPY_TABLE = TABLE.numpy()
 
 
 def _positions(x: Any, start: int = 0, step: int = 1) -> Any:
     return torch.arange(start, start + step * x.shape[1], step)
+
+
+def _written(x: Any, index: Any) -> Any:
+    y = x * 1
+    y[index] = 0
+    return y
+
+
+# name -> (function, the shortest rows whose constant indices are in bounds)
+CONSTANT: dict[str, tuple[Callable[[Any], Any], int]] = {
+    "a list": (lambda x: x[:, [0, 3]], 4),
+    "an array": (lambda x: x[:, np.array([1, 4])], 5),
+    "from the end": (lambda x: x[:, [-4, 0]], 4),
+    "a list and a number": (lambda x: x[[0, 1], 3], 4),
+    "a list and a number from the end": (lambda x: x[[0, 1], -3], 3),
+    "written to": (lambda x: _written(x, (slice(None), [0, 3])), 4),
+    "a list and a number, written to": (lambda x: _written(x, ([0, 1], 4)), 5),
+    "take of numpy": (lambda x: np.take(x, [0, 4], axis=1), 5),
+    "a tensor of torch": (lambda x: x[:, torch.tensor([0, 4])], 5),
+    "a tensor of torch from outside": (lambda x: x[:, PLACES], 5),
+    "a number that numpy reads": (lambda x: x[[0, 1], int(x[0, 1]) + 2], 4),
+    "a number that numpy reads, behind an ellipsis": (lambda x: x[..., int(x[0, 1]) + 2], 4),
+    "a number that numpy reads, beside a mask": (lambda x: x[x[:, 0] > 0, int(x[0, 1]) + 2], 4),
+}
 
 
 # name -> (function, the longest rows that are in bounds)
@@ -52,6 +77,31 @@ def test_a_size_that_leads_out_of_bounds_raises_as_the_original_does(name: str, 
         function(ones((2, longest + 1)))
     with pytest.raises((IndexError, RuntimeError), match=r"out of (range|bounds)"):
         graph(ones((2, longest + 1)))
+
+
+@pytest.mark.parametrize("source", ["torch", "numpy"])
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+@pytest.mark.parametrize("name", CONSTANT)
+def test_a_constant_index_that_is_out_of_bounds_raises_as_the_original_does(
+    name: str, to: str, source: str
+) -> None:
+    if (
+        f"of {'torch' if source == 'numpy' else 'numpy'}" in name
+        or "numpy reads" in name
+        and source == "torch"
+    ):
+        pytest.skip("a function of the other framework")
+    pytest.importorskip(to)
+    function, shortest = CONSTANT[name]
+    ones = np.ones if source == "numpy" else torch.ones
+    graph = graph_compiler.transpile(function, to=to, source=source, args=(ones((2, 6)),))
+    for length in (7, shortest):
+        expected = function(ones((2, length)))
+        np.testing.assert_allclose(np.asarray(graph(ones((2, length)))), expected, rtol=1e-6)
+    assert len(graph._variants) == 1
+    for call in (function, graph):
+        with pytest.raises((IndexError, RuntimeError), match=r"out of (range|bounds)"):
+            call(ones((2, shortest - 1)))
 
 
 def test_indices_that_a_longer_row_may_keep_in_bounds_are_recorded_again() -> None:

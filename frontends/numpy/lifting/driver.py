@@ -145,9 +145,10 @@ class _NumpyLifter(Lifter):
     def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:
         key = row_key(node.op)
         if key in WRITTEN and (not node.outputs or key == "__setitem__") and "out" not in node.params:
-            return {
-                node.inputs[0]: WRITTEN[key](self.b, *self._of_writer(node)[0], **self._of_writer(node)[1])
-            }
+            before, (args, kwargs) = len(self.result.nodes), self._of_writer(node)
+            written = WRITTEN[key](self.b, *args, **kwargs)
+            note_bounds(self.b, key, self.result.nodes[before:])
+            return {node.inputs[0]: written}
         return dict(zip(node.writes, iterate_structure((result,))))
 
     def _of_writer(self, node: Node) -> tuple[list[Any], dict[str, Any]]:

@@ -335,8 +335,10 @@ class _TorchLifter(Lifter):
             return {}
         if key not in WRITTEN:
             return dict(zip(node.writes, _fresh(node, result)))
+        before = len(self.result.nodes)
         # The keys are positions or keywords of arguments.
         new_values: dict[int | str, Any] = WRITTEN[key](self.b, *self.arguments(node))
+        note_bounds(self.b, pure_key(key), self.result.nodes[before:])
         return {
             node.inputs[where] if isinstance(where, int) else node.params[where]: new
             for where, new in new_values.items()
