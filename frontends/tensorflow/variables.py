@@ -254,7 +254,7 @@ class LiveVariables(contracts.Live):
     """Callable that returns the current arrays of variables, by name.
 
     It returns the same dict until a variable is assigned, except in a graph or under a gradient tape, which
-    must see each read.
+    must see each read, and with a variable on a GPU.
     """
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
@@ -277,8 +277,12 @@ class LiveVariables(contracts.Live):
         # A stored tensor keeps its buffer alive, so an assignment moves the variable to another buffer.
         # A read shares the buffer of the variable, so comparing addresses needs no comparison of elements.
         places = {name: _buffer_address(tensor) for name, tensor in read.items()}
-        if places != self._places:
-            same = {name for name, place in places.items() if self._places.get(name) == place}
+        if places != self._places or None in places.values():
+            same = {
+                name
+                for name, place in places.items()
+                if place is not None and self._places.get(name) == place
+            }
             self._held = {name: self._held[name] if name in same else tensor for name, tensor in read.items()}
             self._places = places
         return self._held
@@ -295,7 +299,13 @@ class LiveVariables(contracts.Live):
 
 
 def _buffer_address(tensor: Any) -> Any:
-    """Return the address of the buffer of a tensor in host memory, or 0 if the tensor is empty."""
+    """Return the address of the buffer of a tensor in host memory.
+
+    It is 0 if the tensor is empty, and None if it is on a GPU.
+    """
+    # A buffer on a GPU is exported as a temporary copy, whose address may be that of an earlier one.
+    if "GPU" in tensor.device:
+        return None
     # Python's buffer protocol has no bfloat16. A bitcast shares the memory.
     plain = tf.bitcast(tensor, tf.uint16) if tensor.dtype is tf.bfloat16 else tensor
     try:
