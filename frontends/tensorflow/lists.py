@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -303,18 +304,17 @@ def empty(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
 
 
 def scatter(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    (seen,), arrays = reader.concrete_results(operation, operands), Arrays(reader, operation)
+    arrays = Arrays(reader, operation)
     if operation.type == "TensorListScatterV2":
+        (seen,) = reader.concrete_results(operation, operands)
         rows, places, _, length = operands
         size = _length_in(reader, operation, length)
-        before = TensorValue(
-            PartialList(
-                _scatter_length(size, places) if hint_of(size) < 0 else size, dtype_name(rows.made.dtype)
-            ),
-            seen,
-        )
+        size = _length_for(arrays, places) if hint_of(size) < 0 else size
+        before = TensorValue(PartialList(size, dtype_name(rows.made.dtype)), seen)
     else:
         before, rows, places = operands
+        before = _lengthened(arrays, before, places, rows.made.shape[1:])
+        (seen,) = reader.concrete_results(operation, [before, rows, places])
     rows = arrays.array(rows)
     array = list_to_array(arrays, before, all_sizes(rows.item)[1:])
     return [
@@ -325,10 +325,48 @@ def scatter(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]
     ]
 
 
-def _scatter_length(size: Any, places: TensorValue) -> Any:
+def _length_for(arrays: Arrays, places: TensorValue) -> Any:
+    """Return the length of the shortest list that has all ``places``."""
     if not isinstance(places.item, np.ndarray):
-        raise UnsupportedOperation("the length of a TensorArray depends on elements of arrays")
-    return max((hint_of(place) for place in places.item.ravel()), default=-1) + 1
+        raise UnsupportedOperation(
+            f"{arrays.operation.type}: the length of a TensorArray depends on elements of arrays\n    "
+            f"{_origin(arrays)}"
+        )
+    ends = [place + 1 for place in nested(places.item)]
+    return functools.reduce(functools.partial(apply, "max"), ends) if ends else 0
+
+
+def _lengthened(arrays: Arrays, held: TensorValue, places: TensorValue, shape: Any) -> TensorValue:
+    """Return ``held`` with as many rows of zeros at its end as are needed for rows at ``places``.
+
+    Other lists than arrays and partial ones are returned unchanged, and so is one that was long enough while
+    recording for ``places`` that are computed from elements. ``shape`` is the concrete shape of a row.
+    """
+    sizes = all_sizes(held.item) if isinstance(held.item, Value) else ()
+    length = sizes[0] if sizes else getattr(held.item, "length", None)
+    is_known = isinstance(places.item, np.ndarray)
+    if length is None or not is_known and max(places.seen.numpy(), default=-1) < hint_of(length):
+        return held
+    end = _length_for(arrays, places)
+    seen = _with_zeros(held.seen, hint_of(end) - hint_of(length), shape, held.item.dtype)
+    if not sizes:
+        return TensorValue(replace(held.item, length=apply("max", length, end)), seen)
+    condition = apply("ge", length, end)
+    if isinstance(condition, Size):
+        condition = arrays.reader.recorder.decide_size(condition, _origin(arrays))
+    if condition:
+        return held
+    added = arrays.zeros((end - length, *sizes[1:]), held.item.dtype)
+    return TensorValue(arrays.concat([_array(arrays, held), added]).item, seen)
+
+
+def _with_zeros(tensors: Any, count: int, shape: Any, dtype: str) -> Any:
+    """Return a list of TensorFlow with ``count`` rows of zeros at its end, at least none."""
+    if count <= 0:
+        return tensors
+    # TensorFlow does not initialize the rows of a list that it makes longer.
+    rows = tf.concat([stack_of(tensors, shape, tf.as_dtype(dtype)), tf.zeros([count, *shape], dtype)], 0)
+    return tf.raw_ops.TensorListFromTensor(tensor=rows, element_shape=list(shape))
 
 
 def split(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:

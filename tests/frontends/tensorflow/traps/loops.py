@@ -137,6 +137,26 @@ def scatters(x: Any) -> Any:
 
 
 @TRAPS.function()
+def scatters_beyond_the_end(x: Any) -> Any:
+    made = tf.TensorArray(tf.float32, size=2, dynamic_size=True).scatter([0, 3], x[:2])
+    return made.stack(), made.scatter([5, 1], x[1:3]).stack()
+
+
+@TRAPS.function()
+@tf.function
+def scatters_beyond_the_end_of_an_array(x: Any) -> Any:
+    made = tf.TensorArray(tf.float32, size=0, dynamic_size=True).unstack(x)
+    size = tf.shape(x)[0]
+    return made.scatter([0, 2], x[:2] * 2.0).stack(), made.scatter([0, size], x[1:3]).stack()
+
+
+@TRAPS.function(errors={EVERYWHERE: "the length of a TensorArray depends on elements of arrays"})
+def scatters_beyond_the_end_at_computed_places(x: Any) -> Any:
+    made = tf.TensorArray(tf.float32, size=2, dynamic_size=True, element_shape=(3,))
+    return made.scatter(tf.argsort(x[:2, 0]) + 2, x[:2]).stack()
+
+
+@TRAPS.function()
 def concatenates_a_list(x: Any) -> Any:
     made = tf.TensorArray(tf.float32, size=2, infer_shape=False)
     made = made.write(0, x).write(1, x * 2.0)
