@@ -311,12 +311,16 @@ def _function(name: str, *positional: str, joined: slice | None = None, **defaul
     positional: parameters that follow the operands.
     joined: operands that the function takes as one tuple, which may be empty.
     defaults: default of each parameter that is passed by keyword, or a function that returns it for the node;
-        ``...`` if it has none. Parameters that are not named here have to be None.
+        ``...`` if it has none. Other parameters, also those that this version's function lacks, have to be
+        None.
     """
+    function = getattr(jax.lax, name, None)
+    accepted = inspect.signature(function).parameters if function is not None else {}
+    defaults = {key: item for key, item in defaults.items() if key in accepted}
 
     def row(node: Node, text: Callable[[Any], Any]) -> str | None:
         params = {key: item for key, item in node.params.items() if item is not None}
-        if not _has_array(node) or not hasattr(jax.lax, name) or not params.keys() >= set(positional):
+        if not _has_array(node) or function is None or not params.keys() >= set(positional):
             return None
         if not params.keys() <= {*positional, *defaults}:
             return None
@@ -623,7 +627,7 @@ _ROWS: dict[str, Written] = {
     "sort_p": _sorted,
     "split_p": _function("split", "sizes", axis=...),
     "squeeze_p": _function("squeeze", "dimensions"),
-    "top_k_p": _function("top_k", "k", axis=_last_axis),
+    "top_k_p": _function("top_k", "k", axis=_last_axis, is_stable=True),
     "transpose_p": _transposed,
     **{f"device_{name}_p": _collective(name) for name in (*REDUCTIONS, "all_gather")},
     "device_axis_index_p": lambda node, text: f"parallel.axis_index({node.params['axis_name']!r})",

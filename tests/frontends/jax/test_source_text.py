@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,6 @@ SAMPLES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     "sorted": (lambda x: (lax.sort(x), lax.sort(x, 0, is_stable=False)), (X,), "lax.sort(x)"),
     "sorted together": (lambda x, y: lax.sort((x, y), 0, num_keys=2), (X, N), "lax.sort((x, y), dimension=0, num"),
     "largest": (lambda x: lax.top_k(x, 2), (X,), "lax.top_k(x, 2)"),
-    "largest along another axis": (lambda x: lax.top_k(x, 2, axis=0), (X,), "lax.top_k(x, 2, axis=0)"),
     "split": (lambda x: lax.split(x, (1, 2), 1), (X,), "lax.split(x, (1, 2), axis=1)"),
     "counted along an axis": (lambda x: lax.broadcasted_iota(jnp.int32, x.shape, 1) + x, (N,), "lax.broadcasted_iota(jnp.int32, (x_dim0, x_dim1), 1) + x"),
     "contracted": (
@@ -213,6 +213,14 @@ SAMPLES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     ),
     "a size and integers": (lambda x: x * x.shape[1] - x.shape[0], (N,), "x * x_dim1 - x_dim0"),
 }  # fmt: skip
+
+
+if "axis" in inspect.signature(lax.top_k).parameters:
+    SAMPLES["largest along another axis"] = (
+        lambda x: lax.top_k(x, 2, axis=0),
+        (X,),
+        "lax.top_k(x, 2, axis=0)",
+    )
 
 
 def is_number(aval: Any) -> bool:
