@@ -32,7 +32,7 @@ from .intercept.rules import (
     rule_of,
 )
 from .names import PRIMITIVE, REFUSE_GRADIENT, ValueNumbers
-from .programs import ProgramReader, read_error_check
+from .programs import ProgramReader, has_reverse_mode_only, is_solve, read_error_check
 from .regions import read_expectation
 
 
@@ -425,8 +425,7 @@ def call_with_rule(
     call.refuse_closed_over()
     if reader.orders == 0:
         return call.write_without_derivative(f"the derivative of order {ORDERS + 1} is asked for")
-    # Only JAX has both modes, and a custom_vjp has reverse mode only.
-    is_forward = not reader.as_words and not equation.primitive.name.startswith("custom_vjp_call")
+    is_forward = not reader.as_words and not has_reverse_mode_only(equation)
     try:
         rule = rule_of(
             equation, [place for place in call.arrays if reader.has_tangent(operands[place])], is_forward
@@ -638,7 +637,13 @@ class CallWriter:
 
     def _message(self, why: str) -> str:
         name, written = name_of(self.equation)
-        kind = "custom_jvp" if self.equation.primitive.name == "custom_jvp_call" else "custom_vjp"
+        kind = (
+            "lax.custom_linear_solve"
+            if is_solve(self.equation)
+            else "custom_jvp"
+            if self.equation.primitive.name == "custom_jvp_call"
+            else "custom_vjp"
+        )
         line = f"{self.origin.file}:{self.origin.line}" if self.origin.file else written
         return (
             f"a gradient is taken through the call of {name} at {Path(line).name}, which has a derivative "

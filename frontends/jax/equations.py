@@ -47,8 +47,8 @@ from .programs import (
     called_program,
     holds_checks,
     programs_in,
-    solve_program,
     solve_with_gradients,
+    solver,
 )
 from .sizes import as_array
 
@@ -371,7 +371,8 @@ class Reader:
     def _solve(self, equation: Any, operands: list[Any]) -> list[Any]:
         straight = solve_with_gradients(equation.params)
         if straight is None:
-            return self.read(*solve_program(equation.params, operands))
+            # JAX's rule solves another equation, so the derivative is not that of the iterations.
+            return call_with_rule(self, equation, _program_of(solver(equation.params), equation), operands)
         return self.inlined(equation, _program_of(straight, equation), operands)
 
     def _callback(self, equation: Any, operands: list[Any]) -> list[Any]:

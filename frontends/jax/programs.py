@@ -144,10 +144,28 @@ def called_program(equation: Any) -> ClosedJaxpr | None:
     return program if program is None or isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, ())
 
 
-def solve_program(params: dict[str, Any], operands: list[Any]) -> tuple[ClosedJaxpr, list[Any]]:
-    lengths = params["const_lengths"]
-    before = lengths.matvec + lengths.vecmat
-    return params["jaxprs"].solve, [*operands[before : before + lengths.solve], *operands[sum(lengths) :]]
+def has_reverse_mode_only(equation: Any) -> bool:
+    """Return True if the derivative rule of a call holds for reverse mode only.
+
+    That of a linear solve with a transposed solver counts, because JAX cannot transpose a loop in forward
+    mode.
+    """
+    if is_solve(equation):
+        return equation.params["jaxprs"].transpose_solve is not None
+    name: str = equation.primitive.name
+    return name.startswith("custom_vjp_call")
+
+
+def is_solve(equation: Any) -> bool:
+    # Another package may name a primitive of its own like that of JAX.
+    return equation.primitive.name in SOLVES and "jaxprs" in equation.params
+
+
+def solver(params: dict[str, Any]) -> Callable[..., list[Any]]:
+    """Return the function that a linear solve computes, as a function of all its operands."""
+    lengths, solve = params["const_lengths"], jaxpr_as_fun(params["jaxprs"].solve)
+    before, count = lengths.matvec + lengths.vecmat, sum(lengths)
+    return lambda *operands: solve(*operands[before : before + lengths.solve], *operands[count:])
 
 
 def branch_of_cpu(platforms: Any) -> int:
@@ -161,12 +179,12 @@ def branch_of_cpu(platforms: Any) -> int:
 def solve_with_gradients(params: dict[str, Any]) -> Callable[..., Any] | None:
     """Return a function that computes a linear solve with gradients up to the second order.
 
-    Return None if the solver has a ``while`` loop.
+    Return None if the solver has a loop.
     """
     lengths = params["const_lengths"]
     before, count = lengths.matvec + lengths.vecmat, sum(lengths)
     solve, matvec = jaxpr_as_fun(params["jaxprs"].solve), jaxpr_as_fun(params["jaxprs"].matvec)
-    # Such a loop would divide by 0 if the right-hand side is 0.
+    # Iterations may divide by a residual, which is 0 in the steps below.
     if holds_loop(params["jaxprs"].solve.jaxpr):
         return None
 
@@ -186,7 +204,7 @@ def solve_with_gradients(params: dict[str, Any]) -> Callable[..., Any] | None:
 
 def holds_loop(program: Any) -> bool:
     return any(
-        equation.primitive.name == "while" or any(map(holds_loop, programs_in(equation.params)))
+        equation.primitive.name in ("while", "scan") or any(map(holds_loop, programs_in(equation.params)))
         for equation in program.eqns
     )
 

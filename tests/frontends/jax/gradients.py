@@ -266,6 +266,38 @@ def shapes_and_bounds() -> tuple[Any, ...]:
     return jnp.asarray([0.05, 0.7, 3.0, 40.0]), jnp.asarray([[0.0], [0.3], [3.5], [45.0]])
 
 
+# ------------------------------------------------------------------------------------- linear solves
+def definite(x: Any) -> Any:
+    return x @ x.T + 2 * jnp.eye(len(x))
+
+
+def by_conjugate_gradients(x: Any, right: Any) -> Any:
+    return jax.scipy.sparse.linalg.cg(lambda v: definite(x) @ v, right)[0]
+
+
+def from_the_solution(x: Any, right: Any) -> Any:
+    """The first guess is the solution, so nothing is iterated."""
+    guess = lax.stop_gradient(jnp.linalg.solve(definite(x), right))
+    return jax.scipy.sparse.linalg.bicgstab(lambda v: definite(x) @ v, right, x0=guess, tol=1e-3)[0]
+
+
+def by_counted_steps(x: Any, right: Any) -> Any:
+    """The solver divides by the residual."""
+
+    def solve(matvec: Any, right: Any) -> Any:
+        def step(_: Any, found: Any) -> Any:
+            rest = right - matvec(found)
+            return found + rest * jnp.vdot(rest, rest) / jnp.vdot(rest, matvec(rest))
+
+        return lax.fori_loop(0, 2, step, jnp.zeros_like(right))
+
+    return lax.custom_linear_solve(lambda v: definite(x) @ v, right, solve, symmetric=True)
+
+
+def equations() -> tuple[Any, ...]:
+    return jnp.asarray(ZEROS), jnp.asarray([0.5, -2.0])
+
+
 BRANCHES: dict[str, Row] = {
     "cond": (root, nothing),
     "cond that is taken": (root, lambda: (jnp.ones((2, 3)),)),
@@ -280,6 +312,19 @@ BRANCHES: dict[str, Row] = {
         nothing,
     ),
     "gradient of a gradient of cond": (jax.grad(lambda y: (root(y) ** 2).sum()), nothing),
+}
+SOLVES: dict[str, Row] = {
+    "conjugate gradients": (by_conjugate_gradients, equations),
+    "conjugate gradients of zeros": (
+        by_conjugate_gradients,
+        lambda: (jnp.asarray(ZEROS), jnp.zeros(2)),
+    ),
+    "gradient of a gradient of conjugate gradients": (
+        jax.grad(lambda x, right: (by_conjugate_gradients(x, right) ** 2).sum(), argnums=(0, 1)),
+        equations,
+    ),
+    "solve from the solution": (from_the_solution, equations),
+    "solve by counted steps": (by_counted_steps, equations),
 }
 FUNCTIONS: dict[str, Row] = {
     "relu held": (lambda x: HELD[0](x) * x, zeros),

@@ -19,9 +19,9 @@ from tests.support.jitted import by_jit
 from tests.support.selection import pairs
 
 from .gradient_models import LIBRARIES, models
-from .gradients import BRANCHES, FUNCTIONS, OWN, REFUSED, Row, logistic
+from .gradients import BRANCHES, FUNCTIONS, OWN, REFUSED, SOLVES, Row, logistic
 
-ROWS = {**OWN, **BRANCHES, **FUNCTIONS}
+ROWS = {**OWN, **BRANCHES, **SOLVES, **FUNCTIONS}
 
 
 @pytest.fixture(autouse=True)
