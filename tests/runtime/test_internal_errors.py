@@ -356,10 +356,27 @@ def test_exceptions_of_the_users_code_come_out_as_they_are(framework: str, funct
     assert isinstance(caught.value, (type(expected.value), TracingError, TypeError))
 
 
-def test_errors_of_frameworks_come_out_as_they_are() -> None:
+WRONG_CALLS_OF_TORCH: dict[str, tuple[Any, str]] = {
+    "a product": (lambda torch, x: x @ x, "mat1 and mat2"),
+    "a gradient of a constant": (
+        lambda torch, x: torch.autograd.grad(x.sum(), x),
+        "does not require grad",
+    ),
+    "a product in a gradient": (
+        lambda torch, x: torch.func.grad(lambda y: (y @ x).sum())(x),
+        "mat1 and mat2",
+    ),
+    "a product under vmap": (lambda torch, x: torch.vmap(lambda row: row @ x.T)(x.T), "Expected size"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS_OF_TORCH)
+def test_errors_of_frameworks_come_out_as_they_are(name: str) -> None:
     torch = pytest.importorskip("torch")
-    with pytest.raises(RuntimeError, match="mat1 and mat2"):
-        graph_compiler.compile(lambda x: x @ x, args=(torch.ones(2, 3),))
+    function, message = WRONG_CALLS_OF_TORCH[name]
+    with pytest.raises(RuntimeError, match=message) as caught:
+        graph_compiler.compile(lambda x: function(torch, x), args=(torch.ones(2, 3),))
+    assert not isinstance(caught.value, InternalError)
 
 
 def test_an_error_of_a_loader_comes_out_as_it_is() -> None:

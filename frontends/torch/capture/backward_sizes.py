@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from ....forwarding import forward
 from ....ir.node import Node, Value
 from ..basics.tensors import hints
 from ..compat import current_autograd_node, current_transform, is_wrapped, unwrapped
@@ -55,7 +56,7 @@ class BackwardSizes:
         before = self._passing, self._batched
         self._passing, self._batched = True, current_transform() is not None
         try:
-            return function(*hints(args), **hints(kwargs))
+            return forward(function, *hints(args), **hints(kwargs))
         finally:
             self._passing, self._batched = before
 

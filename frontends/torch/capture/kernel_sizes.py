@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from ....errors import Signal
+from ....forwarding import forward
 from ....sizes import Size, hint_of, hints
 from ....trees import iterate_structure
 from ..basics import tensors as reads
@@ -254,7 +255,7 @@ class Vmapped:
         before = self._call, self._given
         self._call, self._given = key, given_numbers(function, hints_of((args, kwargs)))
         try:
-            result = function(*hints_of(args), **hints_of(kwargs))
+            result = forward(function, *hints_of(args), **hints_of(kwargs))
         finally:
             self._call, self._given = before
         self.capture.backward_sizes.note(
