@@ -163,9 +163,10 @@ def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any])
 def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Record a tensor that shares storage with a recorded value but was made by no recorded call.
 
-    Raise ``TracingError`` if no recorded value has its shape and strides, or if no call made that value and
-    ``tensor`` is a plain tensor without ``requires_grad``. The next attempt may then record the tensor as a
-    view, or the kernels that made it.
+    A result that torch saved for its derivative is the recorded value itself. Raise ``TracingError`` if no
+    recorded value has its shape and strides, or if no call made that value and ``tensor`` is a plain tensor
+    without ``requires_grad``. The next attempt may then record the tensor as a view, or the kernels that
+    made it.
     """
     seen = capture.memory.find_alias(tensor)
     if seen is None or (
@@ -180,6 +181,9 @@ def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
             "made where the recording could not see it. Make it inside of the function with a function of "
             "torch, or keep a copy (clone)"
         )
+    # torch makes another tensor of a result that it saved, with the history of the result.
+    if type(tensor) is torch.Tensor and tensor.grad_fn is not None:
+        return capture.recorder.keep(tensor, seen)
     record = CallRecord("detach", views={0: seen})
     made = capture.recorder.add_value(
         "torch.Tensor.detach", (seen,), capture.here(), ("alias", tensor, spec_of(tensor)), record

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -18,6 +19,7 @@ torch = pytest.importorskip("torch")
 from torch.nn import functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
+from graph_compiler import transforms  # noqa: E402
 from tests.support.compare import assert_same  # noqa: E402
 
 Shapes = tuple[tuple[Any, ...], ...]
@@ -240,3 +242,39 @@ def test_equal_sizes_are_not_taken_for_one(name: str) -> None:
     graph = graph_compiler.compile(program, to="numpy", args=_arrays(shapes, OTHERS[-1], 0))
     for sizes in (RECORDED, *LARGER):
         _same(graph, program, shapes, sizes, "numpy")
+
+
+# Functions whose derivatives torch computes from their results.
+SAVED_RESULTS: dict[str, Callable[[Any], Any]] = {
+    "exp": torch.exp,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "sqrt": lambda x: (x * x + 1).sqrt(),
+    "softmax": lambda x: x.softmax(-1) * x,
+    "norm": lambda x: x.norm(2, dim=1),
+    "in place": lambda x: (x * 2).tanh_(),
+}
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
+@pytest.mark.parametrize("name", SAVED_RESULTS)
+def test_derivatives_of_inner_gradients(name: str, to: str) -> None:
+    pytest.importorskip(to)
+
+    def forces(x: Any, weight: Any) -> Any:
+        x = x.detach().requires_grad_()
+        energy = SAVED_RESULTS[name](x @ weight).pow(2).sum()
+        return torch.autograd.grad(energy, x, create_graph=True)[0].pow(2).sum()
+
+    def given(rows: int) -> Any:
+        made = torch.Generator().manual_seed(rows)
+        return [torch.randn(size, generator=made) for size in ((rows, 3), (3, 2))]
+
+    graph = graph_compiler.compile(forces, to=to, args=(given(4)[0], given(4)[1].requires_grad_()))
+    x, weight = given(5)
+    (expected,) = torch.autograd.grad(forces(x, weight.requires_grad_()), weight)
+    if to == "torch":
+        (found,) = torch.autograd.grad(graph(x, weight), weight)
+    else:
+        found = transforms.grad(graph, argnums=1)(x, weight.detach())
+    assert_same(np.asarray(found), expected.numpy())
