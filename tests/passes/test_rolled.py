@@ -88,6 +88,14 @@ def steps(name: str, before: str, after: str | None = None) -> Row:
         last, counts = scan([y, i], [], body, length=4)
         return counts
         """),
+    steps("a last step without a root, whose derivative could be infinite", """
+        t = add(z, z); a = subtract(sqrt(z), 1.0); u = add(t, a); b = subtract(sqrt(a), 1.0); v = add(u, b)
+        c = subtract(sqrt(b), 1.0); return add(v, c)
+        """, """
+        def body(t, a): return add(t, a), subtract(sqrt(a), 1.0)
+        sums, last = scan([z, z], [], body, length=3)
+        return add(sums, last)
+        """),
     steps("elements that a mask selects", """
         m = less(abs(y), 2.0); a = boolean_mask(y, m, axis=0, hint=8); c = masked_scatter(y, m, multiply(a, a))
         n = less(abs(c), 2.0); b = boolean_mask(c, n, axis=0, hint=5); d = masked_scatter(c, n, multiply(b, b))

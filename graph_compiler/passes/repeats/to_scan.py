@@ -458,8 +458,12 @@ class _ScanBuilder:
 
 
 # ------------------------------------------------------------------------------ completion of the last step
-# Operations besides elementwise ones that cannot fail if they are computed in vain.
-_HARMLESS = frozenset({"boolean_mask", "masked_gradient", "masked_scatter", "where"})
+# Operations that can be computed in vain: they do not fail, and their derivatives are finite. Reverse mode
+# multiplies an infinite derivative by the gradient 0 of a result that nothing reads, which gives NaN.
+_HARMLESS = frozenset({
+    "add", "boolean_mask", "clip", "conj", "cos", "masked_gradient", "masked_scatter", "maximum", "minimum",
+    "multiply", "negative", "sin", "square", "subtract", "tanh", "where",
+})  # fmt: skip
 # Elementwise operations that some targets refuse for some integers, such as 0 as a divisor.
 _RAISING = frozenset({"divide", "floor_divide", "pow", "remainder"})
 
@@ -468,7 +472,7 @@ def with_whole_last_step(steps: RepeatedSteps) -> Block | None:
     """Return the block with the nodes that a further, incomplete step after ``steps`` lacks, or None.
 
     Dead code elimination removes from the last step what only a next one would read. None is returned if no
-    further step begins after ``steps``, if it lacks nothing, or if what it lacks could fail.
+    further step begins after ``steps``, if it lacks nothing, or if what it lacks is not harmless.
     """
     block, period = steps.program.block, steps.period
     made: list[Node] = []
@@ -491,9 +495,14 @@ def with_whole_last_step(steps: RepeatedSteps) -> Block | None:
 
 def _is_harmless(node: Node) -> bool:
     declared = find(node.op)
+    second: Any = next(reversed(node.inputs), None)
     is_elementwise = declared is not None and declared.section == "elementwise"
-    is_raising = node.op in _RAISING and not is_inexact(node.outputs[0].dtype)
-    return node.record is None and (node.op in _HARMLESS or is_elementwise and not is_raising)
+    # Integers and bools have no derivative.
+    is_discrete = is_elementwise and not is_inexact(node.outputs[0].dtype) and node.op not in _RAISING
+    is_by_number = type(second) in (int, float, complex) and (
+        node.op == "divide" and second != 0 or node.op == "pow" and second == abs(second) >= 1
+    )
+    return node.record is None and (node.op in _HARMLESS or is_discrete or is_by_number)
 
 
 def _continues(steps: RepeatedSteps, place: int, at: int, made: Sequence[Node]) -> bool:

@@ -57,6 +57,24 @@ def test_gradients_go_through_the_loop(name: str, source: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
 
 
+def test_no_gradient_goes_through_what_only_a_further_step_would_read() -> None:
+    """The derivative of the last root is infinite."""
+    jax, torch = pytest.importorskip("jax"), library("torch")
+
+    def function(x: Any) -> Any:
+        total = x * 0
+        for i in range(3, 23):
+            part = x * i
+            x = torch.sqrt(x * x) - 1.0
+            total = total + part
+        return total
+
+    graph = graph_compiler.transpile(function, to="jax", args=(torch.tensor([19.0]),))
+    assert loops(graph)
+    found = jax.grad(lambda x: graph(x).sum())(jax.numpy.array([19.0]))
+    np.testing.assert_allclose(found, [sum(range(3, 23))], rtol=1e-5)
+
+
 def _with(loop: Any, framework: str) -> Any:
     return lambda u, xs: loop(library(framework), u, xs)
 
