@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 import graph_compiler
+from graph_compiler.passes import scalar_literals
+
+from .rows import Row, check, rows
 
 # Each row: function and argument.
 SAMPLES: dict[str, tuple[Callable[[Any], Any], Any]] = {
@@ -209,6 +212,17 @@ def test_sizes_become_literals(name: str, to: str) -> None:
         assert made.dtype == wanted.dtype
         np.testing.assert_allclose(made, wanted, rtol=1e-3 if made.dtype == "float16" else 1e-6)
     assert len(graph.variants) == 1
+
+
+@rows(
+    Row(
+        "a size that float32 has rounded",
+        "return multiply(x, astype(full(shape=(), fill_value=n, dtype='float32'), dtype='float64'))",
+    ),
+    given="x: float64[n]",
+)
+def test_sizes_that_stay_arrays(row: Row) -> None:
+    check(scalar_literals, row)
 
 
 def given(x: Any, to: str) -> Any:

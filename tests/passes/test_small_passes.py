@@ -82,6 +82,9 @@ def test_conv1x1_to_linear(row: Row) -> None:
         "def step(s): o = ones(shape=(1, 3), dtype='float32'); return add(s, ones(shape=(3,), dtype='float32'))\n"
         "return scan([y], [], step, length=3)"),
     Row("an array that is computed", "a, b = unstack(exp(zeros(shape=(2, n), dtype='float32')), axis=0, count=2)\nreturn add(x, b)"),
+    Row("rows of three, which not every number of elements fills",
+        "return add(y, reshape(zeros(shape=(k,), dtype='float32'), shape=(k // 3, 3)))", None, ({}, {"n": 8, "k": 9}), given="; w: float32[k]"),
+    Row("a size that may be another one", "return w, broadcast_to(zeros(shape=(m,), dtype='float32'), shape=(4,))", None, ({},), given="; w: float32[m]"),
     given="x: float32[n]; y: float32[3]",
 )  # fmt: skip
 def test_fill_parts(row: Row) -> None:

@@ -15,7 +15,7 @@ from ...ir.rewrite import Rewriter
 from ...ops.control import own_inputs
 from ...ops.dtypes import is_complex, is_inexact, is_integer
 from ...ops.registry import ArraySpec, find
-from ...sizes import Size, apply
+from ...sizes import Size, apply, product
 from ...trees import Branch, Leaf, iterate_structure, map_structure
 from ..driver import Pass
 
@@ -183,8 +183,9 @@ def _number_made_by(node: Node, numbers: Mapping[Value, Any]) -> Any:
     number = node.params["fill_value"] if is_created else numbers.get(node.inputs[0])
     dtype: str = node.params["dtype"]
     if isinstance(number, Size):
-        # Narrower integers would wrap around.
-        is_kept = dtype in ("float32", "float64") or is_created and dtype in ("int32", "int64")
+        # Narrower integers would wrap around, and a cast from float32 does not undo its rounding.
+        is_exact = is_created or is_integer(node.inputs[0].dtype)
+        is_kept = is_exact and dtype in ("float32", "float64") or is_created and dtype in ("int32", "int64")
         return number if is_kept and number.type is int else None
     if is_created and is_integer(dtype):
         return number if type(number) is int else None
@@ -264,7 +265,7 @@ def _fill_parts(block: Block) -> Block:
     for node in block.nodes:
         node = rewriter.rewritten(node)
         maker = rewriter.maker(node.inputs[0]) if node.op in _REARRANGING else None
-        if maker is None or maker.op not in FILLS:
+        if maker is None or maker.op not in FILLS or not _always_fits(node):
             rewriter.append(node)
             continue
         parts = tuple(Value(maker.outputs[0].name, value.spec) for value in node.outputs)
@@ -272,6 +273,17 @@ def _fill_parts(block: Block) -> Block:
             rewriter.append(Node(maker.op, (), {**maker.params, "shape": part.shape}, maker.origin, (part,)))
         rewriter.replace(node.outputs, parts)
     return rewriter.finish()
+
+
+def _always_fits(node: Node) -> bool:
+    """Return True if no call gives the operand of ``node`` a shape for which the target would raise."""
+    have, shape = node.inputs[0].shape, node.outputs[0].shape
+    if node.op == "reshape":
+        return bool(product(have) == product(shape))
+    if node.op == "unstack":
+        return bool(have[node.params["axis"]] == node.params["count"])
+    pairs = zip(have, shape[len(shape) - len(have) :]) if node.op == "broadcast_to" else ()
+    return all(one in (1, other) for one, other in pairs)
 
 
 fill_parts = Pass("fill_parts", _fill_parts, "deep", _REARRANGING)
