@@ -98,6 +98,10 @@ class JaxDialect(CanonicalDialect):
             )
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
+        return super().expression(self.clipped(node), text)
+
+    def clipped(self, node: Node) -> Node:
+        """Return ``node`` with finite numbers clipped to the range of the floats that JAX has."""
         # JAX would convert larger floats to infinities, which can turn into NaN.
         if not jax.config.jax_enable_x64:
             for item in (*node.inputs, *node.params.values()):
@@ -108,8 +112,8 @@ class JaxDialect(CanonicalDialect):
                     and node.op == "asarray"
                 ):
                     inputs, params = map_structure(_in_single, (node.inputs, node.params))
-                    return super().expression(replace(node, inputs=inputs, params=params), text)
-        return super().expression(node, text)
+                    return replace(node, inputs=inputs, params=params)
+        return node
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         precision = graph.demands.matmul_precision

@@ -228,3 +228,18 @@ def test_numbers_that_float32_does_not_hold_are_its_nearest_ones_in_jax() -> Non
     halves, least = (to_numpy(array) for array in arrays(found).values())
     assert (halves == 0.5).all()
     assert (least == float(torch.finfo(torch.float32).min)).all()
+
+
+@pytest.mark.filterwarnings("ignore:.* 64-bit floats:graph_compiler.errors.NarrowedNumbers")
+def test_loops_begin_with_the_nearest_number_that_jax_has() -> None:
+    highest = torch.finfo(torch.float64).max
+
+    def function(x: Any) -> Any:
+        least = x.new_full((x.shape[0],), highest)
+        for column in x.T:
+            least = torch.minimum(least, column)
+        return least
+
+    x = torch.full((2, 30), torch.inf, dtype=torch.float64)
+    (found,) = arrays(through_canonical(function, "jax", (x,))(x)).values()
+    assert (to_numpy(found) == float(torch.finfo(torch.float32).max)).all()

@@ -9,6 +9,7 @@ from ....ir.node import Node, Region, Value, values_in
 from ....ops.collectives import REDUCTIONS
 from ....ops.dtypes import is_complex, is_inexact
 from ....passes.cleanup.constants import FILLS
+from ....sizes import Size
 from ...common.structured import (
     Derivative,
     Loop,
@@ -95,24 +96,33 @@ def _fill_like_operands(scope: Scope, node: Node, count: int) -> None:
         for item in values_in(each.inputs[: each.params["carried"]]) if each.op in _LOOPS else ():
             carries.setdefault(item, []).append(each)
     operands = [*node.inputs[count:], *node.inputs[:count]]
-    like = next((item for item in operands if isinstance(item, Value) and item not in constants), None)
+    operands = [item for item in operands if isinstance(item, Value) and item not in constants]
     # A loop that was recorded in JAX keeps the carry of its source.
-    if like is None or node.record is not None:
+    if not operands or node.record is not None:
         return
     for item in values_in(node.inputs[:count]):
-        if item in fills and is_inexact(item.dtype) and carries[item][0] is node:
+        # A scalar that is an integer is taken for a counter, which is the same on all devices.
+        is_data = is_inexact(item.dtype) or item.ndim > 0
+        if item in fills and is_data and carries[item][0] is node:
             scope.drop(item, len(carries.pop(item)))
-            scope.line(f"{scope.text[item]} = {_filled_like(scope, fills.pop(item), like)}")
+            # An operand with an axis of the same size is divided among devices as the constant has to be.
+            like = next((each for each in operands if _shares_size(each, item)), operands[0])
+            filled = _filled_like(scope, scope.dialect.clipped(fills.pop(item)), like)
+            scope.line(f"{scope.text[item]} = {filled}")
 
 
 _LOOPS = ("scan", "while_loop")
+
+
+def _shares_size(one: Value, other: Value) -> bool:
+    return not {dim for dim in one.shape if isinstance(dim, Size)}.isdisjoint(other.shape)
 
 
 def _filled_like(scope: Scope, node: Node, like: Value) -> str:
     options = [] if like.dtype == node.params["dtype"] else [scope.dialect.dtype_text(node.params["dtype"])]
     options.append(f"shape={scope.literal(node.params['shape'])!r}")
     fill = repr(scope.literal(node.params.get("fill_value", 1.0)))
-    name, given = ("zeros_like", []) if node.op == "zeros" or fill == "0.0" else ("full_like", [fill])
+    name, given = ("zeros_like", []) if node.op == "zeros" or fill in ("0", "0.0") else ("full_like", [fill])
     return f"jnp.{name}({', '.join([repr(scope.literal(like)), *given, *options])})"
 
 

@@ -86,15 +86,37 @@ def accumulated(x: Any) -> Any:
     return shown, total
 
 
-@pytest.mark.parametrize("function", [smoothed, accumulated])
+def counted(x: Any) -> Any:
+    found = np.zeros(x.shape[0], np.int32)
+    for i in range(30):
+        found = found + (x[:, i] > 0).astype(np.int32)
+    return found
+
+
+@pytest.mark.parametrize("function", [smoothed, counted, accumulated])
 def test_loops_that_begin_with_constants_are_mapped_over_devices(function: Any) -> None:
     x = batch(3, 32)[..., 0]
-    given = x.numpy() if function is smoothed else x
+    given = x if function is accumulated else x.numpy()
     graph = graph_compiler.transpile(function, to="jax", args=(given,))
     assert "lax.scan" in graph.source
     mesh, spec = jax.sharding.Mesh(np.array(jax.devices()), ("d",)), jax.sharding.PartitionSpec("d")
     mapped = jax.shard_map(graph, mesh=mesh, in_specs=spec, out_specs=spec)
     assert_same(jax.jit(mapped)(jnp.asarray(x.numpy())), function(given))
+
+
+def weighted(weights: Any, x: Any) -> Any:
+    total = np.zeros(x.shape[1], np.float32)
+    for i in range(30):
+        total = total * weights[i] + x[i]
+    return total
+
+
+def test_a_loop_takes_the_devices_of_the_rows_that_its_constant_fits() -> None:
+    x = batch(3, 32)[..., 0].numpy().T
+    graph = graph_compiler.transpile(weighted, to="jax", args=(x[:, 0], x))
+    mesh, spec = jax.sharding.Mesh(np.array(jax.devices()), ("d",)), jax.sharding.PartitionSpec
+    mapped = jax.shard_map(graph, mesh=mesh, in_specs=(spec(), spec(None, "d")), out_specs=spec("d"))
+    assert_same(jax.jit(mapped)(jnp.asarray(x[:, 0]), jnp.asarray(x)), weighted(x[:, 0], x))
 
 
 def test_loops_of_jax_call_a_graph() -> None:
