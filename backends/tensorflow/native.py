@@ -245,9 +245,11 @@ def _matches_recorded(check: Any, guard: Guard) -> Any:
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):
         raise GuardFailed(f"{guard.recorded()} and has the shape {check.shape} for this call")
-    wanted = tf.cast(tf.constant(expected), check.dtype)
+    with np.errstate(all="ignore"):
+        wanted = expected.astype(check.dtype.as_numpy_dtype)
     if not (check.dtype.is_floating or check.dtype.is_complex):
-        same = tf.equal(check, wanted)
+        # A recorded value that the dtype of `check` cannot hold differs from every value of `check`.
+        same = tf.equal(check, wanted) & bool(np.all(wanted == expected))
     else:
         size = tf.abs(wanted)
         tolerance = tf.cast(guard.rounding, size.dtype) * size

@@ -234,18 +234,31 @@ def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
     does not equal -0.0. In a finite complex number that is not 0, the sign of a part that is 0 does not
     count. Raise ``GuardFailed`` if the shape differs.
     """
+    is_inexact = check.is_floating_point() or check.is_complex()
+    # A recorded value that the dtype of `check` cannot hold differs from every value of `check`.
+    if not (is_inexact or _can_hold(check.dtype, guard.expected)):
+        return torch.zeros((), dtype=torch.bool, device=check.device)
     expected = torch.tensor(guard.expected, dtype=check.dtype, device=check.device)
     if check.ndim != expected.ndim or any(size != other for size, other in zip(check.shape, expected.shape)):
         raise GuardFailed(f"{guard.recorded()} and has the shape {tuple(check.shape)} for this call")
+    if not is_inexact:
+        return (check == expected).all()
     if check.is_complex():
         same = _is_same(check.real, expected.real) & _is_same(check.imag, expected.imag)
-    elif check.is_floating_point():
-        same = _is_same(check, expected)
     else:
-        return (check == expected).all()
+        same = _is_same(check, expected)
     tolerance = guard.rounding * expected.abs()
     near = (check != 0) & ((check - expected).abs() <= tolerance) & (tolerance < math.inf)
     return (same | near).all()
+
+
+def _can_hold(dtype: torch.dtype, expected: Any) -> bool:
+    recorded = np.asarray(expected)
+    return bool((recorded.astype(str(dtype).removeprefix("torch.")) == recorded).all())
+
+
+# torch.compile cannot trace this comparison, so it evaluates the function while tracing.
+_can_hold._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _is_same(check: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
