@@ -151,6 +151,8 @@ def dynamic_update_slice(x: tf.Tensor, update: tf.Tensor, start: Any) -> tf.Tens
     shape = tf.shape(update)
     first = tf.clip_by_value(tf.cast(start, "int32"), 0, tf.shape(x) - shape)
     places = [tf.range(shape[axis]) + first[axis] for axis in range(len(update.shape))]
+    if not places:
+        return update
     return tf.tensor_scatter_nd_update(x, tf.stack(tf.meshgrid(*places, indexing="ij"), axis=-1), update)
 
 

@@ -94,18 +94,17 @@ def grouped_matmul(x: tf.Tensor, weight: tf.Tensor, offsets: tf.Tensor) -> tf.Te
 
     The first group starts at row 0. Rows after the last group are 0 in the result.
     """
-    ends = tf.cast(offsets, tf.int32)
+    bounds = tf.concat([[0], tf.cast(offsets, tf.int32)], 0)
 
     def step(g: tf.Tensor, parts: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
-        start = tf.where(g == 0, 0, ends[tf.maximum(g - 1, 0)])
-        return g + 1, parts.write(g, x[start : ends[g]] @ weight[g])
+        return g + 1, parts.write(g, x[bounds[g] : bounds[g + 1]] @ weight[g])
 
     groups = size(weight, 0)
+    rest = tf.zeros([size(x, 0) - bounds[-1], sizes(weight)[2]], x.dtype)
     # Groups differ in size, so the shape of a part is not fixed.
-    parts = tf.TensorArray(x.dtype, groups, infer_shape=False, element_shape=[None, weight.shape[2]])
-    _, parts = tf.while_loop(lambda g, _: g < groups, step, (tf.constant(0), parts))
-    rest = tf.zeros([size(x, 0) - ends[-1], sizes(weight)[2]], x.dtype)
-    return tf.concat([parts.concat(), rest], 0)
+    parts = tf.TensorArray(x.dtype, groups + 1, infer_shape=False, element_shape=[None, weight.shape[2]])
+    _, parts = tf.while_loop(lambda g, _: g < groups, step, (tf.constant(0), parts.write(groups, rest)))
+    return parts.concat()
 
 
 def scaled_dot_product_attention(

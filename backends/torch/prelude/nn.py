@@ -22,9 +22,9 @@ def grouped_matmul(x: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor)
 
     The first group starts at row 0. Rows after the last group are 0 in the result.
     """
-    ends = offsets.tolist()
-    parts = [x[start:end] @ matrix for start, end, matrix in zip([0, *ends], ends, weight)]
-    return torch.cat([*parts, x.new_zeros(x.shape[0] - ends[-1], weight.shape[2])])
+    bounds = [0, *offsets.tolist()]
+    parts = [x[start:end] @ matrix for start, end, matrix in zip(bounds, bounds[1:], weight)]
+    return torch.cat([*parts, x.new_zeros(x.shape[0] - bounds[-1], weight.shape[2])])
 
 
 def attention_weights(

@@ -1,0 +1,32 @@
+"""Tests of helpers of the preludes with operands that have no elements or no axes."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+# Framework -> module of its ``grouped_matmul``, and name of the function that makes an array.
+GROUPED = {
+    "torch": ("torch.prelude.nn", "tensor"),
+    "tensorflow": ("tensorflow.prelude.nn", "constant"),
+    "numpy": ("numpy.prelude.linear_algebra", "asarray"),
+}
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_without_groups_all_rows_are_zero(name: str) -> None:
+    module, make = GROUPED[name]
+    array: Any = getattr(pytest.importorskip(name), make)
+    helper = importlib.import_module(f"graph_compiler.backends.{module}").grouped_matmul
+    for groups, offsets in ((np.ones((0, 3, 5)), []), (np.ones((2, 3, 5)), [0, 0])):
+        found = helper(array(np.ones((4, 3))), array(groups), array(np.array(offsets, np.int32)))
+        np.testing.assert_array_equal(np.asarray(found), np.zeros((4, 5)))
+
+
+def test_an_update_of_an_array_without_axes_replaces_it() -> None:
+    tf = pytest.importorskip("tensorflow")
+    helper = importlib.import_module("graph_compiler.backends.tensorflow.prelude.arrays").dynamic_update_slice
+    assert float(helper(tf.constant(1.0), tf.constant(2.0), [])) == 2.0
