@@ -303,6 +303,12 @@ SAMPLES = [
                 (array(6, 4), ints(low=5, high=9)),
             ),
             (
+                "dynamic_update_slice without axes",
+                lambda x, y: (lax.dynamic_update_slice(x, y, ()), lax.dynamic_slice(y + 1, (), ())),
+                (array(), array()),
+                (array(), array()),
+            ),
+            (
                 "dynamic_update_slice",
                 lambda x, y, i: lax.dynamic_update_slice(x, y, (i, 1)),
                 (array(5, 4), array(2, 2), ints(low=0, high=3)),
