@@ -19,6 +19,11 @@ IMAGE = tf.constant(np.arange(48.0, dtype=np.float32).reshape(1, 4, 6, 2))
 BOXES = tf.constant([[0.0, 0.1, 0.9, 0.8]])
 raw = tf.raw_ops
 
+
+def in_half(x: Any, number: Any) -> Any:
+    return tf.cast(tf.cast(x, "bfloat16") * tf.cast(number, "bfloat16"), x.dtype)
+
+
 # name: (function of an array and a size, array, recorded size, other sizes)
 SIZES: dict[str, tuple[Callable[[Any, Any], Any], Any, int, tuple[int, ...]]] = {
     "axis": (lambda x, n: tf.reduce_sum(x, n - 1), X, 2, (1, 3)),
@@ -36,8 +41,8 @@ SIZES: dict[str, tuple[Callable[[Any, Any], Any], Any, int, tuple[int, ...]]] = 
         1,
         (2, 5),
     ),
-    "rounded number": (lambda x, n: x + tf.cast(tf.cast(n * 143, "bfloat16"), x.dtype), X, 1, (7,)),
-    "rounded number below 0": (lambda x, n: x + tf.cast(tf.cast(n * -143, "bfloat16"), x.dtype), X, 1, (7,)),
+    "rounded number": (lambda x, n: in_half(x, n * 143), X, 1, (7,)),
+    "rounded number below 0": (lambda x, n: in_half(x, n * -143), X, 1, (7,)),
     "size of a crop": (lambda x, n: tf.image.crop_and_resize(x, BOXES, [0], [n, 2]), IMAGE, 1, (2, 3)),
 }
 
