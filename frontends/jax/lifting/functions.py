@@ -229,7 +229,9 @@ rows.table({
 
 @rows.row("jax.numpy.dot")
 def dot(b: JaxBuilder, a: Any, b_: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    if a.ndim == 0 or b_.ndim == 0 or b_.ndim > 2:
+    # A number has no axes.
+    ranks = getattr(a, "ndim", 0), getattr(b_, "ndim", 0)
+    if 0 in ranks or ranks[1] > 2:
         raise NotImplementedError
     return b.matmul(b.as_result(a), b.as_result(b_))
 

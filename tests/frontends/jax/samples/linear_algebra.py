@@ -438,6 +438,7 @@ SAMPLES = [
             ("jacobian", lambda x: jax.jacfwd(lambda y: jnp.sin(y) * y.sum())(x), (array(4),), (array(4),)),
             ("hessian", lambda x: jax.hessian(lambda y: jnp.sum(y**3))(x), (array(4),), (array(4),)),
             ("jvp", lambda x: jax.jvp(jnp.sin, (x,), (x,)), (_A,), (_OTHER_A,)),
+            ("dot with a number", lambda x: jnp.dot(x, 2) + jnp.dot(2, x), (_A,), (_OTHER_A,)),
             (
                 "vmap matmul",
                 lambda x, y: jax.vmap(lambda a, b: a @ b)(x, y),
