@@ -190,6 +190,7 @@ SIZES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a mean": (lambda x: jnp.sum(x) / x.shape[0], "torch.sum(x, dim=0) / x_dim0"),
     "of integers": (lambda x: jnp.arange(x.shape[0]) + jnp.asarray(x.shape[0]), "+ x_dim0"),
     "twice": (lambda x: x * jnp.float32(x.shape[0]) - jnp.asarray(x.shape[0], "float32"), "x * x_dim0 - x_dim0"),
+    "a product": (lambda x: x * jnp.asarray(x.shape[0] * x.shape[0], "float32"), "x * float(x_dim0 * x_dim0)"),
     "narrow integers": (lambda x: x.astype("uint8") + jnp.asarray(x.shape[0], "uint8"), "torch.tensor(x_dim0"),
     "in half precision": (lambda x: x.astype("float16") / jnp.asarray(x.shape[0]).astype("float16"), ".to(torch.float16)"),
     "as a power": (lambda x: x ** jnp.asarray(x.shape[0]).astype("float32"), "torch.tensor(x_dim0"),

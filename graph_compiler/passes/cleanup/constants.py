@@ -186,7 +186,11 @@ def _number_made_by(node: Node, numbers: Mapping[Value, Any]) -> Any:
         # Narrower integers would wrap around, and a cast from float32 does not undo its rounding.
         is_exact = is_created or is_integer(node.inputs[0].dtype)
         is_kept = is_exact and dtype in ("float32", "float64") or is_created and dtype in ("int32", "int64")
-        return number if is_kept and number.type is int else None
+        if not is_kept or number.type is not int:
+            return None
+        # JAX refuses Python integers beyond int32, such as products of sizes.
+        is_product = any(len(monomial) > 1 for monomial, _ in number.terms())
+        return apply("float", number) if is_product and is_inexact(dtype) else number
     if is_created and is_integer(dtype):
         return number if type(number) is int else None
     # NumPy, which rounds the number, has no bfloat16.
