@@ -543,9 +543,6 @@ def _dynamic(name: str, arrays: int, *positional: str) -> Written:
     row = _function(name, *positional, joined=slice(arrays, None), allow_negative_indices=True)
 
     def exact(node: Node, text: Callable[[Any], Any]) -> str | None:
-        # The function needs indices, which an array without axes does not have.
-        if len(node.inputs) == arrays:
-            return None
         # An older version of JAX always adds the size of the axis to a negative index.
         if not _IS_EXACT or not all(isinstance(item, Value) for item in node.inputs):
             return None
