@@ -198,10 +198,16 @@ def call_purely(
             return fitting
     random = next((variant for variant in variants if variant.is_random), None)
     key = f" (its random key is rng={random.target.a_key})" if random is not None and rng is None else ""
+    raise _no_fit(graph, args, kwargs, given, key)
+
+
+def _no_fit(
+    graph: RecordedGraph, args: tuple[Any, ...], kwargs: dict[str, Any], given: Any, key: str
+) -> GuardFailed:
     how = (
         f"with {recording_call(args, kwargs)}" if graph._pipeline.has_original else "and save the graph again"
     )
-    raise GuardFailed(
+    return GuardFailed(
         f"{graph.name}: no recorded variant fits this call{key}: {graph._why_missed(args, kwargs, given)}. "
         f"A pure call records none: record one before, {how}"
     )
