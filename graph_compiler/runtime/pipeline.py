@@ -467,11 +467,9 @@ class Pipeline:
         # The check of the environment updates such weights, so that a call need not look for changes itself.
         environment = environment.with_derived(parameters) if parameters.is_counted else environment
         store = recorded.weights.rebind if as_recorded else parameters.write_buffer
-        write_back = (
-            None
-            if as_recorded or graph.state.places is None
-            else WriteBack(graph, self.frontend.array_access, native, self._copied)
-        )
+        write_back: WriteBack | None = None
+        if not as_recorded and graph.state.places is not None:
+            write_back = WriteBack(graph, self.frontend.array_access, native, self._copied)
         reference = self.frontend.reference
         objects = UserObjects(
             reference.saved,
