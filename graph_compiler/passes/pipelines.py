@@ -51,10 +51,6 @@ def layers(target: Backend, roll: str, keys: SignatureCache | None = None) -> li
     )
 
 
-def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
-    return [scanned_layers(FEWEST)] if roll == "scan" and target.rows.stacks else []
-
-
 def canonical_passes(target: Backend, roll: str, raises_out_of_bounds: bool) -> list[GraphPass]:
     """Return, in order, the passes that lower a canonical graph for ``target``.
 
@@ -96,6 +92,6 @@ def canonical_passes(target: Backend, roll: str, raises_out_of_bounds: bool) -> 
         cse,
         dce,
         simplify_guards,
-        *_layer_scans(target, roll),
+        *([scanned_layers(FEWEST)] if roll == "scan" and rows.stacks else []),
         *([target.copy_aliased_outputs] if target.copy_aliased_outputs else []),
     ]
