@@ -6,8 +6,11 @@ pass, and let XLA compile quickly instead of well.
 
 from __future__ import annotations
 
+import getpass
 import importlib.metadata
 import os
+import tempfile
+from pathlib import Path
 
 # Thousands of small programs are compiled once and run once: XLA need not optimise them.
 XLA_FLAGS = ("--xla_backend_optimization_level=0",)
@@ -35,7 +38,11 @@ def variables() -> dict[str, str]:
 
     Each of two processes has one of two cores, so more threads would only wait for each other.
     """
+    capability = os.environ.get("ATEN_CPU_CAPABILITY")
+    # torch takes programs from its cache that it compiled for wider vectors, and they return garbage.
+    inductor = Path(tempfile.gettempdir(), f"torchinductor_{getpass.getuser()}_{capability}")
     return {
+        **({} if capability is None else {"TORCHINDUCTOR_CACHE_DIR": str(inductor)}),
         "GRAPH_COMPILER_CACHE": "off",
         # A failing test must show the whole traceback.
         "GRAPH_COMPILER_TRACEBACK": "full",
