@@ -97,10 +97,7 @@ class BoundRule:
 
 
 class FunctionWrapper:
-    """Base class of wrappers that choose at each call, by :meth:`resolve`, what is transformed.
-
-    function: the function that is wrapped.
-    """
+    """Base class of wrappers of ``function``. At each call, :meth:`resolve` chooses what is transformed."""
 
     function: Any
 
@@ -634,9 +631,7 @@ class DifferentiatedCall:
     def vjp(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Compute the results and the pullback, as :meth:`Derivatives.vjp`.
 
-        Exceptions, also those of the pullback, are translated by :func:`missing_derivatives_reported`.
-        Without differentiable arrays, the function is only called, its exceptions are not translated, and the
-        pullback returns an empty list.
+        Without differentiable arrays, the function is only called, and the pullback returns an empty list.
         """
         if not self.arrays:
             return *self(self.arrays), lambda cotangents: []
@@ -647,8 +642,7 @@ class DifferentiatedCall:
     def jvp(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Compute the results and their tangents, as :meth:`Derivatives.jvp`.
 
-        Exceptions are translated by :func:`missing_derivatives_reported`. Without differentiable arrays, the
-        function is only called, its exceptions are not translated, and the tangents are zeros.
+        Without differentiable arrays, the function is only called, and the tangents are zeros.
         """
         if not self.arrays:
             results, extras = self(self.arrays)
@@ -659,9 +653,7 @@ class DifferentiatedCall:
     def linearize(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Compute the results and the linear map of tangents, as :meth:`Derivatives.linearize`.
 
-        Exceptions, also those of the map, are translated by :func:`missing_derivatives_reported`. Without
-        differentiable arrays, the function is only called, its exceptions are not translated, and the map
-        returns zeros.
+        Without differentiable arrays, the function is only called, and the map returns zeros.
         """
         if not self.arrays:
             results, extras = self(self.arrays)
