@@ -118,8 +118,9 @@ class _NumpyLifter(Lifter):
             raise UnsupportedOperation("no row says what it is in other frameworks")
         args, kwargs = self.arguments(node)
         self.b.weak = frozenset(self.read(value) for value in node.uses if value in self.weak)
-        where = kwargs.get("where", True)
-        if where is not True and getattr(row, "elementwise", False):
+        where = kwargs.get("where", True) if getattr(row, "elementwise", False) else True
+        self.b.chosen = where
+        if where is not True:
             return self._where(
                 node,
                 row(self.b, *args, **{key: item for key, item in kwargs.items() if key != "where"}),

@@ -103,9 +103,11 @@ class NumpyBuilder(RaisingBuilder):
     """Builder with the type promotion of NumPy 2 (NEP 50), in which Python numbers are weakly typed.
 
     weak: values among the arguments of the call that are Python numbers in the user's code.
+    chosen: argument ``where`` of a call of an element-wise function, which computes no other elements.
     """
 
     weak: frozenset[Value] = frozenset()
+    chosen: Any = True
 
     def type_of(self, item: Any) -> Any:
         """Return the argument of ``np.result_type`` for ``item``: a dtype, or a weakly typed number."""
@@ -130,10 +132,15 @@ class NumpyBuilder(RaisingBuilder):
             self.expect(self.all(inside) if inside.ndim else inside, True)
 
     def refuse_negative(self, x: Value) -> None:
-        """Guard that the integers ``x`` are not negative, unless their dtype or known bounds show this."""
+        """Guard that the integers ``x`` are not negative, unless their dtype or known bounds show this.
+
+        Elements that are not ``chosen`` may be negative.
+        """
         ends = bounds_of(self, x)
         if x.dtype not in UNSIGNED and (ends is None or not nonnegative(ends[0])):
             inside = self.greater_equal(x, 0)
+            if self.chosen is not True:
+                inside = self.logical_or(inside, self.logical_not(self.array(self.chosen, "bool")))
             self.expect(self.all(inside) if inside.ndim else inside, True)
 
     def _are_inside(self, low: Any, high: Any, size: Any) -> bool:

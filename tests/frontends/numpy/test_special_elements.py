@@ -85,6 +85,11 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any], list[list[Any]]]] = {
     ),
     "power": (lambda x, y: x**y, [[2, 3], [2, 1]], [[[2, 3], [-1, 1]], [[0, 3], [0, 4]]]),
     "np.power": (np.power, [[2, 3], [2, 1]], [[[2, 3], [-1, 1]], [[0, 3], [0, 4]]]),
+    "power of some": (
+        lambda x, y: np.power(x, y, out=np.ones_like(x), where=x > 2),
+        [[2, 3], [-1, 1]],
+        [[[3, 2], [2, -2]], [[2, 3], [1, -1]]],
+    ),
     "unravel_index": (lambda k: np.unravel_index(k, (3, 4)), [[3, 5]], [[[3, 12]], [[-1]], [[11, 0]]]),
     "ravel_multi_index": (
         lambda i, k: np.ravel_multi_index((i, k), (3, 4)),
