@@ -21,7 +21,7 @@ def forwards(function: Function) -> Function:
 
 
 @forwards
-def forward(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def forward(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Return ``function(*args, **kwargs)``.
 
     An exception that no other Python frame raises, such as one of C code, counts as the user's.

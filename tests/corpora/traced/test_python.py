@@ -367,3 +367,12 @@ def test_function_of_the_user_named_as_a_builtin_receives_the_items_of_a_list() 
 def test_a_wrong_call_of_len_raises_what_python_raises(args: tuple[Any, ...]) -> None:
     with pytest.raises(TypeError, match="takes exactly one argument"):
         with_plain_lists(len)(*args)
+
+
+def test_an_argument_named_function_is_passed_on() -> None:
+    def applied(function: Any, x: Any) -> Any:
+        return function(x)
+
+    graph = graph_compiler.transpile(applied, to="numpy", source="numpy")
+    assert graph(function=np.square, x=np.full(2, 3.0)).tolist() == [9.0, 9.0]
+    assert with_plain_lists(applied)(function=len, x=[1, 2]) == 2
