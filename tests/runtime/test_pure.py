@@ -441,3 +441,16 @@ def test_a_variant_that_does_not_fit_draws_no_numbers(to: str) -> None:
         called = jax.jit(pure) if to == "jax.jit" else pure
         given = jnp.array(elements) if to == "jax.jit" else array(elements)
         assert_same(_drawn(called, given), _drawn(by_draw, array(elements)))
+
+
+def test_a_variant_that_fits_twice_draws_once() -> None:
+    """JAX sorts the keywords of a traced call, so it fits as it is and in the recorded order."""
+
+    def scaled(y: Any, x: Any) -> Any:
+        return by_draw(x) * y
+
+    graph = graph_compiler.compile(scaled, to="jax", kwargs={"y": array([2.0]), "x": array([1.0, 2.0])})
+    graph(y=array([2.0]), x=array([-1.0, 2.0]))
+    pure = jax.jit(functools.partial(graph.functional, graph.parameters))
+    found = _drawn(lambda x: pure(y=jnp.array([2.0]), x=x), jnp.array([-1.0, 3.0]))
+    assert_same(found, _drawn(lambda x: scaled(array([2.0]), x), array([-1.0, 3.0])))

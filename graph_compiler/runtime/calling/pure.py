@@ -161,11 +161,13 @@ def call_purely(
     problem: GuardFailed | None = None
     open_ones: list[TracedAlternative] = []
     for variant, call in _candidate_calls(graph, variants, args, kwargs):
+        # A variant may fit the call in several forms, which compute the same.
+        if any(one.variant is variant for one in open_ones):
+            continue
         variant.matching.mark()
         held = _state_values(variant, given)
         leaves = variant.matching.match(*call, held) if variant.state else variant.matching.match(*call)
-        # A variant may fit the call in several forms, which compute the same.
-        if leaves is not None and all(one.variant is not variant for one in open_ones):
+        if leaves is not None:
             run = functools.partial(variant.unchecked, parameters, leaves, rng, held, compiled, in_place)
             try:
                 whole, checks = run()
