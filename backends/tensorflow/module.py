@@ -11,7 +11,7 @@ import tensorflow as tf
 from ...errors import InvalidOption, NotSerialisable
 from ...forwarding import passes_on
 from ...ops.dtypes import is_floating
-from ...trees import Tree, flatten, map_structure, statics, unflatten
+from ...trees import Tree, flatten, is_namedtuple, statics, unflatten
 from . import native
 
 
@@ -171,7 +171,11 @@ def _is_array(item: Any) -> bool:
 
 
 def _as_dicts(result: Any) -> Any:
-    return map_structure(lambda leaf: _as_dicts(dict(leaf)) if isinstance(leaf, dict) else leaf, result)
+    if isinstance(result, dict):
+        return {name: _as_dicts(item) for name, item in result.items()}
+    if is_namedtuple(type(result)):
+        return type(result)(*map(_as_dicts, result))
+    return type(result)(map(_as_dicts, result)) if type(result) in (list, tuple) else result
 
 
 def _policy(graph: Any) -> dict[str, Any]:

@@ -204,6 +204,18 @@ def test_mappings_inside_of_named_tuples_are_predicted() -> None:
     assert_same(found.total, wanted.total)
 
 
+class Largest(Pair):
+    def forward(self, tokens: Any = None, mask: Any = None) -> Any:
+        return super().forward(tokens, mask)["logits"].max(1)
+
+
+def test_a_call_in_a_mode_keeps_the_class_of_its_result() -> None:
+    x = {"tokens": np.arange(24).reshape(8, 3) % 9, "mask": np.ones((8, 3), np.float32)}
+    given = {name: torch.from_numpy(array) for name, array in x.items()}
+    model = graph_compiler.transpile(Largest().eval(), to="tensorflow", kwargs=given).as_module()
+    assert type(model(x, training=False)) is torch.return_types.max
+
+
 def test_arguments_in_one_container_are_told_from_one_argument() -> None:
     x = {"a": batch(4), "b": batch(5)[:4]}
     apart, whole = (
