@@ -85,10 +85,16 @@ def _counted(b: Builder, node: Node) -> Ends | None:
     return (start, stop - 1) if is_whole and step == 1 else None
 
 
+def _known(b: Builder, node: Node) -> Ends | None:
+    numbers = _flat([node.params["data"]])
+    return (min(numbers), max(numbers)) if numbers and all(type(item) is int for item in numbers) else None
+
+
 _ROWS: dict[str, Callable[[Builder, Node], Ends | None]] = {
     "argmax": _place,
     "argmin": _place,
     "arange": _counted,
+    "asarray": _known,
     "bitwise_and": _masked,
     "remainder": _remainder,
     "astype": _cast,
