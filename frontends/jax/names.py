@@ -198,12 +198,12 @@ _PLAIN = frozenset({
     "abs", "acos", "acosh", "add", "and", "asin", "asinh", "atan", "atan2", "atanh", "bessel_i0e",
     "bessel_i1e", "cbrt", "ceil", "clamp", "clz", "complex", "cos", "cosh", "digamma", "div", "eq", "erf",
     "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "ge", "gt", "igamma", "igammac", "imag", "is_finite",
-    "le", "lgamma", "log", "log1p", "log2", "logistic", "lt", "max", "min", "mul", "ne", "nextafter", "not",
-    "or", "polygamma", "population_count", "pow", "real", "rem", "rsqrt", "select_n", "shift_left",
+    "le", "lgamma", "log", "log1p", "log2", "logistic", "lt", "max", "min", "mul", "ne", "nextafter", "or",
+    "polygamma", "population_count", "pow", "real", "rem", "rsqrt", "select_n", "shift_left",
     "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan",
     "tanh", "xor", "zeta",
 })  # fmt: skip
-_LAX = {"and": "bitwise_and", "not": "bitwise_not", "or": "bitwise_or", "xor": "bitwise_xor"}
+_LAX = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 # Parameters that all have their defaults.
 _SAID: tuple[dict[str, None], ...] = ({"accuracy": None}, {"out_dtype": None}, {})
 
