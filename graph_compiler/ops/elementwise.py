@@ -13,6 +13,8 @@ from .registry import ArraySpec, declare
 from .rules import Input, declare_binary, declare_unary, elementwise, predicate
 
 _ELEMENTWISE = "elementwise"
+RAISES_FOR_INTEGERS = frozenset({"divide", "fmod", "floor_divide", "pow", "remainder", "trunc_divide"})
+"""Operations that raise an error for some integers, such as a divisor of 0, in some targets."""
 
 
 def _real(x: Input) -> ArraySpec:

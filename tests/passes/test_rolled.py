@@ -129,14 +129,18 @@ def steps(name: str, before: str, after: str | None = None) -> Row:
           "return a, b, c"),
     steps("whole numbers that do not grow evenly", "a = multiply(add(i, 1), i); b = multiply(add(a, 5), i); "
           "return multiply(add(b, 6), i)"),
-    steps("a last step that lacks what could fail", """
-        j = add(abs(i), 1); a = add(i, 1); b = floor_divide(a, j); c = add(b, 1); d = floor_divide(c, j)
-        e = add(d, 1); return add(floor_divide(e, j), 1)
-        """, """
-        j = add(abs(i), 1)
-        def body(a): return floor_divide(add(a, 1), j)
-        return add(scan([i], [], body, length=3), 1)
-        """),
+    *[
+        steps(f"a last step that lacks an integer {op}, which could fail", f"""
+            j = add(abs(i), 1); c = negative(i); t = add(i, c)
+            d = {op}(c, j); u = add(t, d); e = {op}(d, j); v = add(u, e); f = {op}(e, j); return add(v, f)
+            """, f"""
+            j = add(abs(i), 1); c = negative(i)
+            def body(t, c): return add(t, c), {op}(c, j)
+            total, last = scan([i, c], [], body, length=3)
+            return add(total, last)
+            """)
+        for op in ("floor_divide", "remainder")
+    ],
     steps("numbers of an operation of several dtypes", "a = tanh(pow(y, 2.0)); b = tanh(pow(a, 3.0)); return tanh(pow(b, 4.0))"),
     steps("sizes that change", "a = concat(tanh(y), y, axis=0); b = concat(tanh(a), y, axis=0); return concat(tanh(b), y, axis=0)"),
     steps("random numbers", """

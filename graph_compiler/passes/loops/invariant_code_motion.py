@@ -17,6 +17,7 @@ from ...ir.node import Block, Node, Value, values_in
 from ...ir.rewrite import Rewriter, inline
 from ...ops.axes import ELEMENTWISE
 from ...ops.dtypes import is_integer
+from ...ops.elementwise import RAISES_FOR_INTEGERS
 from ...ops.registry import ArraySpec
 from ..driver import Pass
 from ..masking.ragged import EqualSizesBuilder
@@ -107,11 +108,6 @@ class ArrayHistory:
 # -------------------------------------------------------------------------------------- invariant code motion
 _BY_ELEMENT = frozenset((*ELEMENTWISE, "where", "astype"))
 _CREATION = frozenset(("arange", "full", "zeros", "ones"))
-_MAY_FAIL = frozenset(("divide", "floor_divide", "trunc_divide", "remainder", "fmod", "pow"))
-"""Operations that raise an error for some integers in some targets.
-
-Hoisted, they would run even if there is no iteration.
-"""
 _CHEAP = frozenset((
     "abs", "add", "astype", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "ceil", "clip", "divide", "equal", "floor", "greater",
@@ -154,7 +150,8 @@ def _can_hoist(node: Node) -> bool:
     return (
         node.op in _BY_ELEMENT
         and len(node.outputs) == 1
-        and not (node.op in _MAY_FAIL and is_integer(node.outputs[0].dtype))
+        # Hoisted, they would run even if there is no iteration.
+        and not (node.op in RAISES_FOR_INTEGERS and is_integer(node.outputs[0].dtype))
     )
 
 

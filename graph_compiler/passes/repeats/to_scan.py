@@ -19,6 +19,7 @@ from ...ir.graph import GUARD, Aliases, Graph, Guard, check, guard_of
 from ...ir.node import Block, CallRecord, Node, Value, count_all, every
 from ...ir.rewrite import copy_with_replacements
 from ...ops.dtypes import is_inexact
+from ...ops.elementwise import RAISES_FOR_INTEGERS
 from ...ops.registry import ArraySpec, find
 from ...sizes import Size, Symbol, apply
 from ...trees import iterate_structure, map_structure
@@ -464,8 +465,6 @@ _HARMLESS = frozenset({
     "add", "boolean_mask", "clip", "conj", "cos", "masked_gradient", "masked_scatter", "maximum", "minimum",
     "multiply", "negative", "sin", "square", "subtract", "tanh", "where",
 })  # fmt: skip
-# Elementwise operations that some targets refuse for some integers, such as 0 as a divisor.
-_RAISING = frozenset({"divide", "floor_divide", "pow", "remainder"})
 
 
 def with_whole_last_step(steps: RepeatedSteps) -> Block | None:
@@ -498,7 +497,9 @@ def _is_harmless(node: Node) -> bool:
     second: Any = next(reversed(node.inputs), None)
     is_elementwise = declared is not None and declared.section == "elementwise"
     # Integers and bools have no derivative.
-    is_discrete = is_elementwise and not is_inexact(node.outputs[0].dtype) and node.op not in _RAISING
+    is_discrete = (
+        is_elementwise and not is_inexact(node.outputs[0].dtype) and node.op not in RAISES_FOR_INTEGERS
+    )
     is_by_number = type(second) in (int, float, complex) and (
         node.op == "divide" and second != 0 or node.op == "pow" and second == abs(second) >= 1
     )
