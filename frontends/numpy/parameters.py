@@ -291,7 +291,7 @@ class LiveArrays(contracts.Live):
             found, _ = self._held = self._read()
         return found
 
-    def watch(self, names: Iterable[str]) -> ElementWatch:
+    def watch(self, names: Iterable[str], whole: bool = False) -> ElementWatch:
         return ElementWatch([self._held[0][name] for name in names])
 
 

@@ -83,10 +83,11 @@ class Live(Protocol):
         """
 
     @default
-    def watch(self, names: Iterable[str]) -> Watch:
+    def watch(self, names: Iterable[str], whole: bool = False) -> Watch:
         """Return a watch of the arrays that have these names now.
 
-        The default never reports a change, which suits immutable arrays.
+        The default never reports a change, which suits immutable arrays. With ``whole``, all elements are
+        compared. Otherwise samples of them suffice where the framework counts writes.
         """
         return Unwatched()
 

@@ -15,7 +15,7 @@ from ..errors import CallMismatch, GuardFailed
 from ..ir.graph import Graph as IRGraph
 from ..recording.code.ownership import package_of
 from ..registration import backends, frameworks_by_package, frontends
-from .foreign_state import ConversionCache, numpy_values
+from .foreign_state import ConversionCache, convert_array, numpy_values
 from .frameworks import backend_of
 
 
@@ -74,6 +74,9 @@ def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: M
 
 
 _NONE: Mapping[str, Any] = {}
+# A target that runs asynchronously gets copies of weights that have at most this many bytes in all. Calls then
+# need not wait until the weights have been read. Comparing so few bytes at each call costs less than waiting.
+_LARGEST_COPY = 1 << 17
 
 
 class ConvertedWeights(NamedTuple):
@@ -132,6 +135,8 @@ class NativeWeights(Live):
         self._live = weights.live(names)
         self._watch_of = self._live.watch
         self.are_written = bool(written)
+        sizes = (getattr(array, "nbytes", _LARGEST_COPY) for array in self._live().values())
+        self._may_be_copied = target.runs_asynchronously is not None and sum(sizes) <= _LARGEST_COPY
         self.latest = ConvertedWeights(_NONE, Unwatched(), Unwatched(), dict.fromkeys(names), ())
 
     def __call__(self) -> Mapping[str, Any]:
@@ -161,20 +166,28 @@ class NativeWeights(Live):
         return self.latest
 
     def _all_converted(self, native: Mapping[str, Any]) -> ConvertedWeights:
-        seen, watched = self._live(), self._watch_of(self._steady)
+        seen, watched = self._live(), self._watch_of(self._steady, whole=self._may_be_copied)
+        may_be_written = not isinstance(watched, Unwatched)
+        are_copied = may_be_written and self._may_be_copied
         # A new dict, so that other threads see either all old or all new arrays.
         made = dict(native)
         # The target may trace the first call, but the conversions are stored beyond it.
         with self._target.untraced():
-            made.update((name, self._tables[name].get_or_convert(seen[name])) for name in self._steady)
+            made.update((name, self._converted(name, seen[name], are_copied)) for name in self._steady)
         # A conversion that shares memory with a replaced array would keep it alive.
         for name in self._steady:
             before = self.latest.source.get(name)
             if before is not None and before is not seen[name]:
                 self._tables[name].drop(before)
         copies = watched.of_copies([self._target.address(made[name]) for name in self._steady])
-        may_be_written = not isinstance(watched, Unwatched)
+        may_be_written = may_be_written and not are_copied
         return ConvertedWeights(seen, watched, copies, made, tuple(made.values()), may_be_written)
+
+    def _converted(self, name: str, array: Any, is_copied: bool) -> Any:
+        # The caches compare only samples of large arrays, and would return an old copy after some writes.
+        if is_copied:
+            return convert_array(array, self._target.convert)
+        return self._tables[name].get_or_convert(array)
 
     def _buffer(self, name: str, array: Any) -> Any:
         # Buffers are copied, because calls write to them while the target may still compute.

@@ -89,9 +89,15 @@ def _other_layer(model: Any) -> None:
 CHANGES = [_written, _written_unseen, _written_by_numpy, _other_memory, _replaced, _other_layer]
 
 
+@pytest.mark.parametrize("are_copied", [True, False])
 @pytest.mark.parametrize("change", CHANGES)
-def test_results_have_the_weights_of_the_call(change: Callable[[Any], None]) -> None:
+def test_results_have_the_weights_of_the_call(
+    change: Callable[[Any], None], are_copied: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not are_copied:
+        monkeypatch.setattr(weights, "_LARGEST_COPY", 0)
     model, graph = _graph()
+    assert graph._variants[0].parameters.latest.may_be_written is not are_copied
     for _ in range(3):
         change(model)
         _agrees(model, graph)
@@ -124,6 +130,20 @@ def test_a_later_write_does_not_change_an_earlier_result(
         np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-4, atol=1e-4)
         with torch.no_grad():
             model.dense.weight.fill_(0.01)
+
+
+@pytest.mark.parametrize(("columns", "are_copied"), [(8, True), (32, False)])
+@pytest.mark.parametrize("write", [lambda weight: weight.data, lambda weight: weight.detach().numpy()])
+def test_a_write_to_one_element_is_noticed(
+    write: Callable[[Any], Any], columns: int, are_copied: bool
+) -> None:
+    # Torch does not count these writes, and only samples of arrays that share memory are compared.
+    model = torch.nn.Linear(2048, columns)
+    graph, x = _transpiled(model, (torch.ones(1, 2048),)), torch.ones(1, 2048)
+    for column in range(columns):
+        write(model.weight)[column, 1000] = 50
+        np.testing.assert_allclose(np.asarray(graph(x)), model(x).detach().numpy(), rtol=1e-4, atol=1e-4)
+    assert graph._variants[0].parameters.latest.may_be_written is not are_copied
 
 
 @pytest.mark.parametrize("polls", [0, 1, native._POLLS])

@@ -175,19 +175,21 @@ class TensorStamp:
 class TensorWatch:
     """Snapshot of many tensors, to detect later that one was written to or got another layout.
 
+    whole: True to compare all elements of large tensors, too, for writes that torch does not count.
+
     >>> weight = torch.zeros(2)
     >>> watch = TensorWatch([weight])
     >>> watch.changed(), weight.add_(1), watch.changed()
     (False, tensor([1., 1.]), True)
     """
 
-    def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
+    def __init__(self, tensors: Iterable[torch.Tensor], whole: bool = False) -> None:
         found = [(tensor, words_of(tensor)) for tensor in tensors]
         self._others = [tensor for tensor, words in found if words is None]
         self._layouts = self._layouts_now()
         self._words = memory_versions([], [], [words for _, words in found if words is not None])
         self._noted = self._words.copy()
-        self._compare([pieces_of(tensor) for tensor, _ in found])
+        self._compare([pieces_of(tensor, whole) for tensor, _ in found])
 
     def _compare(self, pieces: Sequence[Pieces | None]) -> None:
         self._pieces = pieces

@@ -310,10 +310,10 @@ class LiveTensors(contracts.Live):
             if not isinstance(tensor, torch.Tensor) or spec_of(tensor) != self._specs[name]:
                 raise GuardFailed(f"{name} was replaced by something of another shape or type")
 
-    def watch(self, names: Iterable[str]) -> TensorWatch:
+    def watch(self, names: Iterable[str], whole: bool = False) -> TensorWatch:
         watched = {name: self.current[name] for name in names}
         self._check(watched)
-        return TensorWatch(watched.values())
+        return TensorWatch(watched.values(), whole)
 
 
 @dataclass(eq=False)
