@@ -192,8 +192,9 @@ SAME: dict[str, tuple[Callable[..., Any], tuple[Any, ...], list[tuple[Any, ...]]
         (torch.ones(2), torch.ones(2)),
         [(torch.tensor([NAN, 1.0]), torch.tensor([1.0, NAN])), (torch.tensor([INF, -INF]), torch.tensor([NAN, 0.0]))],
     ),
+    # Processors with float16 arithmetic may fuse the product and the sum, which is the same for these numbers.
     "casts to half precision": (
-        lambda x: ((x * 3).half().float() / 3, (x.half() * 3.1 + 1).float()), (torch.ones(2),), [(torch.tensor([0.1, 1.2345, 7e4]),)],
+        lambda x: ((x * 3).half().float() / 3, (x.half() * 2.7 + 1).float()), (torch.ones(2),), [(torch.tensor([0.1, 1.2345, 7e4]),)],
     ),
     "casts to integers": (lambda x: (x.int(), x.to(torch.uint8)), (torch.ones(2),), [(torch.tensor([1.9, 200.5]),)]),
     "half precision": (lambda x: (x * x).sum(), (f16(1, 2),), [(f16(0.1, 3, 200),), (f16(300, 0.3),)]),
