@@ -74,8 +74,8 @@ def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: M
 
 
 _NONE: Mapping[str, Any] = {}
-# A target that runs asynchronously gets copies of weights that have at most this many bytes in all. Calls then
-# need not wait until the weights have been read. Comparing so few bytes at each call costs less than waiting.
+# A target that runs asynchronously gets copies of weights that have at most this many bytes in all. Calls
+# then need not wait until the weights have been read, and comparing so few bytes costs less than waiting.
 _LARGEST_COPY = 1 << 17
 
 
