@@ -1,4 +1,4 @@
-"""Flat functions compiled by ``tf.function``, with XLA if it computes the same as TensorFlow's kernels."""
+"""Functions compiled by ``tf.function``, with XLA where it computes the same as TensorFlow's kernels."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from ..common.compilers import CompiledShapes, NewShape
 
 
 class NotForXla(Exception):
-    """Exception that says why XLA would not compute what TensorFlow's kernels do."""
+    """Exception that says why a function has to be compiled without XLA."""
 
 
 class FirstCall(Exception):
-    """Exception by which a call asks not to be compiled yet, because it is the first with its shapes."""
+    """Exception by which the first call with some shapes, dtypes and static arguments avoids compilation."""
 
 
 class NotTraceable(Exception):
-    """Exception that says why a function cannot run as a ``tf.function``."""
+    """Exception that says why a function has to run operation by operation."""
 
 
 def dropped_checks(graph: Any) -> list[Any]:
-    """Add operations to ``graph`` that check if XLA may compute something else than TensorFlow's kernels.
+    """Add checks to ``graph``, the default graph, of where XLA may differ from TensorFlow's kernels.
 
-    Return the checks: boolean scalars that are False if XLA may. Raise ``NotForXla`` if the function has to
-    run without XLA.
+    Return the checks, boolean scalars that are False if XLA may differ. Raise ``NotForXla`` if the function
+    has to run without XLA.
     """
     for kind in (node.op for node in _inner_nodes(graph)):
         if kind in _CHECKS:
@@ -58,9 +58,9 @@ def dropped_checks(graph: Any) -> list[Any]:
 
 
 def python_checks(graph: Any) -> list[Any]:
-    """Add checks of scalar divisions and powers to ``graph``, and return them.
+    """Add checks of scalar floating-point divisions and powers to ``graph``, the default graph.
 
-    A check is a boolean scalar that is False if Python may compute something else than TensorFlow.
+    Return the checks, boolean scalars that are False if Python may compute something else than TensorFlow.
     """
     # A number that Python reads from an array is a scalar tensor in a trace. Its division by 0 or its power
     # gives infinity or NaN there, where Python raises ``ZeroDivisionError`` or gives a complex number.
@@ -293,9 +293,10 @@ _FLAGS = ("xla_cpu_enable_fast_min_max", "xla_allow_excess_precision")
 
 @functools.cache
 def why_not_exact() -> str:
-    """Return a message if XLA ignores NaN in maxima or drops casts in this process, or an empty string.
+    """Return a message if XLA ignores NaN in maxima or drops casts to half precision, or an empty string.
 
-    The first call compiles a small function with flags against both, to see if they take effect.
+    The first call in a process compiles a small function with flags of XLA against both, unless the user has
+    set these, and tests its results.
     """
     # TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags have no effect if
     # something else was compiled before.
@@ -352,12 +353,14 @@ class _Trace(NamedTuple):
 
 
 class ConcreteFunctions:
-    """Callable that traces ``function`` once for each combination of shapes, dtypes and static arguments.
+    """Callable that runs ``function`` as one ``tf.function`` graph for each combination of arguments.
+
+    A combination is the shapes and dtypes of tensors, the identities of variables, and all other values.
 
     function: function of tensors, variables, other values, and dicts of the first two.
     shapes: record of the shapes that ``function`` is compiled for.
     options: options of ``tf.function``.
-    extra: called at the end of each trace; returns tensors to compute besides the result.
+    extra: function that is called at the end of each trace. It returns tensors to compute besides the result.
     waits: if True, the first call of each combination raises ``FirstCall``.
     """
 
@@ -376,8 +379,8 @@ class ConcreteFunctions:
     def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
         """Return the result, and the values of the tensors that ``extra`` added to the trace.
 
-        Raise ``NotTraceable`` for sparse and ragged tensors, and if TensorFlow cannot trace the function.
-        ``FirstCall`` and ``NewShape`` mean that the arguments were not traced yet.
+        Raise ``FirstCall`` or ``NewShape`` instead of tracing for new arguments that should run uncompiled,
+        and ``NotTraceable`` for sparse and ragged arguments, and if the trace fails with a ``ValueError``.
         """
         # A ``tf.function`` would look at all arguments, which takes longer than running a small model.
         key, tensors = _key_and_tensors(args)
@@ -457,7 +460,7 @@ _MAX_ERROR_LENGTH = 200
 
 
 def why_not_traced(problem: Exception) -> str | None:
-    """Return why a function that raised ``problem`` cannot be a ``tf.function``, or None for other errors."""
+    """Return why a function that raised ``problem`` cannot be a ``tf.function``, or None if unknown."""
     if isinstance(problem, tf.errors.OperatorNotAllowedInGraphError):
         return "it decides on the elements of an array"
     text = str(problem)
@@ -468,7 +471,7 @@ def why_not_traced(problem: Exception) -> str | None:
 
 
 def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-    """Return ``function`` as a ``tf.function`` that may return numbers, strings and objects.
+    """Compile ``function`` by ``tf.function``, and let its result contain numbers, strings and other objects.
 
     ``options`` are those of ``tf.function``; ``autograph`` is off by default.
     """
@@ -493,10 +496,11 @@ def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]
 
 
 class Compiled:
-    """Callable that compiles a flat function when it is called, or runs it operation by operation.
+    """Callable that compiles ``function`` when it is called, or runs it operation by operation.
 
-    It runs the function itself while TensorFlow records gradients or traces a call, and if a ``tf.function``
-    cannot do the same. It compiles without XLA if XLA may compute something else than TensorFlow's kernels.
+    It runs ``function`` itself while TensorFlow records gradients or traces a call, for new shapes after many
+    others, and if a ``tf.function`` cannot do the same. It compiles without XLA if XLA may compute something
+    else than TensorFlow's kernels.
 
     function: function of tensors, numbers, and dicts of weights.
     static: indices of the arguments that are numbers used as sizes.

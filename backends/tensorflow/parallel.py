@@ -1,4 +1,4 @@
-"""Many devices by ``tf.distribute.MirroredStrategy`` in a ``tf.function``."""
+"""Parallelism over devices by ``tf.distribute.MirroredStrategy`` in a ``tf.function``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _GROUPS = ("fixed", "buffers", "places", "ema", "accumulated", "scaling")
 
 
 class TensorFlowDataParallel(TensorFlowTraining):
-    """Training engine in which each replica of ``strategy`` computes its part of the batch."""
+    """Data-parallel training engine, in which each replica of ``strategy`` computes its part of the batch."""
 
     def __init__(self, strategy: tf.distribute.MirroredStrategy) -> None:
         self._strategy, self._count = strategy, strategy.num_replicas_in_sync

@@ -1,7 +1,7 @@
 """Import of ``triton`` before TensorFlow, if it is installed (builds of torch for CUDA bring it along).
 
-If it is loaded after TensorFlow, it ends the process, because each brings its own LLVM. torch loads it with
-its compiler.
+If it is loaded after TensorFlow, it may end the process, because each brings its own LLVM. The compiler of
+torch loads it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reductions, order statistics, histograms, distances and random numbers.
 
-Each random operation uses its own ``np.random.Generator``, derived from the generator of the call.
+The samplers advance the ``np.random.Generator`` that they take as ``key``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def nan_mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims:
 
 
 def logsumexp(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
-    """Compute ``log(sum(exp(x)))`` over ``axis`` without overflow, or -inf if there are no elements."""
+    """Compute ``log(sum(exp(x)))`` over ``axis`` without overflow of ``exp``. It is -inf for no elements."""
     peak = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
     peak = np.where(np.isfinite(peak), peak, 0)
     total = np.log(np.sum(np.exp(x - peak), axis=axis, keepdims=True)) + peak
@@ -216,7 +216,7 @@ def argwhere_of_size(x: np.ndarray, size: int, fill_value: int) -> np.ndarray:
 def searchsorted_rows(
     sequences: np.ndarray, x: np.ndarray, sorter: np.ndarray | None = None, *, side: Any = "left"
 ) -> np.ndarray:
-    """Return the indices at which to insert each row of ``x`` into the same row of ``sequences``.
+    """Return the indices at which to insert the elements of each row of ``x`` into that row of ``sequences``.
 
     Rows are on the last axis. ``sorter`` has the indices that sort ``sequences``, or is None if it is sorted.
     ``side`` is "left" to insert before equal elements, or "right" to insert after them.
@@ -315,7 +315,10 @@ def distance(x: np.ndarray, p: float) -> np.ndarray:
 
 
 def cdist(x1: np.ndarray, x2: np.ndarray, *, p: float = 2.0) -> np.ndarray:
-    """Compute the ``p``-norm distances between all rows of ``x1`` and all rows of ``x2``."""
+    """Compute the ``p``-norm distances between each row of ``x1`` and each row of ``x2``.
+
+    Leading axes are batch axes, and broadcast.
+    """
     return distance(x1[..., :, None, :] - x2[..., None, :, :], p)
 
 
@@ -326,7 +329,7 @@ def pdist(x: np.ndarray, *, p: float = 2.0) -> np.ndarray:
 
 
 def derived_generator(key: np.random.Generator, index: Any) -> np.random.Generator:
-    """Return the ``index``-th generator derived from ``key``, without advancing ``key``."""
+    """Return the ``index``-th generator derived from the seed of ``key``, without advancing ``key``."""
     seeds: Any = key.bit_generator.seed_seq
     return np.random.default_rng(
         np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, int(index)))
@@ -336,7 +339,7 @@ def derived_generator(key: np.random.Generator, index: Any) -> np.random.Generat
 def random_uniform(
     key: np.random.Generator, shape: tuple[int, ...], low: float, high: float, dtype: np.dtype
 ) -> np.ndarray:
-    """Sample numbers of ``dtype`` uniformly from [low, high)."""
+    """Sample numbers of the floating-point ``dtype`` uniformly from [low, high)."""
     steps = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24}.get(np.dtype(dtype).name, 2**53)
     numbers = (low + (high - low) * (key.integers(0, steps, shape) / steps)).astype(dtype)
     # Rounding to ``dtype`` may reach ``high``, which does not belong to the interval.

@@ -1,4 +1,4 @@
-"""Canonical operations as TensorFlow source: one row for each operation, one file for each kind."""
+"""Rows that write canonical operations as TensorFlow source, one file for each kind of operation."""
 
 from . import arrays as arrays
 from . import control as control

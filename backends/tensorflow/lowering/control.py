@@ -1,4 +1,4 @@
-"""Control flow by ``tf.cond``, ``tf.switch_case`` and ``tf.while_loop``, and custom derivatives."""
+"""Control flow by ``tf.cond``, ``tf.switch_case`` and ``tf.while_loop``; custom derivatives, collectives."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _scan(scope: Scope, node: Node) -> None:
 def _write_iteration(
     scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]], str]
 ) -> tuple[str, list[str]]:
-    """Write the function of one iteration. Return its name, and the captured arrays that it takes last.
+    """Write the function of one iteration. Return its name, and the captured arrays to pass to it last.
 
     Without ``checkpoint``, the function closes over the captured arrays, and takes none.
     """
@@ -144,7 +144,7 @@ def _custom_derivative(scope: Scope, node: Node) -> None:
 
 
 def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
-    """Write the function ``name``, which returns the results and a function of their gradients."""
+    """Write the function ``name`` with ``tf.custom_gradient``: it returns its results and their gradient."""
     operands = arguments(scope, derivative.operands)
     scope.line("@tf.custom_gradient")
     with scope.indented(f"def {name}({', '.join(operands)}):"):

@@ -59,7 +59,7 @@ def _matmul(x1: Operand, x2: Operand) -> str:
 
 
 def _replace_ellipsis(equation: str, arrays: tuple[Operand, ...]) -> str:
-    """Replace ``...`` in the operands by letters, in an equation whose result has no ``...``."""
+    """Return ``equation``, whose result has no ``...``, with letters for each ``...`` of the operands."""
     # `tf.einsum` does not sum over the axes of an ellipsis.
     free = [letter for letter in string.ascii_letters if letter not in equation]
     labels, arrow, result = equation.partition("->")

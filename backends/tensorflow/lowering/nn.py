@@ -1,6 +1,6 @@
 """Neural-network operations in TensorFlow.
 
-Those that are plain calls of helpers are in ``backends/common/helper_calls.py``.
+Rows that other targets share are in ``backends/common/helper_calls.py``.
 """
 
 from __future__ import annotations

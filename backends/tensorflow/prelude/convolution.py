@@ -234,9 +234,9 @@ def conv_transpose(
 ) -> tf.Tensor:
     """Compute the transposed convolution with ``weight[in, out // groups, *kernel]``.
 
-    ``padding`` is removed from the result, ``output_padding`` is appended to it, and ``bias[out]`` is added
-    unless it is None. By default, strides and dilations are 1, and both paddings 0. ``layout`` is that of
-    ``x`` and of the result.
+    ``padding`` is a pair of amounts that are cut from the ends of each spatial axis of the result. The second
+    cut is smaller by ``output_padding``. ``bias[out]`` is added unless it is None. By default, strides and
+    dilations are 1, and both paddings 0. ``layout`` is that of ``x`` and of the result.
     """
     rank = len(x.shape) - 2
     strides, padding, more = (

@@ -150,7 +150,7 @@ def integer_power(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def left_shift(x1: Any, x2: Any) -> tf.Tensor:
-    """Shift the bits of ``x1`` left; a count outside the width of the dtype gives 0."""
+    """Shift the bits of ``x1`` left; the result is 0 for a count outside the width of the dtype."""
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
     # TensorFlow leaves the result for such a count to the implementation.
@@ -161,7 +161,7 @@ def left_shift(x1: Any, x2: Any) -> tf.Tensor:
 def right_shift(x1: Any, x2: Any) -> tf.Tensor:
     """Shift the bits of ``x1`` right, arithmetically for signed integers.
 
-    A count outside the width of the dtype gives 0 for unsigned integers, otherwise only copies of the sign.
+    For a count outside the width of the dtype, the result is -1 if ``x1`` is negative, else 0.
     """
     dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
     x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)

@@ -39,7 +39,7 @@ def kron(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
-    """Compute ``tf.einsum``, where axes of static size 1 broadcast to the sizes of other arrays.
+    """Compute ``tf.einsum``, where axes of static size 1 broadcast to axes of the same label.
 
     ``equation`` contains ``->``.
     """

@@ -420,8 +420,8 @@ def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, rea
 def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: Any) -> tf.Tensor:
     """Return the index of the nearest source element for each output element.
 
-    With ``exact``, the centre of an output element is mapped, otherwise its start. Unless ``exact``,
-    ``small`` and a ``scale`` select integer arithmetic if the size stays or doubles.
+    With ``exact``, the centre of an output element is mapped, otherwise its start. If ``small`` is
+    True and the size stays or doubles, a ``scale`` selects ``i * n // out``, unless ``exact``.
     """
     index = tf.range(out)
     positions = tf.cast(index, tf.float32) + (0.5 if exact else 0)

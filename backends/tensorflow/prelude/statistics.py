@@ -80,7 +80,7 @@ def power_of(x: tf.Tensor, exponent: float) -> tf.Tensor:
 
 
 def nan_mean(x: tf.Tensor, *, axis: Any = None, keepdims: bool = False) -> tf.Tensor:
-    """Compute the mean over ``axis`` of the elements that are not NaN. If all are NaN, it is NaN."""
+    """Compute the mean over ``axis`` of the elements that are not NaN; NaN if there are none."""
     missing = x != x
     total = tf.reduce_sum(tf.where(missing, tf.zeros_like(x), x), axis, keepdims=keepdims)
     return total / tf.reduce_sum(tf.cast(~missing, x.dtype), axis, keepdims=keepdims)
@@ -159,7 +159,7 @@ def cumulative_prod(x: tf.Tensor, axis: int) -> tf.Tensor:
 
 
 def without_axes(x: tf.Tensor, axes: Any) -> tf.Tensor:
-    """Remove the axes in ``axes``, which have size 1. None stands for all axes."""
+    """Remove the axes in ``axes``, which have size 1. None means all axes."""
     # `tf.squeeze` removes all axes of size 1 for an empty list.
     return x if axes in ((), []) else tf.squeeze(x, axes)
 
@@ -217,7 +217,7 @@ def first_extreme(function: Any, place: Any, x: tf.Tensor, axis: int, keepdims: 
 
 
 def complex_logsumexp(x: tf.Tensor, axis: Any = None, keepdims: bool = False) -> tf.Tensor:
-    """Compute ``log(sum(exp(x)))`` of complex numbers over ``axis`` without overflow."""
+    """Compute ``log(sum(exp(x)))`` of complex numbers over ``axis`` without overflow of ``exp``."""
     peak = tf.stop_gradient(tf.reduce_max(tf.math.real(x), axis, keepdims=True))
     # The difference of two infinities is NaN.
     peak = tf.cast(tf.where(tf.math.is_finite(peak), peak, tf.zeros_like(peak)), x.dtype)
@@ -513,7 +513,10 @@ def cosine_similarity(x1: tf.Tensor, x2: tf.Tensor, *, axis: int, epsilon: float
 
 
 def cdist(x1: tf.Tensor, x2: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
-    """Compute the ``p``-norm distances between all rows of ``x1`` and all rows of ``x2``."""
+    """Compute the ``p``-norm distances between each row of ``x1`` and each row of ``x2``.
+
+    Leading axes are batch axes, and broadcast.
+    """
     return vector_norm(tf.expand_dims(x1, -2) - tf.expand_dims(x2, -3), axis=-1, ord=p)
 
 
