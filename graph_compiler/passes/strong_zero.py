@@ -1,11 +1,12 @@
 """Rewrite a graph so that zero times infinity or NaN is zero in its derivatives.
 
 The derivative of ``where(x > 0, log(x), 0)`` at 0 is ``0 * inf``, which is NaN, because ``where`` passes a
-cotangent of 0 to the branch that was not taken. After :func:`strong_zero` it is 0. Elementwise operations
-whose derivative may be infinite, NaN or zero become calls with ``strong_zero``. Their tangents and
-cotangents become zero if they or the derivative are zero. ``where`` and sums stay, because their
-derivatives multiply nothing, and functions with a custom derivative keep it. ``minimum`` and similar
-operations are rewritten because forward mode may multiply an infinite tangent by their derivative of 0.
+cotangent of 0 to the branch that was not taken. After :func:`strong_zero` it is 0. The elementwise
+operations in ``SINGULAR`` and ``FLAT``, whose derivative may be infinite, NaN or zero, become calls with
+``strong_zero``: a product of a derivative and a tangent or cotangent is then zero if one of the two is.
+``where`` and sums stay, because their derivatives multiply nothing, and functions with a custom derivative
+keep it. ``minimum`` and similar operations are rewritten because forward mode may multiply an infinite
+tangent by their derivative of 0.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ Form = Callable[..., Any]
 
 
 def form_of(node: Node) -> Form | None:
-    """Return a function that builds the result of ``node`` from operations with safe derivatives, or None.
+    """Return a function that builds the result of ``node`` from operations that the pass handles, or None.
 
-    It is called as ``form(build, output, *operands, **params)``. Return None for operations, dtypes and
-    parameters without such a form, and for a node with an operand that is a number.
+    The function is called as ``form(build, output, *operands, **params)``. Return None for operations, dtypes
+    and parameters without such a function, and for a node with an operand that is no array.
     """
     form = _FORMS.get(node.op)
     if form is None or not all(isinstance(item, Value) for item in node.inputs):

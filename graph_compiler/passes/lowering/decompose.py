@@ -18,7 +18,7 @@ class LoweringTable(Protocol):
     """Table of the operations that a target can write.
 
     framework: name of the target.
-    unsupported: for names of operations that the target cannot support, the reason.
+    unsupported: the reason for each operation that the target cannot support, by name.
     can_write(node): True if a row fits ``node``.
     """
 
@@ -28,7 +28,7 @@ class LoweringTable(Protocol):
     def can_write(self, node: Node) -> bool: ...
 
     def compute_dtype(self, op: str, dtype: str) -> str | None:
-        """Return the dtype to cast operands of ``dtype`` to before ``op`` is decomposed; None for no cast."""
+        """Return the dtype to which decomposing ``op`` casts operands of ``dtype``; None for no cast."""
 
 
 def decompose(graph: Graph, rows: LoweringTable) -> tuple[Graph, bool]:
@@ -48,7 +48,7 @@ def _decomposition(rows: LoweringTable) -> Pass:
 
 
 def _require(block: Block, rows: LoweringTable, name: str) -> None:
-    """Raise ``UnsupportedOperation`` with all operations of a decomposed block that have no row."""
+    """Raise ``UnsupportedOperation`` if ``block``, already decomposed, has operations without a row."""
     missing = [node for node in nodes_of(block) if not rows.can_write(node)]
     if missing:
         problems = list(
@@ -63,7 +63,7 @@ def _require(block: Block, rows: LoweringTable, name: str) -> None:
 
 
 def _decompose_block(block: Block, rows: LoweringTable) -> Block:
-    """Return the block with decompositions; operations with neither a row nor a decomposition remain."""
+    """Return ``block`` with operations that have no row decomposed; those without a decomposition remain."""
     if all(map(rows.can_write, block.nodes)):
         return block
     rewriter = Rewriter(block)

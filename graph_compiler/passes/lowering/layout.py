@@ -92,12 +92,12 @@ def _wanted(block: Block, prefers: Container[str], preferred: Layout) -> set[Val
 
 
 class _LayoutRewriter(Rewriter):
-    """Rewriter that computes nodes in the ``preferred`` layout.
+    """Rewriter that moves operations to the ``preferred`` layout, with permutations where it begins and ends.
 
-    wanted: values that are needed in this layout.
-    permuted: versions of values in this layout.
-    moved: values of which only that version exists in the new block.
-    written: values for which the user wrote the permutation to the other layout.
+    wanted: values that later operations read in this layout.
+    permuted: for a value, its version in this layout.
+    moved: values that exist in the new block only in this layout.
+    written: results of permutations to the other layout that the user wrote.
     """
 
     def __init__(self, block: Block, prefers: Container[str], preferred: Layout) -> None:
@@ -160,7 +160,7 @@ class _LayoutRewriter(Rewriter):
             self.append(self.rewritten(node))
 
     def try_cancel(self, node: Node) -> bool:
-        """Replace the permutation ``node`` by another value, and return True if that is possible."""
+        """Cancel, merge or defer the permutation ``node``; return False if none of these is possible."""
         (x,), (made,), axes = node.inputs, node.outputs, node.params["axes"]
         if x in self.permuted and axes == self.preferred.to(x.ndim):
             self.replace((made,), (self.permuted[x],))
@@ -198,9 +198,9 @@ class _LayoutRewriter(Rewriter):
         )
 
     def rewritten_in_layout(self, node: Node) -> Node | None:
-        """Append ``node`` in the preferred layout, register its outputs, and return it.
+        """Append a copy of ``node`` in the preferred layout, register its outputs, and return the copy.
 
-        Return None if ``node`` has no such form.
+        Return None, and append nothing, if ``node`` has no form in this layout.
         """
         row, carriers = ROWS[node.op], _carriers(node)
         rank = max((value.ndim for value in carriers), default=0)
@@ -229,7 +229,8 @@ class _LayoutRewriter(Rewriter):
     def operand(self, value: Value, rank: int, is_broadcast: bool) -> Value:
         """Return ``value`` as an operand of an operation in the preferred layout on ``rank`` axes.
 
-        With ``is_broadcast`` it may have fewer axes. Append the permutations and reshapes that are needed.
+        With ``is_broadcast``, ``value`` may have fewer axes. Append the permutations and reshapes that this
+        needs.
         """
         if value in self.permuted or not is_broadcast:
             return self.in_layout(value)
@@ -254,9 +255,9 @@ class _LayoutRewriter(Rewriter):
         return self.build("reshape", (source,), {"shape": shape}, value.name)
 
     def output(self, node: Node, value: Value, order: Order) -> Value:
-        """Return a new value for ``value`` with its axes in ``order``.
+        """Return a new value for ``value``, an output of ``node``, with its axes in ``order``.
 
-        Sizes that ``value`` itself defines become sizes of the new value.
+        Sizes that the outputs of ``node`` define become sizes of the new value.
         """
         dims = [value.shape[axis] for axis in order]
         own = [

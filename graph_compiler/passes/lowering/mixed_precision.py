@@ -23,9 +23,10 @@ Sums, exponentials, norms and losses stay in float32, as in ``torch.autocast``.
 
 
 def half_products(half: str) -> GraphPass:
-    """Return a pass that computes those of ``PRODUCTS`` whose result is float32 in ``half``, and casts back.
+    """Return a pass that casts float32 operands of products to ``half``, and the results back to float32.
 
-    ``half`` is ``"bfloat16"`` or ``"float16"``. If the pass changes the graph, it also runs ``cse``.
+    The products are the operations in ``PRODUCTS`` with a float32 result. ``half`` is ``"bfloat16"`` or
+    ``"float16"``. If the pass changes the graph, it also runs ``cse``.
     """
     casting = Pass("half_products", lambda block: _cast(block, half), "deep")
 

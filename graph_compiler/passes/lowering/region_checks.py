@@ -1,11 +1,11 @@
-"""Move checks out of regions: each becomes a boolean output of its region, and a guard of the graph.
+"""Move checks on array elements out of regions: boolean outputs of the regions become guards of the graph.
 
 A frontend marks its assumptions about array elements in a body by checks
 (:func:`graph_compiler.ir.graph.check`). Only values of the outermost block can be guarded, after the call
-has run. So a region returns whether its checks held. The checks of branches that are not taken and of loops
-without iterations count as held. Loops carry the conjunction of all iterations. A ``while_loop`` continues
-only while it is True, because iterations on other elements might never end. :func:`move_checks_out` is the
-entry.
+has run. So a region returns a boolean that is True if its checks held. The checks of branches that are not
+taken and of loops without iterations count as held. Loops carry the conjunction of all iterations. A
+``while_loop`` continues only while the conjunction is True, because iterations on other elements might never
+end. :func:`move_checks_out` is the entry.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: 
 def move_checks_out(graph: Graph, make: Make = canonical) -> Graph:
     """Return the graph with its checks on array elements, also those in regions, as guards.
 
-    Checks on sizes stay. In a canonical graph (``make`` is :func:`canonical`), checks that are proved to
-    hold are removed. The marks of ``graph.loops`` are updated in place, because nodes move. Raise
+    Checks on sizes stay. ``make`` makes nodes in the dialect of the graph. With :func:`canonical`, checks
+    that are proved to hold are removed. The marks of ``graph.loops`` are updated in place, because nodes
+    move. Raise
     ``UnsupportedOperation`` if a check on elements is in a region of an operation other than a branch, call
     or loop.
     """

@@ -1,8 +1,8 @@
-"""Give loops and slices that depend on an outer loop index fixed lengths, for targets with array indices.
+"""Give fixed lengths to loops and slices that depend on an outer loop index.
 
-In ``for i in range(n): for j in range(i)`` the inner loop runs the largest trip count each time. Iterations
-beyond the actual trip count take a branch that changes nothing. So the trip count of the inner loop is known
-before the outer loop, and gradients can be computed.
+This is for targets whose loop indices are arrays. In ``for i in range(n): for j in range(i)`` the inner loop
+runs the largest trip count each time. Iterations beyond the actual trip count take a branch that changes
+nothing. So the trip count of the inner loop is known before the outer loop, and gradients can be computed.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ def moving_slices(graph: Graph) -> tuple[Graph, bool]:
 
 
 class _SliceRewriter:
-    """Rewriter of one block: it replaces slices whose start changes between iterations, but not their length.
+    """Rewriter of a block and its regions: it replaces slices of fixed length with a start that changes.
 
-    Slices of step 1 become dynamic slices, others reads and writes by index arrays.
+    The start changes between iterations of a loop. Slices of step 1 become dynamic slices, others reads and
+    writes by index arrays.
 
     numbers: symbols that may change between iterations.
     """
@@ -246,8 +247,9 @@ Ends = Mapping[Value, "tuple[Any, Any]"]
 def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with upper bounds instead of trip counts that depend on a loop index.
 
-    A branch skips the iterations beyond the actual trip count. Loops stay as they are if no bound is known,
-    if they run in reverse, stack outputs, or scan over sequences other than loop indices.
+    A branch skips the iterations beyond the actual trip count. Loops keep their trip count if no bound is
+    known, if they run in reverse, stack outputs, or scan over sequences other than loop indices, and in
+    called functions.
     """
     if not any(map(_is_open, graph.nodes)):
         return graph, False
@@ -269,9 +271,10 @@ def _has_number(node: Node) -> bool:
 
 
 class _BoundingScope:
-    """Rewriter that bounds the trip counts of loops among nodes whose enclosing regions are inlined.
+    """Rewriter that bounds the trip counts of loops among nodes of one block.
 
-    Once inlined, the nodes read values and sizes of the graph.
+    While a region is rewritten, its nodes read values and sizes of the enclosing blocks directly. Closure
+    conversion (:func:`close`) makes them inputs of the region again.
 
     ends: bounds of the loop indices of enclosing loops.
     """
@@ -378,8 +381,8 @@ class _BoundingScope:
 def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
     """Return ``step`` without the reads that can run before it, and these reads.
 
-    They are ``getitem`` nodes that remove axes and use no value in ``changing``, which holds the values of
-    the current iteration.
+    They are ``getitem`` nodes that remove axes and depend on no value in ``changing``, the values that differ
+    between iterations.
     """
     # The caller puts them before the branch, because no later pass moves them out of it.
     nodes: list[Node] = []
@@ -396,7 +399,7 @@ def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
 
 
 def without_max_zero(length: Any) -> Any:
-    """Return the trip count without a ``max(..., 0)`` around it; it may be negative if no iteration runs."""
+    """Return ``n`` for a trip count ``max(n, 0)``, which may be negative; any other trip count unchanged."""
     alone = next(length.atoms(), None) if isinstance(length, Size) else None
     if (
         isinstance(alone, Apply)
@@ -441,8 +444,8 @@ def _is_uneven(value: Value) -> bool:
 class _PaddingRewriter:
     """Rewriter of one graph to padded arrays.
 
-    Regions with arrays whose size depends on a loop index are inlined, so that they read values of the
-    outermost block.
+    While a region with arrays whose size depends on a loop index is rewritten, its nodes read values of the
+    enclosing blocks directly. Closure conversion (:func:`close`) makes them inputs of the region again.
     """
 
     def __init__(self) -> None:

@@ -1,10 +1,11 @@
 """Bound sizes that depend on array elements, for targets whose compilers need static shapes.
 
 ``nonzero`` finds at most as many elements as its array has. If everything computed from them works row by
-row until the rows are reduced or written somewhere, as in a mixture of experts or in a masked loss, that
-many rows are computed: the last one found is repeated as padding, or row 0 if none is found. Reductions
-exclude the padding. Guards on the number of rows become guards on a count. If anything else is computed from
-the rows (a sort, an output of the block), the block is not changed. :func:`pad_dynamic_sizes` is the pass.
+row until the rows are reduced or written somewhere, as in a mixture of experts or in a masked loss, as many
+rows as the array has elements are computed: the last row found is repeated as padding, or row 0 if none is
+found. Reductions exclude the padding. Guards on the number of rows become guards on a count. If anything else
+is computed from the rows (a sort, an output of the block), the block is not changed.
+:func:`pad_dynamic_sizes` is the pass.
 """
 
 from __future__ import annotations
@@ -112,8 +113,8 @@ def counted_guards(graph: Graph, finders: Container[Node]) -> Graph:
     """Return the graph with guards on ``count_nonzero`` of masks instead of guards on sizes of selections.
 
     ``finders`` are nodes whose last operand is a mask, such as ``boolean_mask``. A guard is replaced if it
-    compares the number of elements that one of them selects with a constant. If there is no such guard,
-    return ``graph`` itself.
+    can be written as a comparison of the number of elements that one of them selects with a constant. If no
+    guard is replaced, return ``graph`` itself.
     """
     counted = graph.derive()
     counted.guards = [_count_guard(guard, counted, finders) for guard in graph.guards]
@@ -167,7 +168,7 @@ class SizesUnknown(UnsupportedOperation):
 
 @only_with(*_FIND)
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
-    """Return ``(graph, False)``, or raise ``SizesUnknown`` if sizes in a loop or branch depend on elements.
+    """Return ``(graph, False)``; raise ``SizesUnknown`` if sizes in a loop or branch depend on elements.
 
     Called functions and custom derivatives are checked only inside of a loop or branch.
     """
@@ -260,7 +261,7 @@ class _SelectedRows:
     def has_bound(self, block: Block) -> bool:
         """Return True if ``block`` is known to be correct on padded rows.
 
-        Fill ``sizes``, ``axes`` and ``nodes``.
+        This fills ``sizes``, ``axes`` and ``nodes``.
         """
         # A mask without axes adds an axis to the array.
         if self.mask.ndim == 0:
@@ -294,7 +295,7 @@ class _SelectedRows:
         return any(value in self.axes for value in values_in(structure))
 
     def add(self, node: Node) -> bool:
-        """Add ``node``, and return True if it is known to be correct on padded rows.
+        """Add ``node`` to ``nodes``, and return True if it is known to be correct on padded rows.
 
         If it works row by row, register the axis of the rows in its outputs.
         """

@@ -38,8 +38,8 @@ _REDUCED = frozenset({"sum", "count_nonzero", "any", "prod", "all"})
 def masked_scatter_to_where(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with ``where`` instead of ``masked_scatter`` if this is possible.
 
-    The written elements must be computed from elements that the same mask selects. Guards are added on sizes
-    that have to be equal.
+    The written elements must be computed from elements that the same mask selects. Sizes that have to be
+    equal are guarded.
     """
     sizes, block = _BlockSizes(frozenset(graph.sources())), graph.block
     made = _rewrite_block(block, sizes, {})
@@ -74,7 +74,7 @@ class _BlockSizes:
         """Return True if two shapes are equal, and add guards on sizes whose equality is not certain.
 
         Return False if the ranks differ, if sizes differed while recording, or if a guard would read the size
-        of a value that is not in ``sources``.
+        of a value that is not in ``sources``. No guard is added then.
         """
         if len(some) != len(others):
             return False
@@ -121,7 +121,7 @@ def _mask_of(block: Block, node: Node) -> Value:
     """Return the mask of a ``masked_scatter`` before it was broadcast to the array's shape.
 
     Undo a ``broadcast_to`` of a mask with as many axes as the array, then a ``reshape`` that only appended
-    axes of size 1. Any other mask is returned as it is.
+    axes of size 1. Return any other mask unchanged.
     """
     x, mask, _ = node.inputs
     for op in ("broadcast_to", "reshape"):
@@ -140,7 +140,7 @@ def _mask_of(block: Block, node: Node) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class _SelectedSpan(Span):
-    """Elements of the first axes of an array that a mask selects, as one axis.
+    """Span of the elements that a mask selects from the first axes of an array, which count as one axis.
 
     mask: the mask.
     """
@@ -151,7 +151,7 @@ class _SelectedSpan(Span):
 class _SelectionBuilder(PaddedBuilder):
     """Builder of operations on full arrays instead of selections.
 
-    The first axis of a selection, which stands for the axes of the mask, has a :class:`_SelectedSpan`.
+    The first axis of a selection, which represents the axes of the mask, has a :class:`_SelectedSpan`.
     """
 
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
@@ -163,11 +163,10 @@ class _SelectionBuilder(PaddedBuilder):
         return self.masks[span, 0, rank]
 
     def harmless(self, item: Any, number: Any) -> Any:
-        """Return the full array of ``item``, with gradients for selected elements only.
+        """Return the full array of ``item``, with unselected elements replaced by ``number``.
 
-        Unselected elements are replaced by ``number``. If their contents are unknown and the mask has the
-        shape of the array, the target may keep them, because only their gradient has to be masked. Return
-        anything but a padded array unchanged.
+        If their contents are unknown and the mask has the shape of the array, the target may keep them and
+        mask only their gradient. Return anything but a padded array unchanged.
         """
         mask = self.mask(item.spans) if isinstance(item, PaddedArray) else None
         if mask is None or mask.shape != item.full.shape or item.padding is not None:

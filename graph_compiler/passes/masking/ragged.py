@@ -1,8 +1,7 @@
 """Padded arrays for axes whose size depends on a loop index, with the span of valid elements per axis.
 
 Padding is replaced by harmless values where it could affect a result: by 0 before a sum, by 1 before a
-quotient. The replacement is a selection under a mask, so that no gradient, not even an infinite one, flows
-through padding.
+quotient. The replacement is a ``where`` under a mask, whose gradient in the padding is 0.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class CannotPad(UnsupportedOperation):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Valid elements of an axis.
+    """Range of the valid elements of a padded axis.
 
     low: index of the first valid element.
     high: index after the last valid element.
@@ -112,7 +111,7 @@ class PaddedBuilder:
         self.masks: dict[Any, Value] = {}
 
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
-        """Return a boolean array that is True for valid elements; None if all are valid.
+        """Return a boolean array that is True for valid elements; None if all are known to be valid.
 
         It has one axis for each of ``spans``, of size 1 where all elements are valid.
         """
@@ -168,10 +167,10 @@ class PaddedBuilder:
     def align(
         self, operands: Sequence[Any], labels: Sequence[Sequence[Label]]
     ) -> tuple[list[Any], Mapping[Label, Span]]:
-        """Align operands along axes that have equal labels, and return them with the span of each label.
+        """Align operands along axes that have equal labels, and return them with the spans by label.
 
-        ``labels`` holds a label for each axis of each operand. The first span of a label is that of the
-        results. Raise ``CannotPad`` if they cannot be aligned.
+        ``labels`` holds a label for each axis of each operand. Labels without padded axes have no span. The
+        first span of a label is that of the results. Raise ``CannotPad`` if operands cannot be aligned.
         """
         found: dict[Label, Span] = {}
         for operand, own in zip(operands, labels):
@@ -206,7 +205,7 @@ class PaddedBuilder:
     def _moved(self, item: PaddedArray, axis: int, own: Span, span: Span) -> PaddedArray:
         """Shift the elements of an axis from the span ``own`` to ``span``, with zeros in the padding.
 
-        Raise ``CannotPad`` if the spans differ in width.
+        Raise ``CannotPad`` unless the spans are known to have the same width.
         """
         if not self.are_equal(own.width, span.width):
             raise CannotPad
@@ -281,8 +280,8 @@ class PaddedRewrite:
     def span_of(self, width: Any) -> Span | None:
         """Return a span for an axis of ``width`` valid elements that is long enough in all iterations.
 
-        Return None if ``width`` is the same in all iterations. Raise ``CannotPad`` if it has no upper
-        bound.
+        Return None if ``width`` does not depend on a loop index. Raise ``CannotPad`` if it does and no upper
+        bound is known.
         """
         if not self.steps.reads_step(width):
             return None
@@ -391,7 +390,7 @@ def _item(rewrite: PaddedRewrite, item: Any, own: Span | None, size: Any) -> tup
 
     ``own`` is the span of the indexed axis, or None if all its ``size`` elements are valid. The resulting
     span is None if the item is an index, or if all selected elements are valid. Raise ``CannotPad`` for a
-    slice with a step whose length depends on the loop index.
+    slice whose step is not 1 and whose length depends on a loop index.
     """
     if not isinstance(item, tuple):
         # A negative index counts from the last valid element, not from the end of the padding.

@@ -21,7 +21,8 @@ class RepeatedRun(NamedTuple):
 
     first: index of the first item.
     end: index after the last item. The last repetition may be incomplete.
-    period: length of a repetition. From ``first + period`` on, each item equals the one ``period`` before it.
+    period: number of items in a repetition. From ``first + period`` to ``end``, each item equals the one
+        ``period`` places before it.
     """
 
     first: int
@@ -30,7 +31,7 @@ class RepeatedRun(NamedTuple):
 
 
 def find_repeated_runs(keys: list[Any], fewest: int) -> Iterator[RepeatedRun]:
-    """Yield runs of ``keys`` with at least ``fewest`` periods; ``fewest`` is 3 or more.
+    """Yield runs of ``keys`` with at least ``fewest`` repetitions; ``fewest`` is 3 or more.
 
     Runs are ordered by their period, rounded up to a power of 2. The algorithm is prefix doubling: keys are
     numbered, and the numbers of windows of ``2 w`` keys follow from those of ``w`` keys. Equal windows of
@@ -83,9 +84,8 @@ _FLAGS = attrgetter(*(field.name for field in fields(CallRecord) if field.name n
 class NodeSignature:
     """Node split into a key, which must be equal in all iterations of a loop, and leaves, which may differ.
 
-    key: integer that identifies everything but the leaves. It is negative for a node that must not be part of
-        a loop.
-    leaves: the values that the node reads (also for sizes) and its numbers, in order.
+    key: number of the part that must be equal. It is negative for a node that must not be part of a loop.
+    leaves: the values that the node reads (also for sizes) and its ints and floats, in order.
     """
 
     key: int
@@ -103,7 +103,7 @@ class NodeSignature:
 class SignatureCache:
     """Cache of signatures that depend on the node alone, shared by passes that visit the same nodes.
 
-    If ``sizes`` is False, keys contain only the dtype and the number of axes of an array.
+    If ``sizes`` is False, the keys leave out the sizes of arrays.
     """
 
     def __init__(self, sizes: bool = True) -> None:
@@ -302,7 +302,7 @@ class EarlierResult(NamedTuple):
 
 
 class Invariant(NamedTuple):
-    """Pattern of a leaf that is the same value from before the loop, or the same number, in each step."""
+    """Pattern of a leaf that is one value from before the loop, or one number, in all steps."""
 
     value: Any
 
@@ -515,7 +515,7 @@ class _PatternFit:
         """Return True if the leaves of ``step`` follow the patterns.
 
         If ``begin`` is given, leaves whose pattern is a result of a step before ``begin`` may be any value
-        that is computed before step ``begin``.
+        that is known before step ``begin``.
         """
         for place, row in enumerate(self.whole.patterns):
             for leaf, pattern in zip(self.whole.leaves(step, place), row):
@@ -542,7 +542,7 @@ class _PatternFit:
         return index is None or index[0] < self.first + begin * self.period
 
     def _known_from(self) -> int:
-        """Return the first step before which all invariant values have been computed."""
+        """Return a step before which all invariant values have been computed; 0 or less means any step."""
         same = (
             pattern.value for row in self.whole.patterns for pattern in row if isinstance(pattern, Invariant)
         )
@@ -661,8 +661,8 @@ class CounterSequences:
     def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
         """Return a scalar that is ``numbers[i]`` in step ``i``, of the dtype of the arrays of ``node``.
 
-        Return None if the arrays of ``node`` have several dtypes, if their dtype does not fit the numbers, or
-        if the list of numbers would be too long.
+        Return None if ``node`` is not an operation on arrays of one dtype, if the dtype does not fit the
+        numbers, or if the list of numbers would be too long.
         """
         arrays = node.outputs if node.op == "where" else node.inputs
         dtypes = {item.dtype for item in arrays if isinstance(item, Value)}

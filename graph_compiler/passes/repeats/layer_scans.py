@@ -2,8 +2,9 @@
 
 Values that one layer passes to the next become the carry, weights that differ are stacked into sequences,
 and operands that are the same in all layers are captured. Operands that repeat with a fixed period, such
-as the masks of alternating windowed layers, are taken by the layer's index. If the layers differ in any
-other way, the calls remain. :func:`scanned_layers` makes the pass.
+as the masks of alternating windowed layers, are taken by the layer's index. Operands that are this index
+become a sequence of integers. If the layers differ in any other way, the calls remain.
+:func:`scanned_layers` makes the pass.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class _LayerLoop:
 
     layers: the calls, in order.
     carried: pairs of an operand and the result that becomes this operand of the next layer.
-    stacked: operands that are weights.
+    stacked: operands that are parameters of the graph and differ between the layers.
     chosen: operands that repeat with a fixed period.
     counted: operands that are the index of the layer.
     """
@@ -66,10 +67,10 @@ class _LayerLoop:
 
     @classmethod
     def of(cls, graph: Graph, layers: Sequence[Node]) -> _LayerLoop | None:
-        """Return the loop that replaces the calls ``layers``, which are in order, or None.
+        """Return the loop that replaces the calls ``layers``, which are in program order, or None.
 
-        It is None if the sizes of the calls differ, if an operand changes in a way that the class does not
-        describe, or if no operand is carried or none is a weight that differs between the layers.
+        Return None if the sizes of the calls differ, if an operand changes from layer to layer in a way that
+        fits no attribute of this class, or if ``carried`` or ``stacked`` would be empty.
         """
         weights = set(graph.parameters.values())
         # One body cannot have two sizes for the same symbol.
@@ -100,6 +101,7 @@ class _LayerLoop:
         """Return the nodes of the graph with the loop instead of the calls.
 
         Nodes between the calls that do not depend on a layer move before the loop, the others after it.
+        Indices of layers that nothing else reads are left out.
         """
         own, first = set(self.layers), graph.nodes.index(self.layers[0])
         end = graph.nodes.index(self.layers[-1]) + 1

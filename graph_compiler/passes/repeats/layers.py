@@ -150,9 +150,10 @@ class ArrayNames:
 
 
 def word(parts: Sequence[str]) -> str:
-    """Return a word for an item whose path starts with ``parts``: their last word, without a plural ``s``.
+    """Return a name for layers whose paths start with ``parts``: their last word, in lower case.
 
-    It is in lower case. Return ``"layer"`` if that word has fewer than three letters.
+    A final ``s`` is dropped from words of more than three letters that do not end in ``ss``. Return
+    ``"layer"`` if there is no word or it has fewer than three letters.
 
     >>> word(["encoder", "layers", ""]), word(["residual_block"]), word(["transformer", "h", ""])
     ('layer', 'block', 'layer')
@@ -169,7 +170,7 @@ def layers_in(
 ) -> RepeatedSteps | None:
     """Return ``run`` divided into layers, or None if no division has at least ``fewest`` layers.
 
-    A layer begins between two nodes that read weights with different numbers in their names.
+    A layer begins between two nodes that read arrays (mostly weights) with different numbers in their names.
     """
     cuts = _LayerBoundaries(program, run, names)
     counted = [(first, (run.end - first) // run.period) for first in cuts.places()]
@@ -215,10 +216,11 @@ class _LayerBoundaries:
         return len({number for number in self.numbers[begin : begin + self.period] if number is not None})
 
     def strides(self, first: int, count: int) -> int:
-        """Return how many different increments the number in a weight's name has from layer to layer.
+        """Return how many different increments the number in an array's name has from layer to layer.
 
-        The weights are those of the first numbered node of the first layer, and of its counterparts in the
-        ``count`` layers from node ``first`` on. A missing number counts as 0. Layers 0, 1, 2 ... return 1.
+        The arrays are read by the first node of the first layer that reads a numbered one, and by its
+        counterparts in the ``count`` layers from node ``first`` on. A missing number counts as 0. Layers with
+        the numbers 0, 1, 2 ... return 1.
         """
         begin = first - self.run.first
         place = next(place for place in range(begin, begin + self.period) if self.numbers[place] is not None)
@@ -486,8 +488,8 @@ _SMALLEST = 8
 def repeated_layers(graph: Graph, keys: SignatureCache | None = None) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with equal layers as calls of one region.
 
-    Guards on sizes that a layer computes become checks in the region. ``keys`` is a cache of signatures
-    shared with :func:`.to_scan.rolled`.
+    Guards on sizes that a layer computes become checks in the region. ``keys`` is a cache of signatures that
+    other passes share; None makes a new one.
     """
     # Comparing names is much cheaper than describing all nodes, and most graphs have no numbered layers.
     if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (

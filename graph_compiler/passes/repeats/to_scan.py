@@ -52,7 +52,10 @@ def name_of(node: Node) -> str:
 
 
 def takes_row(node: Node) -> bool:
-    """Return True for ``x[i]`` or ``x[i, ...]`` with an int ``i``; its first leaves are ``x`` and ``i``."""
+    """Return True if ``node`` indexes the first axis of an array by an int, as in ``x[i]`` or ``x[i, 1:]``.
+
+    The first leaves of its signature are then ``x`` and ``i``.
+    """
     if name_of(node) not in _ROWS or not isinstance(node.inputs[0], Value) or len(node.outputs) != 1:
         return False
     key = _key(node)
@@ -78,9 +81,9 @@ def rows_node(node: Node, first: int, by: int, count: int) -> Node:
 
 
 def rest_node(node: Node, row: Value) -> Node | None:
-    """Return ``node`` applied to ``row``, the row that it takes: ``row[1:]`` for ``x[i, 1:]``.
+    """Return the node that computes the result of ``node`` from ``row``: ``row[1:]`` for ``x[i, 1:]``.
 
-    Return None if ``node`` takes the full row.
+    Return None for ``x[i]``, whose result is the row itself.
     """
     key = _key(node)
     left = key[1:] if isinstance(key, tuple) else ()
@@ -119,8 +122,8 @@ def stacked_arrays(node: Node) -> Sequence[Any] | None:
 def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
     """Return canonical nodes that compute the result of ``node`` from the stacked results of all steps.
 
-    ``steps`` is the stacked array. It replaces as many arrays of ``node`` as it has rows, from index
-    ``first`` on; the arrays before and after these stay.
+    ``steps`` is the array of stacked results. Its rows replace as many arrays of ``node``, from index
+    ``first`` on. The arrays before and after these stay.
     """
     scratch = Graph("scratch", "canonical")
     build, is_stack = Builder(scratch, node.origin), name_of(node) in _STACKS
@@ -144,7 +147,7 @@ class GatheredResult:
     user: index of the ``stack`` or ``concat`` node.
     place: index of the result of step 0 among the arrays of that node.
     result: the stacked output of the loop.
-    nodes: nodes that compute the result of that node from ``result``; empty if the two are equal.
+    nodes: nodes that compute the result of that node from ``result``; empty if the two are the same value.
     """
 
     slot: Slot
@@ -155,10 +158,10 @@ class GatheredResult:
 
 
 def trim_steps(steps: RepeatedSteps, fewest: int) -> tuple[RepeatedSteps, Sequence[GatheredResult]] | None:
-    """Drop steps at the end until later nodes read only results that a loop can return.
+    """Return ``steps``, cut at the end so that later nodes read only results that a loop can return.
 
-    These are the gathered results, which are returned with the steps, and the final carry. Return None if
-    fewer than ``fewest`` steps are left, or not more than the number of steps that a step looks back.
+    These are the gathered results, which are returned as well, and the final carry. Return None if fewer than
+    ``fewest`` steps are left, or not more than the number of steps that a step looks back.
     """
     while steps.count >= max(fewest, _lookback(steps) + 1):
         # Nodes of the steps that were cut off now read results from outside, so both are found again.
@@ -288,10 +291,7 @@ def build_loop(steps: RepeatedSteps, means: LoopContext, fewest: int) -> LoopRep
 
 
 class _CannotRoll(Signal):
-    """Signal that a step cannot be written as the body of a loop.
-
-    One value of the last step would need two replacements, or a changing number cannot be provided.
-    """
+    """Signal that a step cannot be written as the body of a loop."""
 
 
 class _ScanBuilder:
@@ -470,8 +470,8 @@ _HARMLESS = frozenset({
 def with_whole_last_step(steps: RepeatedSteps) -> Block | None:
     """Return the block with the nodes that a further, incomplete step after ``steps`` lacks, or None.
 
-    Dead code elimination removes from the last step what only a next one would read. None is returned if no
-    further step begins after ``steps``, if it lacks nothing, or if what it lacks is not harmless.
+    Dead code elimination removes from the last step what only a next one would read. Return None if no
+    further step begins after ``steps``, if it lacks nothing, or if what it lacks cannot be added safely.
     """
     block, period = steps.program.block, steps.period
     made: list[Node] = []
@@ -528,7 +528,7 @@ def _expected(steps: RepeatedSteps, pattern: EarlierResult, made: Sequence[Node]
 
 
 def _next(steps: RepeatedSteps, place: int, made: Sequence[Node]) -> Node | None:
-    """Return a copy of the last node at ``place`` for the step after ``steps``, or None if it has none."""
+    """Return a copy of the node at ``place`` of the last step for the step after it; None if none fits."""
     last, row = steps.count - 1, steps.patterns[place]
     leaves = steps.leaves(last, place)
     pairs = [

@@ -1,8 +1,8 @@
 """Inline calls of functions and unroll short loops.
 
 A loop has overhead and keeps a compiler from fusing one iteration with the next. Unrolled, it takes lines
-and compile time instead. So only loops with a trip count that is the same at each call are unrolled, and
-only if few nodes result.
+and compile time instead. So only loops whose trip count is a number are unrolled, and only if few nodes
+result.
 """
 
 from __future__ import annotations
@@ -94,8 +94,7 @@ MOST_NODES = 512
 def unrolled(most: int) -> Pass:
     """Return a pass that unrolls canonical ``scan`` loops with at most ``most`` nodes in all iterations.
 
-    Loops of symbolic length, without iterations or with an empty body remain, and so do loops with
-    ``checkpoint``, which save memory.
+    Loops of symbolic length, without iterations, with an empty body or with ``checkpoint`` remain.
     """
     return Pass("unroll", lambda block: _unroll_block(block, most), "deep")
 
