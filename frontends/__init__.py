@@ -1,7 +1,7 @@
 """Frontends: one folder for each framework that functions are recorded from, and ``common/`` for shared code.
 
-In each folder, ``recording.py`` records a function, and ``lifting/`` translates the recorded calls to
-canonical operations. ``entries.py`` has the registration entries.
+In the folder of a framework, ``recording.py`` records a function, and ``lifting/`` translates the recorded
+calls to canonical operations. ``entries.py`` has the registration entries.
 """
 
 # Under another name every registry in here would exist twice.

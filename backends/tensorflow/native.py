@@ -239,8 +239,8 @@ def _matches_recorded(check: Any, guard: Guard) -> Any:
     """Return a boolean scalar that is True if ``check`` has the shape and elements that ``guard`` recorded.
 
     Floats and complex numbers may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0
-    does not equal -0.0. In a complex number that is not 0, the sign of a part that is 0 does not count. Raise
-    ``GuardFailed`` if the static shape differs.
+    does not equal -0.0. In a finite complex number that is not 0, the sign of a part that is 0 does not
+    count. Raise ``GuardFailed`` if the static shape differs.
     """
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):

@@ -152,8 +152,8 @@ class CheckedExchanges(Exchanges):
     """Collectives of the calls of one function, with a check that all processes make the same exchanges.
 
     An exchange raises ``CallMismatch`` if the processes have arrays of different shapes or dtypes, batches of
-    different sizes, or different collectives. ``begin`` starts a call. Creating the object waits for all
-    processes of the group.
+    different sizes, or exchanges of different kinds. ``begin`` starts a call. Creating the object waits for
+    all processes of the group.
 
     made: number of exchanges in the current call.
     """
@@ -244,7 +244,7 @@ def _wait_for_others(group: Any) -> None:
 def all_reduce(kind: str, row: Any, group: Any) -> Any:
     """Reduce the array ``row`` in place over all processes of ``group`` and return it.
 
-    ``kind`` is "sum", "max" or "min". Raise ``CollectiveFailed`` if the processes cannot communicate.
+    ``kind`` is "sum", "max" or "min". Raise ``CollectiveFailed`` if the exchange fails.
     """
     try:
         # The method of the group avoids the overhead of dist.all_reduce, but does not accept complex numbers.
@@ -262,7 +262,7 @@ def _gather_rows(array: Any, group: Any) -> Any:
     """Return the elements of the arrays of all processes, one row per process.
 
     Elements of dtypes other than those of ``_SENTINELS`` are returned as bytes (uint8). Raise
-    ``CollectiveFailed`` if the processes cannot communicate.
+    ``CollectiveFailed`` if the exchange fails.
     """
     row = array.reshape(1, -1).contiguous()
     if row.dtype not in _SENTINELS:
@@ -309,7 +309,7 @@ def broadcast(array: Any, group: Any) -> Any:
 class Exchange(Function):
     """Autograd function ``(array, name, over)`` that calls the method ``name`` of the ``Exchanges`` ``over``.
 
-    Its derivatives are those of ``_TRANSPOSES``, and can be differentiated again. Those of ``pmax`` and
+    The backward pass is that of ``_TRANSPOSES``, and can be differentiated again. Those of ``pmax`` and
     ``pmin`` raise ``GradientRefused``.
     """
 
@@ -336,7 +336,7 @@ class Exchange(Function):
 class SharedAcrossDevices(Function):
     """Autograd function ``(group, *arrays)`` that returns the arrays, which all processes have alike.
 
-    The derivative sums the cotangents over the processes of ``group``.
+    The backward pass sums the cotangents over the processes of ``group``.
     """
 
     generate_vmap_rule = True

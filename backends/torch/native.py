@@ -232,7 +232,7 @@ def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
 
     Floats and complex numbers may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0
     does not equal -0.0. In a finite complex number that is not 0, the sign of a part that is 0 does not
-    count. Raise ``GuardFailed`` if the shape differs.
+    count. For another shape, raise ``GuardFailed`` or return False.
     """
     is_inexact = check.is_floating_point() or check.is_complex()
     # A recorded value that the dtype of `check` cannot hold differs from every value of `check`.
@@ -327,7 +327,7 @@ VIEWS = frozenset({
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with copies of results and new values that effects could overwrite.
+    """Return ``(graph, changed)``, with copies of results and of values of effects that may be overwritten.
 
     ``changed`` is True if copies were added. ``VIEWS`` are the operations whose result may alias an operand.
     """

@@ -1,4 +1,4 @@
-"""Many devices in torch: ``torch.distributed``, ``DTensor``, and collectives as operators of recordings."""
+"""Parallelism by ``torch.distributed`` and ``DTensor``, and collectives as operators of recordings."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class RaisingBuilder(Builder):
         """Store what ``operands`` imply for the ``inputs`` of a region of ``node``, by default nothing."""
 
     def refuse_outside(self, index: Value, size: Any) -> None:
-        """Guard that the 0-d array ``index`` is in bounds, if the framework raises otherwise.
+        """Guard that the integers ``index`` are in bounds, if the framework raises otherwise.
 
         The default adds no guard.
         """

@@ -216,7 +216,7 @@ def argwhere_of_size(x: np.ndarray, size: int, fill_value: int) -> np.ndarray:
 def searchsorted_rows(
     sequences: np.ndarray, x: np.ndarray, sorter: np.ndarray | None = None, *, side: Any = "left"
 ) -> np.ndarray:
-    """Return the indices at which to insert the elements of each row of ``x`` into that row of ``sequences``.
+    """Return the indices at which to insert elements of row ``i`` of ``x`` into row ``i`` of ``sequences``.
 
     Rows are on the last axis. ``sorter`` has the indices that sort ``sequences``, or is None if it is sorted.
     ``side`` is "left" to insert before equal elements, or "right" to insert after them.

@@ -1,7 +1,7 @@
 """Helper functions that generated TensorFlow source uses.
 
-Generated source contains a copy of each helper that it calls, so a helper imports only ``tf``, ``np``,
-``math``, ``itertools`` and other helpers.
+Generated source contains a copy of each helper that it calls. So a helper may use other helpers, and only
+those imported names that the source may import or define, too, such as ``tf``, ``np`` and ``math``.
 """
 
 from ...common import positions, prefixes, preludes

@@ -1,4 +1,4 @@
-"""Lowering rows of torch: one row for each operation, one file for each section of the vocabulary."""
+"""Rows that write canonical operations as torch source, one file for each kind of operation."""
 
 from . import arrays as arrays
 from . import control as control

@@ -1,8 +1,8 @@
 """Control flow as Python statements, custom derivatives and collectives in torch.
 
-``torch.compile`` does not support statements that depend on elements. So the blocks of branches and of
-``while`` loops are functions, which ``torch.cond`` and ``while_loop`` run if the graph is compiled. The
-compiler unrolls ``for`` loops, since their trip counts are known.
+``torch.compile`` does not support statements that depend on elements. So the blocks of two-way branches, and
+of ``while`` loops without in-place writes, are functions, which ``torch.cond`` and ``while_loop`` run if the
+graph is compiled. The compiler unrolls ``for`` loops, since their trip counts are known.
 """
 
 from __future__ import annotations

@@ -411,8 +411,8 @@ def _lowest(dtype: str) -> Any:
 def _pad_before(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str, tuple[Any, ...]]:
     """Return the text of the array to pool, and the padding of each axis for the pooling itself.
 
-    For asymmetric padding, the text is a call of ``F.pad`` with ``value``, and the pooling has padding 0.
-    Raise ``UnsupportedOperation`` for asymmetric padding with ``ceil_mode``.
+    For asymmetric or negative padding, the text calls ``F.pad`` with ``value``, and the pooling has none.
+    Raise ``UnsupportedOperation`` for such padding with ``ceil_mode``.
     """
     amounts = symmetric(padding)
     if amounts is not None:
