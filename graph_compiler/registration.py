@@ -2,7 +2,7 @@
 
 An entry is a small record in a module that imports no framework. The entries of this package are in
 ``frontends/entries.py`` and ``backends/entries.py``. Entries of other packages are found by entry points,
-which are read once, when a name is requested that is not one of this package's:
+which are read once, when all entries or one with an unknown name are requested:
 
     [project.entry-points."graph_compiler.backends"]
     mlx = "graph_compiler_mlx:backend"     # a BackendEntry; importing graph_compiler_mlx must not import mlx
@@ -57,7 +57,7 @@ class Traits:
     copies: bare names of recorded calls that only copy an array.
     gradient_stops: bare names of recorded calls that detach an array from a gradient.
     is_stateless: True if objects of the framework hold no state of the user's.
-    stateless_modules: modules of a framework that is not stateless whose objects hold none.
+    stateless_modules: modules whose objects hold no state of the user's, although the framework has state.
     facts: properties of arrays that a recording may rely on, by name.
     """
 
@@ -332,7 +332,7 @@ def _merge(parts: list[Any]) -> Any:
 
 @functools.cache
 def packages() -> frozenset[str]:
-    """Return the top-level packages of all known entries and their ``parts``: code of frameworks."""
+    """Return the names of packages with code of frameworks: ``packages`` and ``parts`` of known entries."""
     sources, targets = frontends.known().values(), backends.known().values()
     groups = [*(entry.packages + entry.parts for entry in sources), *(entry.packages for entry in targets)]
     return frozenset(package for group in groups for package in group)

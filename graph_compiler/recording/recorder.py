@@ -35,7 +35,7 @@ class Savepoint:
     """The guards and assumptions of a recording at one moment, restored by :meth:`Recorder.give_up`.
 
     guards: number of guards of the graph.
-    keys: keys of all guards and checks.
+    keys: keys of the guards, and of the checks in open blocks.
     assumptions: the assumptions.
     """
 
@@ -47,18 +47,19 @@ class Savepoint:
 class LengthAsked(TracingError):
     """Raised if the combine function of an associative scan may read how many pairs it combines at once.
 
-    Its recorded block must work for any number of pairs.
+    The block recorded from that function must work for any number of pairs.
     """
 
 
 class Recorder:
     """The graph of a recording in progress, with the values of the arrays that the user's code holds.
 
+    graph: the graph under construction.
     varying: values that may differ between calls.
     numbers: inputs that are Python numbers.
     arguments: inputs of all open blocks.
     loops: marker of the iterations of loops; None if loops are not marked.
-    gave_up: ways of recording parts of the function that failed and were followed by others.
+    gave_up: failed attempts to record parts of the function.
     """
 
     def __init__(self, name: str, dialect: str) -> None:
@@ -165,8 +166,8 @@ class Recorder:
     ) -> Node:
         """Append a node that computes ``outputs`` to the current block, and return it.
 
-        Note which values vary between calls, are random, or are views. Operands of subclasses of int, float,
-        complex and str are converted by :func:`as_builtin`.
+        Note which values vary between calls, are random, or are views. Operands and parameters are converted
+        by :func:`as_builtin`.
         """
         classes = set(map(type, iterate_structure((inputs, params))))
         if not classes <= _PLAIN:
@@ -232,8 +233,8 @@ class Recorder:
     def block(self, arguments: Iterable[Value], of_pairs: bool = False) -> Iterator[list[Node]]:
         """Open a block: calls inside the context append their nodes to the list that is yielded.
 
-        After the context, arrays that were made in the block have no value, and its checks do not count as
-        guards.
+        After the context, arrays of its inputs and of the results of its nodes are no longer tracked. A guard
+        outside is added even if the block has checked the same condition.
 
         arguments: inputs of the block.
         of_pairs: True if an axis of each of ``arguments`` counts the pairs of an associative scan. No guard

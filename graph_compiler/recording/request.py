@@ -95,11 +95,11 @@ class GivenArguments:
 def give_arguments(
     function: Callable[..., Any], which: Any, args: Iterable[Any], kwargs: Mapping[str, Any]
 ) -> tuple[GivenArguments, tuple[Any, ...], dict[str, Any]]:
-    """Bind the arguments that ``which`` selects, by name or position, to their values in a call.
+    """Bind the arguments that ``which`` selects to their values in a call.
 
-    ``which`` is a string, an int, or an iterable of these. Return the function with these arguments bound,
-    and the remaining ``args`` and ``kwargs``. Raise ``InvalidOption`` if ``function`` has no signature, or
-    if a selected argument is not passed.
+    ``which`` is a name, an index in the signature, or an iterable of these. Return the function with these
+    arguments bound, and the remaining ``args`` and ``kwargs``. Raise ``InvalidOption`` if ``function`` has no
+    signature, or if a selected argument is not passed or is ``*args`` or ``**kwargs``.
 
     >>> function, args, kwargs = give_arguments(lambda w, x: w * x, "w", (2, 5), {})
     >>> function.given, args, function(*args)
@@ -157,7 +157,7 @@ class Request:
     auto_dynamic: counts of the changes between earlier recordings of the function; None disables counting.
     loaded: function that turns a recorded graph into a function of its framework, to run iterations of
         loops that need not be recorded; None records every iteration.
-    why: reason why no existing variant matched the call.
+    why: reason for the recording, such as why no existing variant matched the call.
     """
 
     function: Callable[..., Any]

@@ -1,7 +1,8 @@
 """Search for the hypotheses under which a function can be recorded (``search_recording``).
 
-An attempt that refutes a hypothesis is followed by an attempt without it. A frontend provides the attempt,
-and functions that give up hypotheses after an exception, in the order in which they are tried.
+A hypothesis is, for example, that numbers can become symbols. An attempt that refutes a hypothesis is
+followed by an attempt without it. A frontend provides the attempt, and functions that give up hypotheses
+after an exception, in the order in which they are tried.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exceptions and warnings of public functions, and errors that name the recorded call a target refuses.
 
-Bugs of this package become ``InternalError``; other exceptions pass. Tracebacks leave out the frames of this
-package, unless ``GRAPH_COMPILER_TRACEBACK=full`` is set in the environment.
+Bugs of this package become ``InternalError``. Other exceptions pass, and their tracebacks leave out the
+frames of this package, unless ``GRAPH_COMPILER_TRACEBACK=full`` is set in the environment.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def public(function: Public) -> Public:
 def prepare_to_raise(problem: Exception, doing: str) -> None:
     """Prepare ``problem``, which the public function named ``doing`` has caught and will raise again.
 
-    Do nothing if code of this package called that function, even indirectly. Otherwise raise an
-    ``InternalError`` if ``problem`` is a bug of this package. For any other problem, unless
-    ``GRAPH_COMPILER_TRACEBACK=full`` is set, shorten its traceback and those of its causes, and before Python
-    3.11 raise it.
+    Do nothing if code of this package (except code in ``PASSING``) called that function, even indirectly.
+    Otherwise raise an ``InternalError`` if ``problem`` is a bug of this package. For any other problem,
+    unless ``GRAPH_COMPILER_TRACEBACK=full`` is set, shorten its traceback and those of its causes, and before
+    Python 3.11 raise it.
     """
     if _is_nested(sys._getframe(1)):
         return

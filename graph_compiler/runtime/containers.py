@@ -73,7 +73,7 @@ def _attributes(obj: Any) -> Mapping[str, Any]:
 
 
 def compile_class(cls: type, compile_one: Compile) -> type:
-    """Return a subclass of ``cls`` whose methods are compiled at their first call on each instance.
+    """Return a subclass of ``cls`` whose methods are compiled when they are first accessed on an instance.
 
     The compiled methods are ``__call__`` and the public methods that the package of ``cls`` defines. For a
     class that a framework defines, they are its entry methods (``forward``), or else ``__call__``. Class
@@ -116,8 +116,8 @@ def _of_framework(base: type, cls: type) -> bool:
 def compile_module(module: types.ModuleType, compile_one: Compile) -> types.ModuleType:
     """Return a copy of ``module`` whose functions, and classes with ``__call__``, are compiled lazily.
 
-    Its submodules are copied, too. Members that are defined elsewhere, generator functions and coroutine
-    functions stay as they are.
+    Its submodules are copied, too. Members that are defined elsewhere, generator functions, coroutine
+    functions and classes with a static ``__call__`` or ``forward`` are not compiled.
     """
     copied: types.ModuleType = _copy(module, module.__name__, compile_one, {})
     return copied

@@ -25,8 +25,8 @@ from .traits import arrays_written, has_inner_checks, write_argument
 class UserObjects:
     """Access to the user's objects that calls of a variant read and change.
 
-    saved(array): returns a function that restores an array that the flat function writes to; None if
-        arrays are immutable.
+    saved(array): returns a function that restores an array that the flat function writes to; None if the
+        source framework has no such function, as for immutable arrays.
     store(name, value): writes the new value of a buffer.
     write_back: access to state in the user's objects, which converts arrays; None if no array is converted
         or the graph has no such state.
@@ -83,7 +83,7 @@ class WrittenArrays:
     def saved(self, leading: _Arrays, leaves: _Arrays) -> list[Callable[[], None]]:
         """Return functions that restore the arrays to their current elements.
 
-        Return an empty list if arrays are immutable, or if no failed call has to restore them.
+        Return an empty list if there is no ``UserObjects.saved``, or if no failed call has to restore them.
         """
         saved = self._objects.saved
         if saved is None or not self.are_restored:

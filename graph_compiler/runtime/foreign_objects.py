@@ -276,10 +276,11 @@ class ProxyClasses:
                 object.__setattr__(item, "__class__", cls)
 
     def taking(self, updates: Iterable[ContainerUpdate]) -> Callable[[Any], None] | None:
-        """Return a function that gives proxy classes to the objects in the arguments that ``updates`` change.
+        """Return a function that gives proxy classes to objects in the arguments that ``updates`` change.
 
-        The function takes ``(args, kwargs)``, and skips objects without arrays of the target. Return None if
-        no argument is changed.
+        An object around a changed list, dict or tuple counts as changed. The function takes
+        ``(args, kwargs)``, and skips objects without arrays of the target. Return None if no argument is
+        changed.
         """
         changed = [
             update.path

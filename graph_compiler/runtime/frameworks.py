@@ -19,8 +19,8 @@ def frontend_of(name: str) -> Frontend:
     """Import, check and return the frontend ``name``.
 
     Raise ``UnknownFramework`` if no frontend has this name, ``FrameworkNotInstalled`` if its framework is
-    missing, and ``InvalidRegistration`` if the module or object of its entry does not exist, or lacks members
-    of its contract.
+    missing, and ``InvalidRegistration`` if its registration failed, or if the module or object of its entry
+    does not exist or lacks members of its contract.
     """
     entry = frontends.get(name)
     entry.require()

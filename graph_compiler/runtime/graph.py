@@ -249,8 +249,8 @@ class Graph(RecordingMethods, DisplayMethods):
 
         Args:
             values: A module that :meth:`as_module` returned, or a dict of arrays of any framework by the
-                names in :attr:`parameters`. All parameters but random keys are needed, with the shapes and
-                dtypes of the original or those that the target has for them (float32 for float64).
+                names in :attr:`parameters`. All are needed except random keys that no call changes, with the
+                shapes and dtypes of the original or those that the target has for them (float32 for float64).
 
         Raises:
             WeightsMismatch: Names all arrays that are missing, unexpected, or of another shape or dtype.
@@ -284,7 +284,7 @@ class Graph(RecordingMethods, DisplayMethods):
         Raises:
             UnsupportedOperation: Calls have no translation to ``framework``; see :meth:`list_missing`.
             UnknownFramework: There is no such backend.
-            FrameworkNotInstalled: The framework cannot be imported.
+            FrameworkNotInstalled: The framework is not installed.
             NotTraced: Nothing was recorded yet.
 
         >>> import torch, graph_compiler
@@ -335,7 +335,7 @@ class Graph(RecordingMethods, DisplayMethods):
 
         Raises:
             UnknownFramework: There is no such backend.
-            FrameworkNotInstalled: The framework cannot be imported.
+            FrameworkNotInstalled: The framework is not installed.
             NotTraced: Nothing was recorded yet.
 
         >>> import torch, graph_compiler

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 class DeferredPipeline:
     """Stand-in for the pipeline of a callable whose framework is unknown until its first call.
 
+    function: the callable.
+    name: name of its graph.
     settle(args, kwargs): creates the pipeline for the framework of these arguments.
     """
 

@@ -113,6 +113,7 @@ UNROLLED = RecordingPlan(numbers=False, all_steps=True, folds=False)
 class PlanRun:
     """State of an attempt to record by a plan.
 
+    plan: the plan.
     is_recorded: True once the frontend has returned the recording.
     is_open: True if the recording may have state, or symbols for numbers, that could be constants instead.
     has_loops: True if the recording has iterations to make loops of.
@@ -309,8 +310,10 @@ class Pipeline:
     """Stages that turn one callable into variants for one target. A call records a variant.
 
     function: the original.
+    name: name of its graphs.
     frontend, target: the framework that it is recorded in, and the one that graphs are written for.
     same_framework: True to write recorded calls unchanged, unless the graph has to be lifted.
+    options: options of the compilation.
     backend_of(name): returns a backend, for graphs of the same recordings in another framework.
     """
 

@@ -69,10 +69,12 @@ class Variant:
 
     graph: the graph that was written.
     program: source of the flat function.
+    target: the framework that the graph is written for.
     parameters(): returns the current weights and buffers by name, as arrays of the target.
     constants: captured arrays by name.
     environment: guards on objects outside the arguments.
     why: reason for the recording, shown by ``explain``.
+    compilation: options for the target's compiler.
     recording: the recorded graph and access to the model's arrays, or None.
     objects: access to the user's objects.
     folds_loops: True if the recording has loops made of recorded iterations.

@@ -70,8 +70,8 @@ class TracedStatementVariants:
     def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
         """Record a variant with traced control flow, and return it.
 
-        Return None if that is not worth trying, or if it fails for another reason than a bug of this package.
-        A failure is noted on the graph, and may end all further attempts.
+        Return None if no attempt is left or worthwhile, or if it fails for another reason than a bug of this
+        package. A failure is noted on the graph, and may end all further attempts.
         """
         if not self._left or not self._is_worth_tracing(args, kwargs):
             return None
@@ -416,7 +416,7 @@ class RecordingMethods(RecordedGraph):
     ) -> tuple[str, Exception] | None:
         """Run the original, and return ``(text, exception)`` if it raises, otherwise None.
 
-        A guard may stand for an error check of a library, whose own text says more.
+        If the guard that failed is from an error check of a library, the library's own text says more.
         """
         call = Verification(self.name, self._pipeline, variant, Tolerance())
         try:

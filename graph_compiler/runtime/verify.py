@@ -230,11 +230,11 @@ def difference(
     numbers: bool,
     widths: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """Describe a part of an outcome that differs; return "" if none does.
+    """Describe the first part of an outcome that differs; return "" if none does.
 
     actual, expected: parts of the outcomes (:class:`Outcome`) by label.
     numbers: True to compare values, False to compare only structure, shapes and dtypes.
-    widths: item size of the narrowest float that each part depends on, by label.
+    widths: item size of the narrowest float that a part depends on, by label; 8 for a part that is missing.
     """
     if actual.keys() != expected.keys():
         return f"it gives {len(actual) - 1} arrays where the original gives {len(expected) - 1}"
@@ -356,7 +356,10 @@ class Verification:
 
     @functools.cached_property
     def widths_of_parts(self) -> dict[str, int]:
-        """Item size of the narrowest float that each part of an outcome depends on, by label."""
+        """Item size of the narrowest float that a part of an outcome depends on, by label.
+
+        Parameters that calls do not write are left out.
+        """
         graph = self.recording.graph
         results = outputs_of(graph, self.widths)
         labels = [_label_of_result(place, len(results)) for place in range(len(results))]

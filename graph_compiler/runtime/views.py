@@ -89,7 +89,7 @@ def forwarded_attribute(graph: Any, name: str) -> Any:
 
     An entry method (``forward``) is the graph itself. In the same framework, other methods of a model run
     with the graph as their entry method. Raise ``AttributeError`` for other callables except classes and
-    class methods, for private names, and if the original is a plain function.
+    class methods, for private names, and if the original is a function or method.
     """
     # ``copy`` and ``pickle`` look for attributes of an object before it has any.
     original = vars(graph)["_pipeline"].function if "_pipeline" in vars(graph) else None

@@ -1,10 +1,10 @@
-"""Symbolic sizes: expressions over the sizes of arrays, which are polynomials if they are integers.
+"""Symbolic sizes: expressions over the sizes of arrays, and over numbers read from arrays.
 
-A *dimension* (``Dim``) is an ``int`` or a :class:`Size`. A ``Size`` is in a normal form: a sum of products
-of atoms with integer coefficients. An atom is a :class:`Symbol` or a function of sizes (:class:`Apply`). So
-sizes that are equal for every input compare equal, as far as ring arithmetic and exact division can prove
-it; only large products are not expanded. ``==`` is a test of structure: ``a != b`` means "not known to be
-equal".
+A *dimension* (``Dim``) is an ``int`` or a :class:`Size`. A ``Size`` is a sum of products of atoms with
+integer coefficients. An atom is a :class:`Symbol` or a function of sizes (:class:`Apply`). Sums and products
+of integers are expanded unless they become large, and division by a single product is carried out where it is
+exact. So many sizes that are equal for every input compare equal, but not all: ``==`` is a test of structure,
+and ``a != b`` means "not known to be equal".
 
 Each size also has a ``hint``, its number while recording. A size whose hint is a float or a bool represents
 a number of that type.

@@ -472,10 +472,10 @@ def _divide(dividend: Size, divisor: Scalar) -> tuple[Any, Any]:
 
 
 def without_common_factors(dividend: Scalar, divisor: Scalar) -> tuple[Scalar, Scalar, tuple[Atom, ...]]:
-    """Return an integer dividend and divisor without their common atoms, and these atoms.
+    """Remove the common atoms of an integer ``dividend`` and ``divisor``; return both, and these atoms.
 
-    The quotient of the results is that of the arguments unless one of the atoms is 0. A divisor of several
-    terms is left as it is.
+    The quotient of the results is that of the arguments unless one of the atoms is 0. Nothing is removed if
+    the divisor has several terms.
 
     >>> n, m = Size.of(Symbol("n", 0, hint=5)), Size.of(Symbol("m", 0, hint=7))
     >>> without_common_factors(n * m * 4, n * -2)

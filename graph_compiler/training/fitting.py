@@ -38,8 +38,8 @@ class DeviceIterator:
 
     Args:
         loader: Any iterable of batches: a torch ``DataLoader``, a ``tf.data.Dataset``, a list, a generator,
-            NumPy arrays. A batch is any structure of tuples, lists and dicts; items that are not arrays stay
-            as they are.
+            NumPy arrays. A batch is any structure of tuples, lists and dicts; items that are not arrays are
+            not copied.
         device_or_sharding: A ``torch.device``, a device or sharding of JAX, a device of TensorFlow or its
             name (``"cuda:0"``, ``"/GPU:0"``); the name of a framework; or a :class:`TrainState`.
         prefetch: Number of batches in the queue between the thread and the loop, at least 1.

@@ -79,7 +79,8 @@ _RESERVED = (
 class LossFunction:
     """Loss function that is called with arrays of the target.
 
-    A function of another framework is recorded at the first batch, and again for batches that fit no variant.
+    A :class:`Graph` is called by its ``functional``. A function of another framework is recorded at the first
+    batch, and again for batches that fit no variant.
     A function of the target, or one that names no framework, is called directly; if the latter fails, it is
     recorded as code of the model's framework, unless that is the target. Parameters called ``(y_true,
     y_pred)``, as in Keras, are passed in that order. The constructor raises ``InvalidOption`` if ``function``
@@ -134,9 +135,9 @@ class LossFunction:
     def __call__(self, outputs: Any, target: Any) -> tuple[Any, dict[str, Any]]:
         """Return the loss and a dict of further metrics.
 
-        Raise ``CallMismatch`` if a direct call fails, if the loss or a metric is not one number, or if a
-        metric has a reserved name. Raise ``GuardFailed`` if the function has to be recorded for these arrays
-        first.
+        Raise ``CallMismatch`` if a direct call fails, if the loss is not a 0-d array, if a metric is not one
+        number, or if it has a reserved name. Raise ``GuardFailed`` if the function has to be recorded for
+        these arrays first.
         """
         given = self.arguments(outputs, target)
         if self._graph is not None:

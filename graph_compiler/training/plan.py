@@ -48,7 +48,7 @@ class Batch:
 
 
 class BatchFlattener:
-    """Flattener of the batches of a graph. A batch that is like the previous one reuses its structure."""
+    """Flattener of the batches of a graph. A batch like the previous one may reuse its structure."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._target = graph, graph._pipeline.target.target

@@ -215,7 +215,7 @@ def _initial_arrays(plan: TrainingPlan, patterns: Sequence[str]) -> StepState:
     """Copy the arrays of the plan's graph into the groups of a new ``StepState``.
 
     Parameters whose names match one of ``patterns`` (``fnmatch``) are not trained. Raise ``InvalidOption`` if
-    a pattern matches no parameter, or if no parameter or a complex one would be trained, and
+    a pattern matches no trainable parameter, or if no parameter or a complex one would be trained, and
     ``NotCompilable`` if the model keeps state that is not an array.
     """
     graph, engine = plan.graph, plan.engine

@@ -41,7 +41,7 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
 
     Args:
         function: Graph, ``functional`` of a graph, or function.
-        policy: What is stored besides the arguments. ``"nothing"``; ``"dots"``, the results of matrix
+        policy: Results to store besides the arguments: ``"nothing"``; ``"dots"``, the results of matrix
             products (in torch also of convolutions); ``"everything"``; ``"min_cut"``, results chosen by a
             minimum cut in bytes; or a collection of names given by :func:`name`.
 
@@ -159,9 +159,9 @@ def scan(
         carry: First carry, of arrays and floats. A Python integer in it is no array and keeps its value.
         xs: Arrays of one length in any structure. None with ``length``; ``f`` then gets None.
         length: Number of iterations if ``xs`` is None; otherwise it must be the length of ``xs``.
-        checkpoint: What a gradient stores. False: what each iteration computes. True or ``"sqrt"``: the carry
-            into segments of about ``sqrt(n)`` iterations, which are computed again one at a time. A number:
-            segments of that many iterations. ``"steps"``: the carry into each iteration.
+        checkpoint: Values that a gradient stores. False: those that each iteration computes. True or
+            ``"sqrt"``: the carry into segments of about ``sqrt(n)`` iterations, which are computed again one
+            at a time. A number: segments of that many iterations. ``"steps"``: the carry into each iteration.
 
     Raises:
         CallMismatch: Arrays differ in length or have no axes, there are no rows, ``f`` does not return a

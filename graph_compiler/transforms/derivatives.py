@@ -250,7 +250,7 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool =
     Raises:
         CallMismatch: All arguments are integers, bools or arrays of these; no result has a derivative;
             ``function`` returns no pair with ``has_aux``; or, when ``pull`` is called, the cotangent differs
-            from the result in its number of arrays or a floating-point shape.
+            from the result in its number of arrays or in the shape of a differentiable one.
         InvalidOption: ``primals`` is empty.
         GradientRefused: As for :func:`grad`.
         NotCompilable: As for :func:`grad`.
@@ -344,8 +344,8 @@ def jvp(
 
     Raises:
         CallMismatch: ``primals`` or ``tangents`` is not a tuple or list; they differ in the number of arrays
-            or a floating-point shape; all arguments are integers, bools or arrays of these; no result has a
-            derivative; or ``function`` returns no pair with ``has_aux``.
+            or in the shape of a differentiable one; all arguments are integers, bools or arrays of these; no
+            result has a derivative; or ``function`` returns no pair with ``has_aux``.
         InvalidOption: ``primals`` is empty.
         GradientRefused: As for :func:`grad`.
         NotCompilable: As for :func:`grad`.
@@ -376,8 +376,8 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
 
     Raises:
         CallMismatch: All arguments are integers, bools or arrays of these; no result has a derivative; or,
-            when ``push`` is called, the tangents differ from the arguments in their number of arrays or a
-            floating-point shape.
+            when ``push`` is called, the tangents differ from the arguments in their number of arrays or in
+            the shape of a differentiable one.
         InvalidOption: ``primals`` is empty.
         GradientRefused: As for :func:`grad`.
         NotCompilable: As for :func:`grad`.
@@ -403,7 +403,7 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
 def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_zero: bool = False) -> Any:
     """Return the Hessian of ``function`` at ``primals`` multiplied by ``tangents``, forward over reverse.
 
-    The result of ``function`` is one real number. For several arguments a tuple is returned.
+    ``function`` must return one real number. For several arguments a tuple is returned.
 
     Args:
         function: As in :func:`grad`.

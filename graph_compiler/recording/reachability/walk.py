@@ -59,7 +59,7 @@ class WalkPolicy:
 
     is_leaf(item): True for objects not to enter, such as arrays.
     parts(item): objects to visit besides the attributes that code names, such as a model's ``__call__``.
-    hidden: names of attributes to skip.
+    hidden: names of attributes to skip, except in objects that are entered with all their attributes.
     whole: framework classes whose instances are entered, with all their attributes, because the framework's
         methods read what the user stored there.
     called: names of methods that the framework calls on user classes, so that they count as read by code.
@@ -77,14 +77,14 @@ class Reached:
 
     functions: functions of the user.
     cells: pairs of the name of a variable and its closure cell, for these functions.
-    containers: lists, dicts and other builtin containers.
+    containers: lists, tuples, sets, deques and dicts.
     owners: objects, classes and modules whose attributes are followed.
     variables: context variables.
     references: weak references.
     partials: ``functools.partial`` objects.
     abstract: classes with which other classes may be registered.
-    asked: objects that are guarded by what they return (:class:`.GuardedAnswers`).
-    tried: names that are read by code which handles exceptions.
+    asked: objects that are guarded by what their methods return, such as loggers (:class:`.GuardedAnswers`).
+    tried: names read by those ``functions`` that handle exceptions.
     """
 
     def __init__(self, roots: Iterable[Any], policy: WalkPolicy = WalkPolicy()) -> None:

@@ -57,8 +57,9 @@ class ListShims:
     """Replacement of append-only lists by :class:`AppendOnlyList` objects, while a function is recorded.
 
     ``world`` holds the containers that the function can reach, and ``grown`` the identities of the places
-    whose lists may be replaced. Lists that are also in the arguments ``given`` or in defaults of
-    ``functions`` stay, and so do all lists if one of ``functions`` uses the name ``type``.
+    whose lists may be replaced. A list that the function can also reach through the arguments ``given``,
+    defaults of ``functions`` or ``world.elsewhere`` is not replaced. No list is replaced if one of
+    ``functions`` uses the name ``type``.
     """
 
     def __init__(
@@ -82,8 +83,8 @@ class ListShims:
     def put(self, place: StatePlace) -> AppendOnlyList | None:
         """Replace the list at ``place`` by a shim in the containers of the snapshot, and return the shim.
 
-        Return None, without a replacement, if the place is not in ``grown``, if the function can reach the
-        list in another way, or if no container of the snapshot holds it.
+        Return None, without a replacement, if the list may not be replaced, or if no container of the
+        snapshot holds it.
         """
         item = place.held.item
         parents = [

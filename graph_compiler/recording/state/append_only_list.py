@@ -9,7 +9,7 @@ from ...errors import Signal
 
 
 class ListRead(Signal):
-    """Raised if a function reads a list that it was expected only to append to."""
+    """Raised if a function that was expected only to append to a list uses it in another way."""
 
 
 class AppendOnlyList(list):  # type: ignore[type-arg]
@@ -18,7 +18,7 @@ class AppendOnlyList(list):  # type: ignore[type-arg]
     C code that reads the memory of the list directly finds one meaningless object.
 
     added: the appended items.
-    was_read: True after it was read or changed in another way.
+    was_read: True after it has raised :class:`ListRead`.
 
     >>> losses = AppendOnlyList()
     >>> losses.append(2.5)

@@ -18,7 +18,7 @@ _ENOUGH = 2
 
 
 class AutoDynamic:
-    """Counts of how often each array or number within reach of a function changed between its recordings.
+    """Counts of how often arrays and numbers within reach of a function changed between its recordings.
 
     Those that changed repeatedly are recorded as inputs.
 
@@ -43,7 +43,7 @@ class AutoDynamic:
         self.lengths = ListLengths()
 
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
-        """Note the numbers in the arguments, and return the paths that have had more than two values.
+        """Note numbers in the arguments, and return the paths of those that have had more than two values.
 
         ``tree`` is the structure of ``(args, kwargs)`` of the recording. Only ints and floats are noted that
         are arguments themselves, or that have a string as last key of their path.

@@ -126,7 +126,7 @@ class Containers:
     def classify(
         self, child: Any, rewritten: frozenset[int] = frozenset()
     ) -> FromArguments | NewObject | OutsideObject:
-        """Return the origin of ``child``, an object that is in a container after the call.
+        """Return where ``child``, an object that is in a container after the call, comes from.
 
         It is ``FromArguments`` if the object is an array or container that was in the arguments before and
         its id is not in ``rewritten``, ``OutsideObject`` if ``is_known`` returns True for it, and otherwise
@@ -154,7 +154,7 @@ def apply_updates(
     """Write the contents that ``updates`` describe to the containers in ``arguments``.
 
     ``new`` holds the new objects by index. ``chosen(path, item)`` returns the object to store for an item of
-    the container at ``path``. If it is None, ``item_of`` is used.
+    the container at ``path``; without ``chosen``, :func:`item_of` does.
     """
     choose = chosen or (lambda path, item: item_of(arguments, item, new))
     # All new contents are read before the first container changes, because one update may take items from
@@ -251,7 +251,7 @@ def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[ContainerUpdat
     """Return the updates that :func:`updates_to_json` wrote, or None for None.
 
     ``item`` decodes keys and outside objects. ``tree`` is the structure of the graph's output, a pair of the
-    result and the new objects. Raise ``InvalidFile`` if an update is not allowed.
+    result and the new objects. Raise ``InvalidFile`` if it is no such pair, or if an update is not allowed.
     """
     if data is None:
         return None

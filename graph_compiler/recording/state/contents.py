@@ -1,7 +1,8 @@
 """Objects that store elements in a buffer, or a state that only their own methods return.
 
 They are compared and restored by their contents (``contents_of``). Iterators are refused, because their
-state cannot be restored. Caches of ``functools.lru_cache`` are emptied.
+state cannot be restored. Caches of ``functools.lru_cache`` that were empty at first are emptied before each
+attempt to record.
 """
 
 from __future__ import annotations

@@ -372,7 +372,7 @@ class Reserved:
 def reserved() -> Iterator[Reserved]:
     """Yield the existing state locks, and release at the end of the block those that are still held.
 
-    Enter the block before the objects are read, and while holding the recording lock.
+    Enter the block before the state is read, and while holding the recording lock.
     """
     locks = Reserved()
     try:

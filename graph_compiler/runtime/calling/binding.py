@@ -186,8 +186,9 @@ class ArgumentBinding:
     def rebind(self, call: Call, recorded: ArgumentForm) -> Call | None:
         """Return the call with its arguments passed as in ``recorded``, or None if that is not possible.
 
-        Defaults are filled in for arguments that are missing, and arguments that equal their default may be
-        left out. Return None also if this would change how an argument in ``seen`` is passed.
+        Defaults are filled in for arguments that are missing. An argument may be left out if it is its
+        default itself, or an equal number, string, bytes or None. Return None also if this would change how
+        an argument in ``seen`` is passed.
         """
         bound = self._bound(*call)
         if bound is None:
@@ -369,10 +370,10 @@ def unpack_container(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the call with the container that is its only argument unpacked, as ``(args, kwargs)``.
 
-    A mapping becomes keyword arguments if its keys are recorded keywords, or parameters in ``signature`` that
-    may be passed by keyword. A list or tuple becomes positional arguments if a variant was recorded with as
-    many, at least 2. Otherwise return the call unchanged. Return it unchanged also if a variant was recorded
-    with a container of the same kind (a mapping, or no mapping) as its first argument.
+    A nonempty mapping becomes keyword arguments if its keys are recorded keywords, or parameters in
+    ``signature`` that may be passed by keyword. A list or tuple becomes positional arguments if a variant was
+    recorded with as many, at least 2. Otherwise return the call unchanged. Return it unchanged also if a
+    variant was recorded with a container of the same kind (a mapping, or no mapping) as its first argument.
     """
     if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
         return args, kwargs

@@ -1,6 +1,6 @@
 """State of a variant that programs compiled by ``torch.compile`` read.
 
-The compiler guards on the call and on what traced code reads here. Everything else that a recording relies
+The compiler guards on the call and on what traced code reads here. The other state that a recording relies
 on is checked by the compiled program each time it runs (:meth:`CompilerState.still_holds`).
 """
 
@@ -46,8 +46,8 @@ class CompilerState:
     def begin(self, reads_weights: bool, mode: bool | None) -> int:
         """Return the number of the check that a compiled program runs; -1 if an environment guard fails now.
 
-        The check is :meth:`still_holds` with these arguments. The first call with them registers it with the
-        tracer.
+        The check is :meth:`still_holds` with these arguments. The first call with them that finds the guards
+        to hold registers it with the tracer.
 
         reads_weights: True to store the original's current weights for :meth:`weights`.
         mode: training mode in which the environment is checked; None for the current mode.

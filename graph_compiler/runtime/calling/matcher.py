@@ -84,7 +84,8 @@ class MatchCode(NamedTuple):
     """Source lines that match a call against a recording.
 
     lines: code that leaves by ``misfit``, or raises an error, if the call does not fit.
-    on_elements: the same for conditions on the elements of arrays, to run after ``lines``.
+    on_elements: code for conditions on the elements of arrays, to run after ``lines``. It may leave by
+        another statement than ``misfit``.
     names: variables that hold native arrays and numbers after ``lines``.
     bound: objects that the lines refer to, by name.
     misfit: statement that leaves the generated function if the call does not fit.
@@ -114,7 +115,8 @@ def matcher(
 ) -> Match:
     """Return ``match(args, kwargs, state=())``, which returns a call's native arrays and numbers.
 
-    ``match`` returns None if the call does not fit. ``held`` converts the arrays of the state; the default is
+    ``match`` returns None if the call does not fit, and raises ``GuardFailed`` if the graph writes to an
+    argument that cannot be written to. ``held`` converts the arrays of the state; the default is
     ``target.convert``. ``is_foreign`` is True if the source framework is not the target.
     """
     return _Matcher(graph, target, held, is_foreign).function()
@@ -430,7 +432,7 @@ def leaf_texts(tree: Tree, name: str, leaves: str) -> str:
     """Return the expression of a tuple with the leaves of ``name``, a variable with the structure ``tree``.
 
     leaves: name of a function that returns the leaves. The expression calls it if ``tree`` has an object of
-        a registered class or a key that cannot be written as a literal.
+        a registered class, or a mapping with a key other than a bool, int, string or None.
     """
     texts = list(_leaf_texts(tree, name))
     return f"{leaves}({name})" if None in texts else f"({''.join(f'{text}, ' for text in texts)})"
@@ -454,9 +456,9 @@ def _leaf_texts(tree: Tree, name: str) -> Iterator[str | None]:
 class Matching:
     """Functions that match calls against one variant, generated at their first use.
 
-    If the variant repeats random draws of Python or NumPy, ``match`` makes them when it reads the state. A
-    caller that passes ``held`` has drawn them after :meth:`mark`. :meth:`rewind` restores the generators to
-    their state before these draws.
+    If random numbers of Python or NumPy are inputs of the variant, ``match`` draws them when it reads the
+    state. A caller that passes the state as ``held`` has drawn them after :meth:`mark`. :meth:`rewind`
+    restores the generators to their state before these draws.
     """
 
     def __init__(
@@ -504,7 +506,7 @@ class Matching:
             self._host_state = host_state()
 
     def fits(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """Return True if the call matches. The generators keep their states."""
+        """Return True if the call matches. The random generators keep their states."""
         is_match = self.match(args, kwargs) is not None
         self.rewind()
         return is_match
@@ -600,7 +602,7 @@ def dispatcher(
     """Return ``attempt(args, kwargs)``, a generated function that matches and runs a call.
 
     The generated function leaves by ``matching.misfit`` if the variant does not fit the call, and returns
-    ``failed(problem)`` if the flat function raises.
+    ``failed(problem)`` if running the flat function or building its result raises ``problem``.
 
     condition: condition of the environment.
     matching: lines that match the arguments and assign them to names.

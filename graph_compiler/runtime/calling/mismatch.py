@@ -381,7 +381,9 @@ def _rank(array: Any) -> int | None:
 class _MissedCall:
     """Implementation of :class:`~graph_compiler.ir.assumption.MismatchedCall` for a call that did not fit.
 
+    variant: the variant that the call did not fit.
     leaves: the leaves of the call, then those of the state.
+    kwargs: keyword arguments of the call.
     """
 
     variant: Variant

@@ -32,6 +32,7 @@ _INT32_END = 1 << 31
 class TracedAlternative(NamedTuple):
     """A variant that fits a traced call if its ``checks`` on array values hold.
 
+    variant: the variant.
     found: the variant's ``(result, state)``.
     checks: values of the guards, of which some are traced.
     run(): computes ``found`` and ``checks`` again, for a branch of the program that traces them itself.

@@ -255,7 +255,8 @@ def _graph_of(
 def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
     """Return the training mode of a saved graph, and for each variant the modes in which it can run.
 
-    The training mode is None if the original has no modes. Raise ``InvalidFile`` for entries of another form.
+    The training mode is None if the original has no modes. Raise ``InvalidFile`` or ``TypeError`` for entries
+    of another form.
     """
     training, modes = data.get("training"), data.get("modes", [[True, False]] * len(data["variants"]))
     if len(modes) != len(data["variants"]) or not all(

@@ -93,7 +93,7 @@ def _files_of(graph: RecordedGraph) -> dict[str, Iterable[bytes]]:
 
 
 def _modes_of(variant: Variant) -> list[bool]:
-    """Return the training modes in which ``variant`` answers calls."""
+    """Return the training modes in which the environment guards of ``variant`` hold."""
     modes = []
     for mode in (True, False):
         with nullcontext() if variant.recording is None else variant.recording.weights.in_mode(mode):

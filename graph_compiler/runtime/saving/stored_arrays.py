@@ -1,4 +1,4 @@
-"""Reading of safetensors files array by array, so that the whole file is never in memory."""
+"""Reading of safetensors files array by array, without a buffer for the whole file."""
 
 from __future__ import annotations
 
@@ -76,8 +76,9 @@ def stored_arrays(file: HashedFile) -> Iterator[tuple[str, str, np.ndarray[Any, 
 def shaped_arrays(file: HashedFile) -> Iterator[tuple[str, StoredArray]]:
     """Yield the name and the array of each entry of a safetensors file, in the order of the data.
 
-    Raise ``InvalidFile`` if the header is too long, if an array does not begin where the one before it
-    ends, or if its size is not that of its shape. A damaged header may raise other exceptions.
+    Metadata is skipped. Raise ``InvalidFile`` if the header is too long, if an array does not begin where the
+    one before it ends, if its size is not that of its shape, or if the file ends too early. A damaged header
+    may raise other exceptions.
     """
     length = int.from_bytes(file.bytes(8), "little")
     if length > _MAX_HEADER:
