@@ -95,7 +95,7 @@ def compile(
             ["caches", 0]]``.
         on_miss: What a call that fits no variant does: ``"retrace"`` records one, ``"error"`` raises
             ``GuardFailed`` if anything was recorded before.
-        max_variants: Largest number of variants.
+        max_variants: Number of variants from which on calls record no further ones.
         on_limit: What a call beyond ``max_variants`` does: ``"original"`` runs the original if it can, after
             a warning; ``"raise"`` raises ``TooManyVariants``.
         array_caching: Fold constants: compute once what depends on no input, parameter or random number.
@@ -110,8 +110,8 @@ def compile(
             :func:`trace` does, which takes functions and methods, but no models. None does so only for
             functions with loops, if a loop was unrolled very often or a later call fits no variant. False
             never does.
-        numbers: ``"strict"`` raises ``UnsupportedOperation`` if the target would compute 64-bit floats in 32
-            bits; ``"target"`` warns once.
+        numbers: ``"strict"`` raises ``UnsupportedOperation`` if arguments or parameters have 64-bit floats
+            with which the target would compute in 32 bits; ``"target"`` warns once.
 
     Returns:
         A :class:`Graph` or :class:`LazyGraph` for each object; the compiled subclass of a class or copy of a
@@ -170,6 +170,8 @@ def compile(
 class _GraphRequest:
     """Arguments of :func:`compile` that apply to each of its objects.
 
+    source, to: as in :func:`compile`; ``to`` may also be a ``_DefaultTarget``.
+    options: options of each recording.
     static: positions and names of static arguments.
     limits: ``on_miss``, ``max_variants`` and ``on_limit``.
     args: the example arguments; None if none were given.
@@ -213,7 +215,7 @@ def _trace_first(one: Callable[..., Any], is_wanted: bool | None) -> Callable[..
 
 
 def _with_method(graph: Graph, obj: Any, of_object: Callable[[Any], Graph]) -> Graph:
-    """Let a lazy ``graph`` of a function also serve as a method of a class, and return ``graph``.
+    """Let a ``LazyGraph`` of a function also serve as a method of a class. Return ``graph`` in any case.
 
     of_object(bound): returns the graph of a bound method.
     """
@@ -307,8 +309,8 @@ def _with_first_variant(graph: Graph, given: tuple[tuple[Any, ...], dict[str, An
 def transpile(*objs: Any, source: str | None = None, to: str | None = None, **options: Any) -> Any:
     """Record a callable and return it as a flat graph for another framework.
 
-    All options of :func:`compile` can be passed. A transformers model without ``args`` and ``kwargs`` is
-    recorded now if it runs on inputs derived from its dummy inputs, otherwise at its first call.
+    All options of :func:`compile` can be passed. Without ``args`` and ``kwargs``, a transformers model may be
+    recorded now, on inputs derived from its dummy inputs; everything else is recorded at its first call.
 
     Args:
         objs: As in :func:`compile`.
@@ -363,7 +365,8 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     Raises:
         InvalidOption: ``to`` or ``parameters`` was passed.
         NotCompilable: The object is a class or Python module.
-        GuardFailed: At a call, if its arrays belong to several frameworks other than NumPy.
+        GuardFailed: The arrays of a call, or of ``args`` and ``kwargs``, belong to several frameworks other
+            than NumPy.
 
     The errors of :func:`compile` are raised as well.
 
@@ -430,8 +433,8 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     file is executed: the source is written anew from the saved operations, and calls of a torch graph are
     looked up among the public functions that can be recorded. The original need not be installed, and its
     framework only if the graph was saved for that framework. A call that fits no saved variant raises
-    ``GuardFailed`` with the reason. A container or object has its own class again if the module of the
-    class is imported; otherwise it is a plain container, and the log warns once for each class.
+    ``GuardFailed`` with the reason. Classes of containers and objects are looked up in imported modules. A
+    class that is not found there is replaced, and the log warns once for each class.
 
     Args:
         path: Zip file, or folder.

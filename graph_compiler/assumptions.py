@@ -185,7 +185,7 @@ class _MemoryLayout:
 def may_overlap_itself(array: Any) -> bool:
     """Return True if two elements of ``array`` may share memory, as in expanded arrays and sliding windows.
 
-    For some strides True is returned although no elements do.
+    For some strides True is returned although no two elements do.
 
     >>> import numpy as np
     >>> halves = np.lib.stride_tricks.as_strided(np.zeros(4), (3,), (4,))
@@ -204,7 +204,7 @@ def may_overlap_itself(array: Any) -> bool:
 
 
 def _address_range(array: Any) -> tuple[int, int] | None:
-    """Return the lowest address of an array's elements and the address after the highest.
+    """Return the address of the first byte of an array's elements, and the address after the last byte.
 
     Return None if the array is empty or has no address.
     """
@@ -224,9 +224,9 @@ def _address_range(array: Any) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class DisjointMemory:
-    """Assumption that no written array shares memory with another array, or has elements that share memory.
+    """Assumption that no written array shares memory with another of ``arrays``, or within itself.
 
-    Otherwise a write to one array would show in another.
+    Otherwise a write to one array would show in another, or a write to one element in another.
 
     arrays: indices of inputs.
     written: those of ``arrays`` that are written to.
@@ -366,7 +366,7 @@ def lies_within(elements: Any, low: int, high: int, besides: int | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class InputAttribute:
-    """Assumption about an attribute that the user has set on an array.
+    """Assumption about an attribute in the ``__dict__`` of an array, such as one that the user has set.
 
     number: index of the input.
     name: name of the attribute.
@@ -507,7 +507,7 @@ def _read_fact(item: Any) -> Fact:
 def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
     """Add the assumption that the property ``fact`` of the first inputs has the values ``expected``.
 
-    If the graph has an assumption about this property already, keep only the one about more inputs.
+    If the graph has an assumption about this property already, replace it only if ``expected`` is longer.
     """
     known = next((one for one in graph.assumed(InputFact) if one.fact == fact), None)
     if known is None:
@@ -560,8 +560,8 @@ def _packing(array: Any) -> Literal[True] | tuple[int, ...]:
     """Return True for a C-contiguous array; otherwise its axes by decreasing absolute stride.
 
     Axes of size 1 are left out. For each axis, 1 follows if its stride is the product of the stride and the
-    size of the next axis (for the last: if it is 1), else 0. So the result is the same for slices of other
-    sizes. Return True also for an array whose memory layout is unknown.
+    size of the next axis (for the last: if it is 1), else 0. The result has no strides, so that slices of
+    different sizes can have the same. Return True also for an array whose memory layout is unknown.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))

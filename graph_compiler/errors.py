@@ -29,7 +29,7 @@ class UnsupportedOperation(GraphCompilerError):
     """Raised when recorded calls have no translation to the target framework.
 
     The message names them with your lines; ``problems`` has one string for each, or is empty. It is also
-    raised for 64-bit floats in JAX under ``numbers="strict"``.
+    raised for arguments and parameters with 64-bit floats in JAX under ``numbers="strict"``.
 
     Cause: no row of the source framework's frontend, or of the target's backend, covers the call, and it has
         no decomposition.

@@ -1,7 +1,7 @@
 """Marks of functions that call the user's code, or that raise errors as Python or a framework would.
 
-An exception that a function marked by :func:`forwards` raises does not count as a bug of this package
-(:mod:`graph_compiler.recording.faults`).
+An exception whose innermost Python frame is that of a function marked by :func:`forwards` counts as the
+user's, not as a bug of this package (:mod:`graph_compiler.recording.faults`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def forwards(function: Function) -> Function:
 
 @forwards
 def forward(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Return ``function(*args, **kwargs)``.
+    """Return ``function(*args, **kwargs)``, and let an exception of C code count as the user's.
 
-    An exception that no other Python frame raises, such as one of C code, counts as the user's.
+    The same holds for the ``TypeError`` of arguments that do not fit ``function``.
     """
     # C code, and a call that does not fit its function, have no frame of their own: they raise in this one.
     return function(*args, **kwargs)

@@ -236,7 +236,10 @@ def _try_conversions(source: str, targets: list[str]) -> dict[str, str]:
 
 
 def table(found: Mapping[str, Any]) -> Any:
-    """Return the findings of :func:`examine` as a table of rich."""
+    """Return the packages, registered frameworks and conversions in ``found`` as a table of ``rich``.
+
+    ``found`` is a result of :func:`examine`.
+    """
     from rich.table import Table
 
     drawn = Table(

@@ -1,4 +1,4 @@
-"""Exit codes, and one-line error messages of commands."""
+"""Exit codes and error messages of commands."""
 
 from __future__ import annotations
 
@@ -94,10 +94,10 @@ def _place_of(problem: BaseException) -> str:
 
 
 def ending(command: Command) -> Command:
-    """Decorate a command: report an error in one line, and end with its exit code.
+    """Decorate a command: report an exception on stderr, and end with the exit code of its class.
 
-    With ``--json``, an error is reported as JSON on stdout instead of a line on stderr, and the data that the
-    command returns is printed. If it returns a dict with a nonzero ``"exit"``, that is the exit code.
+    With ``--json``, an exception is reported as JSON on stdout instead, and the data that the command returns
+    is printed. If the command returns a dict with a nonzero ``"exit"``, that is the exit code.
     """
 
     @functools.wraps(command)
@@ -149,7 +149,7 @@ SECONDS = 1.0
 def end_when_interrupted() -> None:
     """Start a thread that ends the process if it still runs ``SECONDS`` after an interrupt.
 
-    Do nothing if this is not the main thread, or if the program has its own handler of interrupts.
+    Do nothing if this is not the main thread, or if SIGINT does not have Python's default handler.
     """
     if (
         threading.current_thread() is not threading.main_thread()

@@ -28,8 +28,8 @@ class BlockLines:
     """Lines of one block, with the origins of their nodes.
 
     texts: the lines written so far.
-    origins: for each node, the index of its line in ``texts``, and its origin.
-    inner_origins: the same for nodes of regions, and for guards.
+    origins: pairs of an index in ``texts`` and the origin of the node whose lines begin there.
+    inner_origins: the same for nodes in regions, for guards, and for the last line of a node with regions.
     depth: number of indents of the next line.
     """
 
@@ -73,7 +73,10 @@ class BlockLines:
                 origins[:] = [(line - (line > place), origin) for line, origin in origins]
 
     def take(self, inner: BlockLines) -> None:
-        """Append the lines of an inner block at the current indentation, without its leading blank lines."""
+        """Append the lines of an inner block at the current indentation, and their origins.
+
+        Leading blank lines are left out.
+        """
         texts = list(dropwhile(lambda text: not text, inner.texts))
         first = len(self.texts) - (len(inner.texts) - len(texts))
         self.inner_origins += [
@@ -125,8 +128,8 @@ class Folding:
     def into_node(self, node: Node, expression: str) -> str:
         """Return ``expression`` of ``node`` with expressions of the last lines inlined.
 
-        An expression is inlined if only ``node`` uses it, if it comes from the same line of the original, and
-        if the result is not too long. Its line is removed.
+        An expression is inlined only if ``node`` alone uses it, if it comes from the same line of the
+        original, and if the result is not too long. Its line is removed.
         """
         while self.operands and self.operands[-1][0] == len(self.lines.texts):
             _, before, inner = self.operands[-1]
@@ -148,8 +151,8 @@ class Folding:
     def into_results(self, text: Sequence[str], outputs: Sequence[Any]) -> list[str]:
         """Return ``text``, the texts of ``outputs``, with expressions of the last lines inlined.
 
-        An expression is inlined if its value occurs once in ``outputs``, unless the result would be too long
-        or effects would change their order. Its line is removed.
+        An expression is inlined only if its value occurs once in ``outputs``, the result is not too long, and
+        effects keep their order. Its line is removed.
         """
         found, first, has_effect = list(text), len(text), False
         while self.ends and self.ends[-1][0] == len(self.lines.texts):

@@ -1,9 +1,9 @@
 """Weights of repeated layers, which generated code reads by layer index or stacked as one array.
 
 ``indexed_weights_by_block`` finds weights for ``parameters[f"layer.{index}.weight"]``, ``stacks_of`` those
-for ``stacked_weights(parameters, "encoder.layer.*.weight", range(12))``. This helper returns the stacked
-array if ``parameters`` contains it, and otherwise stacks the weights. So the function also accepts weights
-under their own names.
+for ``stacked_weights(parameters, "encoder.layer.*.weight", range(12))``. The helper ``stacked_weights``
+returns the stacked array if ``parameters`` contains it, and otherwise stacks the weights. So the generated
+function also accepts the weights under their own names.
 """
 
 from __future__ import annotations
@@ -175,10 +175,10 @@ class Stack(NamedTuple):
 
 
 def stacks_of(graph: Graph) -> dict[Node, Stack]:
-    """Return the ``Stack`` of each ``stack`` node whose operands' names differ only in one number.
+    """Return, by ``stack`` node, the ``Stack`` of operands whose names differ only in one number.
 
-    The node must stack along axis 0, and its operands must be parameters that are neither used elsewhere nor
-    written to.
+    The node must stack several parameters along axis 0 that are neither used elsewhere nor written to. Nodes
+    in regions, and names that contain ``*``, are left out.
     """
     uses = Counter(value for node in graph.nodes for value in node.uses)
     uses.update(graph.roots())

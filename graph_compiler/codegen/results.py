@@ -191,7 +191,10 @@ class _Results:
 
 
 def _is_literal(value: Any) -> bool:
-    """Return True if ``repr(value)`` evaluates to ``value`` without names other than ``slice``."""
+    """Return True for numbers, strings, bytes and None, and for tuples, lists and slices of these.
+
+    Their ``repr`` evaluates to the value. Infinities, NaN and objects of subclasses do not count.
+    """
     if type(value) in (tuple, list):
         return all(map(_is_literal, value))
     if type(value) is slice:

@@ -49,8 +49,9 @@ class Definitions:
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
         """Add the definition ``text``, which contains ``OWN_NAME`` instead of the name, and return its name.
 
-        The name is ``wanted``, with a number if ``names`` or an open namespace contains it. It is reserved
-        there, also with each of ``suffixes`` appended. A text that was added before keeps its name.
+        The name is ``wanted`` as an identifier, with a number if ``names`` or an open namespace contains it.
+        It is reserved there, also with each of ``suffixes`` appended. A text that was added before keeps its
+        name.
         """
         if text not in self.named:
             free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
@@ -165,7 +166,7 @@ class BlockWriter:
     """Writer of one block: its lines, and the names of its values and sizes.
 
     text: expression for each value, usually its name.
-    symbols: names of the sizes that were read.
+    symbols: names of the sizes and strides that were read.
     lines: the lines written so far.
     uses: uses of the values of the block.
     folding: expressions that may be inlined.
@@ -208,7 +209,7 @@ class BlockWriter:
         return map_structure(self._spelled, structure)
 
     def symbol(self, symbol: Symbol) -> str:
-        """Return the expression for a symbol, and write the line that reads a size, if necessary."""
+        """Return the expression for a symbol, after writing the line that reads it, if one is necessary."""
         if self.outer is not None and self.region is not None and symbol in self.region.sizes:
             return factor(repr(self.outer.literal(self.region.sizes[symbol])))
         if symbol.kind in ("item", "number"):
@@ -329,9 +330,9 @@ class BlockWriter:
     def name_carry(self, node: Node, body: Region, is_statement: bool = True) -> list[str]:
         """Return names for the carry of a loop, before and after each iteration of ``body``.
 
-        An entry can keep the name of its initial value if ``body`` has an input of that name for it. It does
-        if only this loop still reads the value or, in a loop that is written as a Python statement
-        (``is_statement``), if no iteration changes the entry. Other entries get new names.
+        An entry keeps the name of its initial value only if ``body`` has an input of that name for it, and if
+        nothing but this loop still reads the value or, in a loop that is written as a Python statement
+        (``is_statement``), no iteration changes the entry. Other entries get new names.
         """
         names = []
         for place in range(node.params["carried"]):
@@ -441,9 +442,9 @@ class BlockWriter:
         return RegionText(scope, outputs)
 
     def drop(self, value: Value, reads: int = 1) -> None:
-        """Remove the line that computes ``value`` if the block reads it only ``reads`` times.
+        """Remove the line that computes ``value`` unless it has other uses than ``reads`` reads by nodes.
 
-        The caller does not need the line for these reads.
+        These are reads for which the caller does not need the line.
         """
         if self.uses.counts[value] == reads and value not in self.uses.needed:
             self.lines.drop_unread(self.text[value], [])

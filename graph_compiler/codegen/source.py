@@ -57,7 +57,7 @@ class Program:
         ``"constants"``).
     input_names: names of the other arguments.
     globals: objects that the source refers to, by name.
-    checks: guards on elements, whose values the function returns after its result.
+    checks: guards on elements. The function returns the elements last.
     origins: pairs of a line of the source and the location of the recorded call that begins there.
     inner_origins: the same for nodes of regions and for guards.
     stacks: weights that the source reads stacked.
@@ -283,8 +283,8 @@ def _identifiers(text: str) -> list[str]:
 def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -> list[FunctionType]:
     """Return the functions of ``prelude`` that the text ``function`` uses, directly or through others.
 
-    Each comes after those that it uses. ``known`` limits the functions that the text itself may use; their
-    own helpers need not be in it.
+    Each comes after those that it uses, except in a cycle. ``known`` limits the functions that the text
+    itself may use; functions that these use need not be in it.
     """
     if prelude is None:
         return []
@@ -327,7 +327,10 @@ def _source_of(helper: FunctionType) -> str:
 
 @functools.cache
 def _used_by(helper: FunctionType) -> tuple[str, ...]:
-    """Return the identifiers in a helper's source, except those that only name its local variables."""
+    """Return the words in a helper's source that may be names of globals.
+
+    Attributes, and names of local variables alone, are left out.
+    """
     codes = list(_codes_in(helper.__code__))
     # A variable of one function may have the name of a global or attribute in another.
     own = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)} - {

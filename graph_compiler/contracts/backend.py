@@ -95,7 +95,7 @@ class Target(Protocol):
     @property
     @default
     def is_zero_copy(self) -> bool:
-        """True if conversions usually share memory with the source array, so that they are not cached."""
+        """True if conversions are not cached, because they usually share memory with the source array."""
         return False
 
     @default
@@ -146,8 +146,7 @@ class Target(Protocol):
     def write_back(self, array: Any, value: Any) -> None:
         """Write the elements of the native array ``value`` to ``array``, an array of the caller.
 
-        Raise ``GuardFailed`` if arrays of its class cannot be written to. The default writes to NumPy arrays
-        only.
+        Raise ``GuardFailed`` if ``array`` is immutable. The default writes to NumPy arrays only.
         """
         if not isinstance(array, np.ndarray):
             raise GuardFailed(
@@ -272,7 +271,8 @@ class Target(Protocol):
     def runs_asynchronously(self) -> Callable[[], bool] | None:
         """Function that returns True if compiled functions called now return before they have run.
 
-        The caller can then make its checks meanwhile. The property is None if they never do.
+        The caller can then make its checks meanwhile. The property is None if
+        compiled functions are taken to return after they have run.
         """
         return None
 
@@ -281,7 +281,7 @@ class Target(Protocol):
         """Return ``wait(results)`` for one generated function, which waits until its results are computed.
 
         It is called before other code may write to memory that the generated function reads. It ignores
-        traced arrays among ``results``.
+        traced arrays among ``results``. By default, it does not wait.
         """
         return lambda results: None
 
@@ -418,9 +418,9 @@ class Backend(Protocol):
 
     @property
     def rows(self) -> Any:
-        """Table of rows (``graph_compiler.backends.common.rows.Rows``).
+        """Table of rows (``graph_compiler.backends.common.rows.Rows``): how each operation is written.
 
-        For each operation that the backend supports, it says how the operation is written.
+        An operation that is not in it is decomposed, or not supported.
         """
 
     @property
@@ -460,7 +460,7 @@ class Backend(Protocol):
 
     @default
     def as_module(self, graph: Any) -> Any:
-        """Return ``graph`` as a trainable module of the framework.
+        """Return ``graph`` as a module of the framework, or in NumPy as a callable with arrays of its own.
 
         Raise ``NotCompilable`` if the framework has no modules (the default), and ``ModuleNotFoundError``
         if the library that provides them is missing.
@@ -524,7 +524,7 @@ class Dialect(Protocol):
 class RecordedDialect(Dialect, Protocol):
     """Dialect of recorded calls.
 
-    ``graph_compiler.frontends.common.lifter.RecordedCalls`` implements it, and leaves graphs as they are.
+    ``graph_compiler.frontends.common.lifter.RecordedCalls`` is a base for implementations.
     """
 
     def shortened(self, graph: Graph) -> Graph:

@@ -20,7 +20,7 @@ Step = Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
 
 @dataclass(frozen=True)
 class VmapSpec:
-    """How :meth:`Derivatives.vmap` maps a function.
+    """Specification of how :meth:`Derivatives.vmap` maps a function.
 
     axes: the mapped axis of each argument; None for an unmapped one.
     size: the number of slices; None if it is unknown because the framework traces the arrays.
@@ -52,10 +52,10 @@ class Derivatives(Protocol):
         """Return True if ``item`` is an array of the framework, traced or not."""
 
     def keeps_derivative(self, item: Any) -> bool:
-        """Return True if the result ``item`` is an array of the framework, or certainly a constant.
+        """Return True if the result ``item`` is an array of the framework, or a number.
 
-        An array of another framework counts as a constant only if this framework never converts traced
-        arrays to such arrays.
+        Otherwise its derivative may have been lost. An array of another framework counts as a number if this
+        framework never converts traced arrays to such arrays.
         """
 
     def is_traced(self, array: Any) -> bool:
@@ -164,6 +164,7 @@ class Derivatives(Protocol):
         It stores those that ``policy`` selects. A framework that cannot select arrays stores none, except
         under the policy ``"everything"``.
 
-        policy: ``"nothing"``, ``"dots"`` (results of matrix products), ``"everything"``, ``"min_cut"`` (the
-            fewest bytes for which no product is recomputed), or names that :meth:`named` gave to arrays.
+        policy: ``"nothing"``, ``"dots"`` (results of matrix products and convolutions), ``"everything"``,
+            ``"min_cut"`` (few bytes for which no expensive operation is recomputed), or a tuple of names that
+            arrays have by :meth:`named`.
         """

@@ -506,7 +506,10 @@ class Frontend(Protocol):
 
     @default
     def unrecorded(self) -> AbstractContextManager[None]:
-        """Return a context inside which no recording of this thread observes anything."""
+        """Return a context inside which the recordings of this thread observe no calls.
+
+        The default is for a frontend whose recordings need not be suspended.
+        """
         return nullcontext()
 
     @default

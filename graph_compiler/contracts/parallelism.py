@@ -46,7 +46,7 @@ class DeviceAxis:
 
 @dataclass(frozen=True)
 class Spread:
-    """How :meth:`Parallelism.spread` runs a function on the devices of an axis.
+    """Specification of how :meth:`Parallelism.spread` runs a function on the devices of an axis.
 
     axis: the devices.
     split: for each argument, True if it is sharded along its first axis, and False if it is replicated.
@@ -274,7 +274,10 @@ class Parallelism(Protocol):
         """
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Return ``arrays`` replicated on every device, with the elements that the first process has."""
+        """Return ``arrays`` replicated on every device, with the elements that the first process has.
+
+        Mutable arrays may be changed in place.
+        """
 
     @default
     def broadcast_parameters(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
@@ -315,7 +318,7 @@ class Parallelism(Protocol):
         """
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
-        """Return ``array`` of all devices of the axis, stacked along a new first axis.
+        """Return the arrays that the devices of the axis pass as ``array``, stacked along a new first axis.
 
         Raise ``LookupError`` if no such axis is running.
         """
@@ -334,7 +337,7 @@ class Parallelism(Protocol):
 
     @property
     def a_mesh(self) -> str:
-        """How a user makes a mesh, for error messages."""
+        """Python expression that makes a mesh, for error messages; ``"there is none"`` without meshes."""
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
         """Return the sizes of the axes of a mesh of the framework, by name.
@@ -374,9 +377,8 @@ class Parallelism(Protocol):
     ) -> tuple[Training, StepState]:
         """Return training that splits each batch over ``axis``, and ``held`` replicated on every device.
 
-        The training minimises the mean of the devices' losses. ``make`` is the factory of the optimizer,
-        and ``local_batch`` is as in :class:`Spread`. Raise ``NotCompilable`` if the framework cannot train
-        this state on several devices.
+        ``make`` is the factory of the optimizer, and ``local_batch`` is as in :class:`Spread`. Raise
+        ``NotCompilable`` if the framework cannot train this state on several devices.
         """
 
     def training_over_mesh(
@@ -396,4 +398,4 @@ class Parallelism(Protocol):
         """
 
     def training_alone(self, training: Training, held: StepState, make: Make) -> tuple[Training, StepState]:
-        """Return training on one device, and the state ``held`` of ``training``, unsharded."""
+        """Return training on one device, and a copy of ``held``, a state of ``training``, for it."""

@@ -77,7 +77,7 @@ class Training(Protocol):
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
         """Return a factory of the optimizer ``name``, with these options of ``training.optimizer``.
 
-        Raise ``InvalidOption`` if the framework has no optimizer that computes the same, and
+        Raise ``InvalidOption`` if the framework cannot run an optimizer that computes the same, and
         ``FrameworkNotInstalled`` if the library of its optimizers is missing.
         """
 
@@ -205,7 +205,10 @@ class Training(Protocol):
 
     @default
     def detached(self, array: Any) -> Any:
-        """Return ``array`` as a constant for derivatives."""
+        """Return a result of :meth:`gradients` without the record of operations for further gradients.
+
+        The default is for a framework whose results have no such record.
+        """
         return array
 
     @default
@@ -253,8 +256,8 @@ class Training(Protocol):
     def drawing(self, rng: Any) -> AbstractContextManager[None]:
         """Return a context inside which the framework's own generator continues ``rng``.
 
-        After it, the framework's own generator has the state from before, and ``rng`` the new one, unless an
-        exception ended the context.
+        After it, the framework's own generator has the state from before, and ``rng`` the new one. If an
+        exception ends the context, ``rng`` is unchanged.
 
         The default does nothing, for a framework that draws from keys.
         """
@@ -266,8 +269,8 @@ class Training(Protocol):
     def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
         """Return a generator or key with the state ``arrays`` of :meth:`rng_arrays`.
 
-        A generator is on the device of ``like``. If that is another kind of device, which draws other
-        numbers, only the seed is restored.
+        A generator is on the device of ``like``. If the state is from another kind of device, where other
+        numbers are drawn, only the seed is restored.
         """
 
     # ------------------------------------------------------------------------------ compilation and devices

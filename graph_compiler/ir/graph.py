@@ -347,10 +347,11 @@ _ELEMENTS = frozenset({"fill_value", "value"})
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Change that a call makes outside the graph: after the call, ``target`` holds ``value``.
+    """Change that a call makes to an array outside the graph.
 
-    kind: ``"argument"`` or ``"place"`` (target: index of an input), ``"buffer"`` or ``"constant"`` (target:
-        a name).
+    kind: ``"argument"``, ``"place"``, ``"buffer"`` or ``"constant"``.
+    target: index of an input for an argument or place; otherwise a name.
+    value: new elements of the target after the call.
     """
 
     kind: str

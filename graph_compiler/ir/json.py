@@ -35,7 +35,7 @@ log = logging.getLogger("graph_compiler")
 
 
 def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
-    """Return the JSON form of a tree. ``item`` encodes keys and static values.
+    """Return the JSON form of a tree. ``item`` encodes keys, and static values that are no classes.
 
     Settings of containers, such as the factory of a defaultdict, are left out. The type of a leaf is written
     only if it is int or float.
@@ -80,8 +80,8 @@ def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -
     """Return the tree that has the JSON form ``data``. ``item`` decodes keys and static values.
 
     A container of a class that ``known`` does not find becomes a plain container or, if it was a named tuple,
-    one of a new class; a warning is logged. For malformed data, raise ``InvalidFile`` or another error, such
-    as ``KeyError``.
+    one of a new class; a warning is logged once for each class. Raise ``InvalidFile`` for an unknown class
+    that is a static value. For malformed data, raise that or another error, such as ``KeyError``.
     """
     if data == "*":
         return Leaf()
@@ -230,7 +230,7 @@ class Encoder:
     """Encoder of one graph as JSON data.
 
     spell(item): returns the text of a framework object, or None if it has none.
-    values: table of values, in the order in which they were encoded.
+    values: table of values; a value is encoded as its index.
     """
 
     def __init__(self, graph: Graph, spell: Spell) -> None:

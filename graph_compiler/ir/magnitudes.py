@@ -1,9 +1,9 @@
 """Range analysis of Python integers in a graph: they have no bounds in Python, but overflow in arrays.
 
-The analysis is interval arithmetic over scalar values. Elements of arrays have the range
-:data:`OF_ARRAY`, numbers computed from both kinds :data:`MIXED`. The carry of a loop is iterated to a
-fixed point with widening; a counter, which changes by a small amount per iteration, is bounded by an
-assumed trip count.
+The analysis is interval arithmetic over the Python integers. Arrays, and numbers computed from their
+elements, have the range :data:`OF_ARRAY`; numbers computed from elements and Python integers have the range
+:data:`MIXED`. The carry of a loop is iterated to a fixed point with widening; a counter, which changes by a
+small amount per iteration, is bounded by an assumed trip count.
 """
 
 from __future__ import annotations

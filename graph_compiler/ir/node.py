@@ -146,12 +146,12 @@ def portable_path(file: str) -> str:
 
 @leaf
 class Value:
-    """Array in a graph: an input, a parameter, a constant, or an output of a node.
+    """Array or number in a graph: an input, a parameter, a constant, or an output of a node.
 
     name: preferred name in generated code. It need not be unique.
     spec: shape and dtype.
 
-    Derived graphs share values.
+    A graph made by ``Graph.derive`` shares the values of the original graph.
     """
 
     __slots__ = ("name", "spec")
