@@ -407,8 +407,8 @@ def condition(
 ) -> Condition:
     """Return the condition that all ``guards`` hold.
 
-    Its evaluation also refreshes the objects in ``derived``. With ``versions_of``, it skips them, and guards
-    that have versions, while nothing has changed since the last evaluation.
+    Its evaluation also refreshes the objects in ``derived``. With ``versions_of``, it skips them and the
+    guards that have versions, as long as their versions have not changed since they last held.
 
     >>> held = {"step": 1}
     >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)
@@ -610,7 +610,7 @@ class EnvironmentGuards:
         return EnvironmentGuards(self._guards, self._versions_of, (derived,))
 
     def changed(self) -> str:
-        """Return ``what`` of the first guard that does not hold; empty if all hold."""
+        """Return ``what`` of the first guard that does not hold now; empty if all hold."""
         broken = first_broken(self._guards)
         return "" if broken is None else broken.what
 

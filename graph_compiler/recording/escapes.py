@@ -29,11 +29,11 @@ _MOST = 10_000
 def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callable[[Any], bool]) -> None:
     """Raise ``TracingError`` if a static object in ``result`` is found to hold recorded arrays or sizes.
 
-    Iterators, coroutines and asynchronous generators raise, too. Objects that are also static in
+    Also raise it for iterators, coroutines and asynchronous generators. Objects that are also static in
     ``arguments`` are allowed.
 
-    is_recorded: returns True for an array or size of the recording.
     name: name of the function in the message.
+    is_recorded(item): True for an array or size of the recording.
     """
     if not (held := _statics(result)):
         return
@@ -65,7 +65,8 @@ def _statics(tree: Tree) -> list[Any]:
 def holds(root: Any, is_recorded: Callable[[Any], bool]) -> bool:
     """Return True if a limited search from ``root`` finds an object for which ``is_recorded`` returns True.
 
-    At most 10,000 objects are visited. Classes, modules and objects of this package are not entered.
+    About 10,000 objects are visited at most. Classes, modules and objects of this package are not entered,
+    nor are the globals of functions.
 
     >>> holds(lambda y, x=[2.5]: y, lambda item: item == 2.5), holds({1}, lambda item: item == 2.5)
     (True, False)

@@ -18,7 +18,7 @@ class _Stage:
     """Progress of the newest conversion, for messages.
 
     name: name of the stage; empty while nothing is converted.
-    calls: the list of recorded calls, of which only the length is shown.
+    calls: the recorded calls, of which only the number is shown.
     """
 
     def __init__(self) -> None:

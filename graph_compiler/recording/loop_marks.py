@@ -56,8 +56,8 @@ _DEEPEST = 3
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
     """Return the paths in ``(args, kwargs)`` of numbers that may be trip counts in ``function``.
 
-    These are ints whose parameter is named in the ``range`` of a ``for``, also in functions of the user that
-    are called with it. For a function that ``trace`` has rewritten, they are all ints and floats among the
+    These are ints whose parameter is named in the ``range`` of a ``for``, also in functions of the user to
+    which it is passed. For a function that ``trace`` has rewritten, they are all ints and floats among the
     arguments.
     """
     if _NUMBERS.isdisjoint(map(type, (*args, *kwargs.values()))):
@@ -321,8 +321,8 @@ class LoopMarker:
     def mark_condition(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
         """Return True if ``condition`` belongs to a ``while`` that is marked, so that it needs no guard.
 
-        Update the marks of that loop. ``frame`` is the frame that evaluates ``condition``, and ``answer`` its
-        truth value in this recording.
+        Update the marks of that loop. ``frame`` is the frame that evaluates ``condition``, and ``answer`` is
+        the truth value of ``condition`` in this recording.
         """
         known = self.means.value_of(condition)
         if (
@@ -389,7 +389,8 @@ class LoopMarker:
         """Return True if ``size`` is a condition on indices of running loops that needs no guard here.
 
         It needs none in the first iteration of the innermost loop whose index it reads, and later if it is
-        proved to be the same in all further iterations. Store the condition as a comparison of that loop.
+        proved to be the same in all further iterations. If True is returned, that loop stores the condition
+        as a comparison.
         """
         open_ = (loop for loop in self._running if loop.is_open and loop.marks)
         running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}

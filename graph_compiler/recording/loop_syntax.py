@@ -34,6 +34,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 class Found:
     """A loop in the source of a function.
 
+    loop: the ``for`` or ``while`` statement.
     names: variables in the loop that are live at the start of an iteration.
     after: names that the function reads outside the loop.
     own: parameters of the function, and variables that it assigns, without globals and nonlocals.
@@ -59,7 +60,8 @@ class Conditions(NamedTuple):
 def for_over(frame: FrameType) -> Found | None:
     """Return the ``for`` loop whose iterable the current instruction of ``frame`` produces.
 
-    Return None if there is no such loop, if it has an ``else``, or if the source is not that of the code.
+    Return None if there is no such loop in a ``def``, if it has an ``else``, or if the file does not contain
+    the code that runs.
     """
     around = _around(frame.f_code, frame.f_lasti)
     # In Python 3.11 this instruction has the position of the whole loop.
@@ -286,7 +288,7 @@ class _Aliases:
 
 
 class SideEffect(Signal):
-    """Raised if an iteration may have an effect that a graph cannot have."""
+    """Signal that an iteration may have an effect that a graph cannot have."""
 
 
 class Purity:

@@ -1,8 +1,8 @@
 """Recognition of reads whose result only decides whether an error is raised, or only appears in a message.
 
-An example is ``if not valid.all(): raise ValueError(...)`` (:func:`in_check`, :func:`is_message`). A graph
-recorded without the error is right for every call for which the condition is the same, whatever the
-elements are.
+An example of the first is ``if not valid.all(): raise ValueError(...)`` (:func:`in_check`). For the second
+see :func:`is_message`. A graph recorded without the error is right for every call for which the condition is
+the same, whatever the elements are.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _BLOCKS = ("body", "orelse")
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
     """Return True if ``function`` is known to read a parameter only to raise, or in comparisons by ``is``.
 
-    It reads the parameter to raise in ``raise`` statements, messages of ``assert``, and blocks that end with
-    ``raise``. The parameter is the one to which ``call`` passes ``argument``. Return False for a function
-    whose source is not known, and for one with a ``try`` statement.
+    To raise means in ``raise`` statements, messages of ``assert``, and blocks that end with ``raise``. The
+    parameter is the one to which ``call`` passes ``argument``. Return False for a function whose source is
+    not known, and for one with a ``try`` statement.
     """
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):

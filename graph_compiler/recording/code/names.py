@@ -119,9 +119,11 @@ def _strings(items: Iterable[Any]) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def fragments_read(code: types.CodeType) -> frozenset[str]:
-    """Return parts of names of attributes that ``code`` and functions inside it may read by string.
+    """Return parts of names of attributes that ``code`` and functions inside it seem to read by string.
 
-    The empty string, which is part of every name, stands for all attributes.
+    In code that reads by ``getattr`` or the like, these are the string constants that are identifiers. If
+    there are none, or if the code names ``vars``, ``eval`` or the like, the empty string is returned: it is
+    part of every name.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})
@@ -141,9 +143,9 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def catches(code: types.CodeType) -> bool:
-    """Return True if ``code`` or a function inside it has an exception handler, or names ``suppress``.
+    """Return True if ``code`` or a function inside it has a ``try`` statement, or names ``suppress``.
 
-    The handler of a ``with`` block does not count.
+    ``try`` counts with ``finally`` alone, too. A ``with`` block does not count.
 
     >>> from contextlib import nullcontext
     >>> def within(x):
@@ -212,7 +214,7 @@ def stored_names(code: CodeType, instruction: int, outer: Instruction | None = N
 
 
 def _variables_of(code: CodeType, steps: Iterator[tuple[str, int]], above: int) -> tuple[str, ...]:
-    """Return the variables that ``steps`` store a value in that has ``above`` items above it on the stack."""
+    """Return the variables in which ``steps`` store the value that is below ``above`` items on the stack."""
     for name, arg in steps:
         stored = _stored(code, name, arg)
         if name == "UNPACK_SEQUENCE" and not above:
@@ -342,8 +344,8 @@ _CAPTURING = frozenset({"branch", "scan", "while_loop"})
 def name_by_variables(nodes: Iterable[Node]) -> None:
     """Rename outputs of nodes after the variables that store them, where these are known.
 
-    Inputs of regions and carried results that have the name of their operand are renamed as well. Nodes with
-    regions precede the nodes of these.
+    Inputs of regions and carried results that have the name of their operand are renamed as well. In
+    ``nodes``, a node with regions must precede the nodes inside them.
     """
     nodes, with_regions = list(nodes), []
     # The region of a call is a function, whose parameters have names of their own.
@@ -378,7 +380,10 @@ def name_by_variables(nodes: Iterable[Node]) -> None:
 
 
 def _name_after_operands(pairs: Iterable[tuple[Value, Any]], old: dict[Value, str]) -> None:
-    """Rename each value that has the ``old`` name of its operand."""
+    """Give each value that has the ``old`` name of its operand the operand's new name.
+
+    The name that a value had before is added to ``old``.
+    """
     for value, operand in pairs:
         name = old.get(operand) if isinstance(operand, Value) else None
         if name is not None and value.name == name != operand.name:
@@ -405,8 +410,8 @@ def _is_item(node: Node) -> bool:
 def _name_items(nodes: list[Node]) -> None:
     """Rename the results of one expression of a comprehension after the variables that store its items.
 
-    ``nodes`` are the calls of all iterations. Nothing is renamed if these are known to be of several
-    expressions.
+    ``nodes`` are the calls of all iterations. Nothing is renamed unless all call the same function and their
+    number is a multiple of that of the variables.
     """
     names = nodes[0].origin.stored
     if len(nodes) % len(names) == 0 and len({(node.op, node.key) for node in nodes}) == 1:

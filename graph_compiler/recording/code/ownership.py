@@ -179,11 +179,11 @@ def skip_patch_frames(frame: FrameType) -> FrameType:
 
 
 def user_of(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame of user or library code at or above ``frame``, or None if there is none.
+    """Return the innermost frame of user or library code, from ``frame`` outwards; None if there is none.
 
-    Frames of Python, and those of patches at ``frame`` itself, are skipped. Return None, too, if a frame of
-    a framework, of this package, or of a module such as ``logging`` comes first, because such code reads
-    values for its own use.
+    Frames of Python are skipped, and so are leading frames of patches. Return None, too, if a frame of a
+    framework, of this package, or of a module such as ``logging`` comes first, because such code reads values
+    for its own use.
     """
     frame = None if frame is None else skip_patch_frames(frame)
     while frame is not None:

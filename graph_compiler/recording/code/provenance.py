@@ -36,8 +36,9 @@ class Locator:
     def locate(self, call: str, depth: int = 2) -> Origin:
         """Return the origin of ``call``, taken from the running frames.
 
-        The search starts ``depth`` frames above that of this method. If no frame of the user is found, the
-        origin has no file and line.
+        The file and line are those of the innermost frame that is ``depth`` or more calls outside of this
+        method, and not code of a framework, of this package or of a module such as ``copy``. Without such a
+        frame, the origin has no file and line.
         """
         place: FrameType | None = None
         path: str | None = None
@@ -76,7 +77,8 @@ class Locator:
     def current_callee(self) -> Any:
         """Return the object that the innermost frame outside of this package is calling.
 
-        Return None if the object is not known, or if the frame is not one of the user.
+        Return None if the object is not known, or if that frame is in a framework or a module such as
+        ``copy``.
         """
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and owner_of(frame) == "own":
@@ -88,9 +90,9 @@ class Locator:
         return frozenset() if frame is None else names_read(frame.f_code)
 
     def name_of(self, item: Any) -> str | None:
-        """Return a name of ``item`` in the innermost frame of the user, or None.
+        """Return a name of ``item`` in the innermost frame of the user, or None if it has none there.
 
-        It is that of a local variable, of a global that the code uses, or of an attribute of ``self``.
+        The name is that of a local variable, a global that the code uses, or an attribute of ``self``.
         """
         frame = self._outer_frame()
         if frame is None:

@@ -43,7 +43,7 @@ def runs_later(code: CodeType) -> bool:
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
     """Return the ``def`` of a function in its file.
 
-    Return None if it is not found, if another ``def`` begins on its line, and for ``lambda`` and
+    Return None if it is not found, if another ``def`` begins on its line, or for ``lambda`` and
     ``async def``.
     """
     tree = tree_of(code.co_filename)
@@ -63,7 +63,7 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
 def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
     """Return the ``def`` or ``lambda`` of a function in its file.
 
-    Return None if it is not found, if another of its kind begins on its line, and for ``async def``.
+    Return None if it is not found, if another of its kind begins on its line, or for ``async def``.
     """
     if code.co_name != "<lambda>":
         return definition_of(code)
@@ -121,7 +121,7 @@ def place_of(function: Any) -> str:
 def code_of(function: Any) -> CodeType | None:
     """Return the code of a function, a callable object or a model, or None if it has no Python code.
 
-    Partials, methods and decorators that set ``__wrapped__`` are followed to the innermost function.
+    A partial, a method and decorators that set ``__wrapped__`` are followed, in this order.
     """
     # A partial has no line of its own.
     while isinstance(function, functools.partial):

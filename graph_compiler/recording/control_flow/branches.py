@@ -118,6 +118,7 @@ class Raised(Signal):
 class Trials:
     """Trial runs of the blocks of one statement, before they are recorded.
 
+    regions: the open recording.
     place: file and line of the statement.
     what: description of the block for messages.
     functions: the blocks.
@@ -146,7 +147,7 @@ class Trials:
 
         Raise ``Raised`` if a ``raise`` or ``assert`` of the user ends the call. Raise ``TracingError`` for
         another exception of the user's code or a framework, and if ``function`` changes an object other than
-        the variables.
+        the variables. Errors and bugs (:func:`is_fault`) of this package are raised unchanged.
         """
         before, world = (
             self.cells.read(),

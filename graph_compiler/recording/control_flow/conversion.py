@@ -48,8 +48,8 @@ def convert_function(function: types.FunctionType, statements: Any) -> types.Fun
     """Return a copy of ``function`` with its statements rewritten to call ``statements``.
 
     The copy shares the closure cells of ``function``, which are added to ``statements.outside``. A function
-    that was converted already is returned itself. Raise ``NotCompilable`` if the source is not found or
-    several functions begin on its line, or if it is a generator or a coroutine.
+    that was converted already is returned itself. Raise ``NotCompilable`` if the source is not found, if
+    several functions begin on its line, or if ``function`` is a generator or a coroutine.
     """
     code = function.__code__
     if is_converted(function):
@@ -459,7 +459,7 @@ class _Conversion(ast.NodeTransformer):
 class _AsSizes(ast.NodeTransformer):
     """Rewriter of a ``while`` test: ``a < b`` becomes a call of ``compared``.
 
-    So do the other comparisons in ``_COMPARISONS``. Chains, ``is`` and ``in`` stay.
+    So do the other comparisons in ``_COMPARISONS``. Chains, ``is``, ``in`` and lambdas stay.
     """
 
     def visit_Compare(self, node: ast.Compare) -> Any:

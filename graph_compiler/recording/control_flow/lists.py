@@ -71,9 +71,9 @@ class StackedItems:
 
 
 def join_items(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
-    """Join ``parts``, which are items and ``StackedItems``, into one ``StackedItems``.
+    """Return ``parts``, which are items and ``StackedItems``, joined to one ``StackedItems``.
 
-    A single ``StackedItems`` is returned itself. Return None if ``parts`` is empty, if an item cannot be
+    A single ``StackedItems`` is returned itself. Return None if there are no items, if an item cannot be
     stacked, or if items differ in form, dtype or shape.
     """
     # The arrays themselves are returned, so that writes to items reach the list.
@@ -130,7 +130,7 @@ def length_of(parts: Iterable[Any]) -> Any:
 class GrownList(AppendableList):
     """List after a recorded loop that has appended to it.
 
-    Some operations work on the stacked items, and need no guard on their exact number. All others read the
+    Some operations work on the stacked items, and need no guard on their exact number. The others read the
     items one by one, and add such a guard (:meth:`plain`).
     """
 
@@ -264,10 +264,10 @@ class IterationState(Protocol):
 
 
 class ListInIteration(GrowingView):
-    """A growing list as the code of an iteration sees it.
+    """View of a growing list that the code of an iteration sees.
 
-    To read more than its length and its last item raises ``TracingError``. So does its truth value, unless
-    the list surely has an item.
+    Only its length and last item can be read, and its truth value if the list surely has an item. Other reads
+    raise ``TracingError``.
 
     parts: the items that this iteration has appended.
     """
@@ -352,7 +352,7 @@ class GrowingList:
     def last(self) -> Any:
         """Return the last item before this iteration, and request that it becomes part of the carry.
 
-        Raise ``ContentsDiffer`` if the list is empty before the loop.
+        Raise ``ContentsDiffer`` if the list was empty before the loop.
         """
         if self.last_name not in self.loop.values:
             if not self.before:

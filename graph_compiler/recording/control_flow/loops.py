@@ -38,9 +38,10 @@ _again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
 
 @contextmanager
 def recomputing_iterations(checkpoint: bool) -> Iterator[None]:
-    """Set whether ``scan`` operators of torch that are recorded in the ``with`` block recompute iterations.
+    """Set the parameter ``checkpoint`` of torch's ``scan`` operators recorded in the ``with`` block.
 
-    They get ``checkpoint`` as their parameter ``checkpoint``, by :func:`is_recomputed`, in this context.
+    True recomputes their iterations in the backward pass. The setting holds in the current context
+    (``contextvars``), where :func:`is_recomputed` returns it.
     """
     before = _again.set(checkpoint)
     try:
@@ -332,7 +333,7 @@ _MADE: dict[Any, Callable[..., Any]] = {
 
 
 def source_maker(regions: Regions, function: Any) -> Any:
-    """Return a function to call instead of ``range``, ``enumerate``, ``zip`` or ``reversed``.
+    """Return what to call instead of ``range``, ``enumerate``, ``zip`` or ``reversed`` (``function``).
 
     It returns a ``Source`` if the arguments allow it, and otherwise calls ``function``. Any other
     ``function`` is returned unchanged.

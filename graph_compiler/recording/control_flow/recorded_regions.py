@@ -128,7 +128,7 @@ class RecordedRegions(Regions, Generic[B]):
 
     recording: the open recording.
     tied: arrays that may share memory.
-    copy: the call that messages advise for copying an array.
+    copy: the call with which messages advise to copy an array, as text.
     """
 
     copy: str
@@ -211,7 +211,7 @@ class RecordedRegions(Regions, Generic[B]):
     def initial_carry(self, given: Inputs) -> Arrays:
         """Return the carry with which the concrete run of a loop starts; :meth:`entered` is applied to it.
 
-        By default these are the carried arrays themselves. NumPy uses stand-ins.
+        By default these are the carried arrays themselves. NumPy's regions return new proxies.
         """
         return [item for item, _ in given]
 

@@ -27,7 +27,7 @@ class ArrayKind:
     dtype: dtype of the array, or of the array that a Python number becomes.
     shape: the sizes while recording; -1 for an unknown size.
     number: True for a Python number or a weakly typed array.
-    name: the variable that holds it.
+    name: the variable that holds it; empty if it is not known.
     is_shared: True for a loop carry whose initial array may have other references.
     """
 
@@ -46,7 +46,7 @@ Inputs = Sequence[tuple[Any, ArrayKind | None]]
 
 
 class RowsWritten(TracingError):
-    """Raised if iterations write to an array whose rows they iterate over, so rows must be read by index."""
+    """Error for a loop that writes to the array whose rows it iterates over; rows must be read by index."""
 
 
 class Regions(ABC):

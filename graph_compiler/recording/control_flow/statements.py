@@ -114,11 +114,11 @@ class Statements:
     ) -> None:
         """Run an ``if``. If ``test`` is an array of the recording, record both blocks.
 
-        If a block raises an exception of the user, add a guard on ``test`` and run one block instead; raise
-        ``TracingError`` if the framework has no such guards.
+        If a ``raise`` or ``assert`` of the user ends a block, add a guard on ``test`` and run one block
+        instead. Raise ``TracingError`` if the framework has no such guards.
 
-        ``given`` are the assigned variables that are read after it. Variables in ``guarded`` are read only if
-        the enclosing loop was left, and may be unassigned after one block.
+        ``given`` are the assigned variables that are read after the ``if``. Variables in ``guarded`` are read
+        only if the enclosing loop was left, and may be unassigned after one block.
         """
         found = regions_of(test)
         if found is None:
@@ -238,8 +238,8 @@ class Statements:
     def while_(self, test: Any, body: Any, exits: Any, guarded: Sequence[str]) -> None:
         """Run a ``while`` in Python until values or sizes decide whether it goes on, and then record it.
 
-        ``exits()`` returns flags that end it, besides ``test``; ``exits`` is None if there are no flags.
-        ``guarded`` are variables that are read after it only if one of the flags is set.
+        ``exits()`` returns flags that end the loop, besides ``test``; ``exits`` is None if there are none.
+        ``guarded`` are variables that are read after the loop only if one of the flags is set.
         """
         while True:
             found = regions()
@@ -355,7 +355,7 @@ class Statements:
     ) -> None:
         """Record the iterations from index ``first`` on as an operation.
 
-        If that is impossible, run them in Python or raise ``TracingError``.
+        If that is impossible, run iterations in Python, or raise ``TracingError``.
         """
         place, is_size = _place(), found.is_size(length)
 
@@ -547,8 +547,8 @@ def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | s
         The function, rewritten for recording. A function that is traced already is not rewritten again.
 
     Raises:
-        NotCompilable: ``function`` is not a Python function or method, its source is not found, or it is a
-            generator or a coroutine.
+        NotCompilable: ``function`` is not a Python function or method, its source is not found, several
+            functions begin on its line, or it is a generator or a coroutine.
         InvalidOption: ``checkpointing`` is not True or False.
         TracingError: Raised when the function is recorded, with your line: a statement on values cannot be
             recorded, for example because a variable has another shape in each branch.

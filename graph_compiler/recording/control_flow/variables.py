@@ -384,8 +384,8 @@ def common_kind(leaf: VariableLeaf, other: VariableLeaf) -> ArrayKind | None:
 
     Two numbers take the dtype that comes later in the order bool, unsigned integer, integer, float, complex.
     A number takes the kind of an array without axes whose dtype does not come earlier in this order, unless
-    it is known to be out of the range of that dtype. Two arrays must agree in dtype and shape. The dtype
-    "object" has no common kind with any.
+    it is known to be out of the range of that dtype. Two arrays must agree in dtype and shape. A leaf of the
+    dtype "object" has no common kind with another.
     """
     one, two = leaf.kind, other.kind
     # No array dtype can hold a number of the dtype "object".

@@ -50,7 +50,7 @@ class _Use(NamedTuple):
 
 
 def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
-    """Return those of ``names`` that ``file`` calls and that a shim can replace in its functions."""
+    """Return the ``names`` that ``file`` calls and that its functions use only where a shim works."""
     uses = [use for use in _uses(file) if use.name in names]
     return frozenset(
         {use.name for use in uses if use.is_called}
@@ -222,9 +222,9 @@ _BUILT_IN = {type.__name__: type}
 
 
 class ClassShim:
-    """Proxy that replaces a class, or ``len``, in a module, and whose call calls ``call``.
+    """Proxy that replaces a class, or ``len``, in a module. Calls of it go to ``call``.
 
-    ``isinstance``, ``issubclass``, subclassing and attributes work as with the class.
+    ``isinstance``, ``issubclass``, subclassing, ``|`` and attributes work as with the class.
 
     >>> asked = ClassShim(type, type)
     >>> asked(1), isinstance(int, asked), asked("Made", (), {}).__name__

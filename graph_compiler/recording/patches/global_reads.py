@@ -79,8 +79,8 @@ class GlobalReads:
 def guards_on_all_globals(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
     """Return guards on the globals of those ``functions`` that may read globals by string.
 
-    They compare the names that do not begin with two underscores, the identities of their values that are
-    neither callable nor modules, and those of items of lists, sets and dicts among these values.
+    They compare the names (:func:`names_in`), the identities of their values that are neither callable nor
+    modules (:func:`values_in`), and the identities of items of lists, sets and dicts among these values.
     """
     # This code has not run yet, so its reads are unknown.
     spaces = {

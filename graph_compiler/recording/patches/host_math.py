@@ -44,7 +44,7 @@ class Symbols(NamedTuple):
 
 
 def _numbers(symbols: Symbols, args: Iterable[Any]) -> list[Any]:
-    """Return ``args`` as a list, with arrays of one element replaced by numbers.
+    """Return ``args`` as a list, with arrays of one element replaced by numbers, if these can be read.
 
     Lists, tuples and iterators in it become lists, whose items are replaced, too.
     """

@@ -81,7 +81,7 @@ def same_host_state(left: tuple[Any, Any], right: tuple[Any, Any]) -> bool:
 
 
 def state_key(state: Any) -> Any:
-    """Return the state of a generator of NumPy as something that ``==`` compares, without arrays."""
+    """Return the state of a NumPy generator in a form without arrays, so that ``==`` compares it."""
     if isinstance(state, dict):
         return tuple((name, state_key(part)) for name, part in state.items())
     if isinstance(state, tuple):

@@ -1,9 +1,9 @@
 """How each kind of container is read, changed and restored, and which of its parts a graph reads.
 
-Kinds are lists, dicts, sets, closure cells, globals, classes and objects. :func:`kind_of` is for containers
-that a function finds outside its arguments; for dicts, objects and classes it bypasses overridden methods.
-:func:`given_kind` is for arguments, whose items are read through the methods of their class, as the caller
-reads them.
+Kinds are, for example, lists, dicts, closure cells, globals, classes and objects. :func:`kind_of` is for
+containers that a function finds outside its arguments; for dicts, objects and classes it bypasses overridden
+methods. :func:`given_kind` is for arguments, whose items are read through the methods of their class, as the
+caller reads them.
 """
 
 from __future__ import annotations
@@ -444,8 +444,8 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
 def kind_of(item: Any, always: bool = False) -> ContainerKind | None:
     """Return the kind of a container that a function finds outside its arguments, or None for other objects.
 
-    ``always``: accept also objects of library classes, which otherwise count as containing nothing of the
-    user's.
+    always: accept also objects of classes of the standard library, of this package and of modules in
+        ``stateless_modules``, most of which otherwise count as containing nothing of the user's.
     """
     for cls, kind in _KINDS:
         if isinstance(item, cls):
@@ -506,7 +506,7 @@ class FreeParts:
 
     A part is free if the graph reads it at each call.
 
-    keys_of(item): keys of the free parts of a container; the key None stands for all parts.
+    keys_of(item): keys of the free parts of a container; the key None means all parts.
 
     >>> free = FreeParts(lambda item: ["step"])
     >>> free({}, "step"), free({}, "rate"), free({}, None), free.without({}, frozenset({"step", "rate"}))
@@ -534,7 +534,7 @@ def free_parts(
     """Return a predicate for which ``parts``, pairs of a container's id and a key, are free.
 
     All parts of a container are free, too, if ``is_whole(container)`` is True. ``container_of(item)`` returns
-    the container that an item stands for in calls of the predicate, such as the ``__dict__`` of an object.
+    the container that an item represents in calls of the predicate, such as the ``__dict__`` of an object.
     """
     keys: dict[int, set[Any]] = {}
     for container, key in parts:

@@ -156,8 +156,8 @@ class _CodeReads(NamedTuple):
 def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
     """Yield guards on the data that ``functions`` read from modules outside the user's code.
 
-    Data are plain values, lists, sets, dicts and the levels of loggers, in a module or in the attributes of
-    its objects. If the functions use ``decimal``, its context is guarded, too.
+    Data are bools, numbers, strings, bytes, lists, sets, dicts and the levels of loggers, in a module or in
+    the attributes of its objects. If the functions use ``decimal``, its context is guarded, too.
 
     >>> import types, warnings
     >>> [guard.what for guard in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]

@@ -104,7 +104,7 @@ class NameIndex:
         return False
 
     def add(self, name: str, item: Any, in_module: bool = False, is_setter: bool = False) -> bool:
-        """Return True if code may use the attribute; otherwise store ``item`` until then and return False."""
+        """Return True if code may use the name; otherwise store ``item`` until it does, and return False."""
         if self.is_used(name, in_module, is_setter):
             return True
         self._added += 1

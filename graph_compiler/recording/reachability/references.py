@@ -130,8 +130,8 @@ def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]
     """Yield loaded modules that the code of ``function`` may import or look up by name.
 
     Names of relative imports are resolved from the package of the function's module. If the code reads
-    ``sys.modules`` or the like, the function's own module counts, and every module that a string constant
-    names.
+    ``sys.modules`` or the like, the function's own module and modules that its string constants name count,
+    too.
 
     >>> def scaled(x):
     ...     return x * sys.modules["graph_compiler.errors"].SCALE
@@ -163,7 +163,7 @@ def _absolute_name(name: str, package: str) -> str:
 
 
 def names_of_builtins(function: types.FunctionType) -> list[str]:
-    """Return the names that ``function`` finds in ``builtins`` and that are no classes or builtin functions.
+    """Return the names that ``function`` finds in ``builtins``, except for classes and builtin functions.
 
     >>> builtins.factor = 2
     >>> names_of_builtins(lambda x: len(x) * factor * missing)
@@ -325,7 +325,7 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
 
     These are the function and those it wraps, callables that a partial holds, and the methods of a class, or
     of the class of an object or bound method. A method from a base class, or from a class of a framework,
-    counts only if it is the user's.
+    of Python or of this package, counts only if it is the user's.
     """
     item = original_of(item)
     if isinstance(item, functools.partial):

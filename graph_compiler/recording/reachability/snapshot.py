@@ -127,9 +127,10 @@ class ObjectSnapshot:
     """Snapshot of the containers that a search from ``roots`` and from the callables ``called`` finds.
 
     Containers are those of :func:`.containers.kind_of`, such as lists, dicts, closure cells and objects.
-    ``roots`` are pairs of a name and an object. The search ends eight levels below a root. Parts with a name
-    in ``closed`` are not searched. Objects in ``own`` are searched even if their class contains nothing of
-    the user's. ``name_of_object`` names objects that are keys of dicts.
+    ``roots`` are pairs of a name and an object. The search ends eight levels below a root. The references of
+    the user's functions that it finds are further roots. Parts with a name in ``closed`` are not searched.
+    Objects in ``own`` are searched even if their class contains nothing of the user's. ``name_of_object``
+    names objects that are keys of dicts.
 
     held: the containers, without empty dicts inside other containers.
     caches: functions that ``functools.lru_cache`` decorates.
