@@ -1,6 +1,6 @@
 """Named axes of ``tf.vectorized_map``: collectives over the mapped slices.
 
-``tf.vectorized_map`` traces the function of one slice and converts each operation to one of all slices. A
+``tf.vectorized_map`` traces the function of one slice and converts each operation to one over all slices. A
 collective is traced as an operation that carries the rule of its own conversion.
 """
 
@@ -18,7 +18,7 @@ from ...errors import GradientRefused, NotCompilable
 
 @dataclass(frozen=True)
 class VectorizedMapAxis:
-    """Named axis over the slices of ``vmap``.
+    """Axis of the slices of ``tf.vectorized_map``, over which collectives run.
 
     index: index of the current slice.
     size: number of slices, which may be a tensor.

@@ -32,7 +32,7 @@ class NotForXla(Exception):
 
 
 class FirstCall(Exception):
-    """Exception by which the first call with some shapes, dtypes and static arguments avoids compilation."""
+    """Exception instead of a compilation at the first call with its shapes, dtypes and static arguments."""
 
 
 class NotTraceable(Exception):
@@ -40,7 +40,7 @@ class NotTraceable(Exception):
 
 
 def dropped_checks(graph: Any) -> list[Any]:
-    """Add checks to ``graph``, the default graph, of where XLA may differ from TensorFlow's kernels.
+    """Add operations to the default graph that check where XLA may differ from TensorFlow's kernels.
 
     Return the checks, boolean scalars that are False if XLA may differ. Raise ``NotForXla`` if the function
     has to run without XLA.
@@ -58,7 +58,7 @@ def dropped_checks(graph: Any) -> list[Any]:
 
 
 def python_checks(graph: Any) -> list[Any]:
-    """Add checks of scalar floating-point divisions and powers to ``graph``, the default graph.
+    """Add operations to the default graph that check its floating-point scalar divisions and powers.
 
     Return the checks, boolean scalars that are False if Python may compute something else than TensorFlow.
     """
@@ -355,7 +355,7 @@ class _Trace(NamedTuple):
 class ConcreteFunctions:
     """Callable that runs ``function`` as one ``tf.function`` graph for each combination of arguments.
 
-    A combination is the shapes and dtypes of tensors, the identities of variables, and all other values.
+    A combination is the shapes and dtypes of tensors, the names and variables in dicts, and all other values.
 
     function: function of tensors, variables, other values, and dicts of the first two.
     shapes: record of the shapes that ``function`` is compiled for.
@@ -460,7 +460,7 @@ _MAX_ERROR_LENGTH = 200
 
 
 def why_not_traced(problem: Exception) -> str | None:
-    """Return why a function that raised ``problem`` cannot be a ``tf.function``, or None if unknown."""
+    """Return why a function that raised ``problem`` cannot be a ``tf.function``, or None for other errors."""
     if isinstance(problem, tf.errors.OperatorNotAllowedInGraphError):
         return "it decides on the elements of an array"
     text = str(problem)
@@ -471,7 +471,7 @@ def why_not_traced(problem: Exception) -> str | None:
 
 
 def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-    """Compile ``function`` by ``tf.function``, and let its result contain numbers, strings and other objects.
+    """Return ``function`` compiled by ``tf.function``, such that its result may contain any Python objects.
 
     ``options`` are those of ``tf.function``; ``autograph`` is off by default.
     """
@@ -498,8 +498,8 @@ def traced_with_any_result(function: Callable[..., Any], options: dict[str, Any]
 class Compiled:
     """Callable that compiles ``function`` when it is called, or runs it operation by operation.
 
-    It runs ``function`` itself while TensorFlow records gradients or traces a call, for new shapes after many
-    others, and if a ``tf.function`` cannot do the same. It compiles without XLA if XLA may compute something
+    It runs ``function`` itself while a gradient tape is active or a call is traced, for some new shapes and
+    numbers, and if a ``tf.function`` cannot do the same. It compiles without XLA if XLA may compute something
     else than TensorFlow's kernels.
 
     function: function of tensors, numbers, and dicts of weights.

@@ -272,7 +272,9 @@ def _is_negative(array: Any) -> Any:
 
 
 def assert_or_poison(result: Any, holds: Any, message: str, *seen: Any) -> Any:
-    """Return ``result`` with an assertion that ``holds`` is True; if it is not, its inexact tensors are NaN.
+    """Return ``result`` with an assertion that ``holds`` is True.
+
+    If it is not, and TensorFlow drops the assertion, the floating and complex tensors are NaN.
 
     Raise ``CallMismatch`` if the call is traced for XLA, which drops the assertion, and NaN would not mark
     all of ``result`` as wrong.

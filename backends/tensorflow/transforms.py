@@ -243,7 +243,7 @@ def _randomness_message(randomness: str, drawn: set[str]) -> str:
 
 
 def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[Arrays], Arrays]:
-    """Return a function that calls ``function``, and recomputes it for gradients.
+    """Return a function that runs the trace of ``function``, and runs it again to compute gradients.
 
     ``like`` are arrays of the same shapes and dtypes as its arguments. In a recording, return ``function``
     itself.

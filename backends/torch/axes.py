@@ -37,7 +37,7 @@ class Axis(Protocol):
 
 @dataclass(frozen=True)
 class ProcessAxis:
-    """Axis of processes, each of which runs the code.
+    """Axis of processes that all run the same function.
 
     over: the collectives of the group of processes.
     """
@@ -74,7 +74,7 @@ class VmapAxis:
 class _VmapCollective(Function):
     """Collective over the slices of the vmap that batches ``index``.
 
-    It raises ``LookupError`` outside of that vmap, such as after it has returned.
+    Applying it outside of that vmap, such as after the vmap has returned, raises ``LookupError``.
     """
 
     @staticmethod

@@ -2,8 +2,8 @@
 
 ``total`` and ``stacked`` are called in a function that runs on each device of an axis. Their derivatives sum
 the cotangents of all devices, as in JAX. ``SharedAcrossDevices``, ``local_rows``, ``concatenated``,
-``summed_result`` and ``replicated_result`` are called at the boundary of such a function. The code after it
-is the same in all processes, so a cotangent of its results counts once.
+``summed_result`` and ``replicated_result`` are called at the boundary of such a function. The code after the
+function is the same in all processes, so a cotangent of its results counts once.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class TorchRows(Rows):
 
 
 def compute_dtypes(name: str) -> dict[str, str]:
-    """Map each dtype that torch may not support in the operation ``name`` to the dtype to compute in.
+    """Return the dtypes to compute the operation ``name`` in, by the dtypes that are cast to them.
 
     >>> wide = compute_dtypes("solve_triangular")
     >>> wide["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("concat")

@@ -175,7 +175,7 @@ class _GraphCaller(torch.nn.Module):
     def _compiled_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
         """Return ``(result,)`` of a call that ``torch.compile`` traces, or None if it has to run eagerly.
 
-        Write to the tensors of this module that the graph changes.
+        Write what the graph changes to the tensors of this module.
         """
         held = self._own_tensors()
         if (

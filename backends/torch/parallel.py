@@ -188,7 +188,7 @@ _SIZE_BITS = 40
 class TorchDataParallel(TorchTraining):
     """Training engine in which each process computes its part of the batch.
 
-    Gradients, and floating metrics and state, are averaged over the processes of ``group``. If
+    Gradients, and floating metrics, buffers and places, are averaged over the processes of ``group``. If
     ``local_batch`` is True, each process is called with its own part, otherwise with the whole batch.
     """
 
@@ -379,7 +379,7 @@ def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
 
 
 def shard_state(held: StepState, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> StepState:
-    """Return a copy of the training state ``held``, with its arrays as ``DTensor`` over ``mesh``.
+    """Return a copy of the training state ``held``, sharded over ``mesh`` as ``DTensor``.
 
     ``layouts`` has the layouts of arrays by name. Arrays without a layout are replicated.
     """

@@ -81,7 +81,7 @@ def partitioned(
 
 @contextmanager
 def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
-    """Run the block over ``mesh``: operations of ``DTensor`` take plain tensors as replicated.
+    """Run the ``with`` block over ``mesh``, where operations of ``DTensor`` take plain tensors as replicated.
 
     Raise ``UnsupportedOperation`` for an operation that ``DTensor`` has no rule for, and ``CollectiveFailed``
     for errors of communication.

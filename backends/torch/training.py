@@ -288,7 +288,7 @@ def _same_options(item: Any) -> Make:
 
 
 def _option_names(cls: type) -> set[str]:
-    """Return the names of the parameters of a constructor, without that of the tensors.
+    """Return the names of the parameters of the constructor of ``cls``, without that of the tensors.
 
     If it takes any keywords (``**options``), those of the constructor that it overrides are included, because
     it passes them on.

@@ -144,7 +144,7 @@ def _custom_derivative(scope: Scope, node: Node) -> None:
 
 
 def _write_definition(scope: Scope, name: str, derivative: Derivative) -> None:
-    """Write the function ``name`` with ``tf.custom_gradient``: it returns its results and their gradient."""
+    """Write the ``tf.custom_gradient`` function ``name``, which returns results and a gradient function."""
     operands = arguments(scope, derivative.operands)
     scope.line("@tf.custom_gradient")
     with scope.indented(f"def {name}({', '.join(operands)}):"):
