@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 
 class GraphCompilerError(Exception):
-    """Base class of all errors of this package.
+    """Base class of the errors of this package.
 
     Exceptions that your own code raises are not wrapped, except in training steps, learning-rate schedules,
     ``reduce=`` functions and statements that ``trace`` records. Neither is the ``TypeError`` for a call that
@@ -157,7 +157,7 @@ class CallMismatch(GraphCompilerError, TypeError):
 
 
 class GuardFailed(GraphCompilerError, ValueError):
-    """Raised when a call fits no recorded variant and none can be recorded for it.
+    """Raised when a call fits no recorded variant and none is recorded for it.
 
     It is also raised for an argument that the graph cannot write to, for integers that the target cannot
     hold, for arrays of several frameworks in a call of ``unify``, and by ``verify`` if no input fits.
@@ -258,7 +258,7 @@ class TracingError(GraphCompilerError):
     """Raised when a function does something while it is recorded that a graph cannot hold.
 
     Cause: values leave the framework (``x.numpy()`` into a C extension), memory is reached behind the
-        framework's back, state changes that no graph can repeat, or statements under ``trace`` give values of
+        framework's back, state changes that no graph can repeat, or statements under ``trace`` make values of
         other shapes or dtypes.
     Fix: compute the line with the framework's own functions, or move it out of the function; the message
         names the alternative.

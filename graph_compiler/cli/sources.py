@@ -151,7 +151,7 @@ def _callable(found: Any, source: str) -> Any:
 
 
 def framework_in(function: Any) -> str | None:
-    """Return the framework, other than NumPy, that the module of a callable imports or belongs to.
+    """Return the framework, other than NumPy, of a callable's module or of modules among its globals.
 
     Return None if there is none or there are several, or if the callable's own code names a framework.
     """
@@ -181,7 +181,7 @@ class ConvertedGraph:
 
     graph: the graph.
     seconds: the time for recording or loading it.
-    verified: the result of ``verify``; None if it was not verified.
+    verified: the summary of ``Graph.verify`` as a dict; None if it was not verified.
     not_verified: the reason why it could not be verified; empty if there is none.
     """
 

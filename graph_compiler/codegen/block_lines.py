@@ -53,7 +53,7 @@ class BlockLines:
         self.depth -= 1
 
     def drop_last(self) -> None:
-        """Remove the last line, which the next one will contain, and move its origins there."""
+        """Remove the last line, and move its ``origins`` to the next line, which will contain it."""
         self.texts.pop()
         origins, place, last = self.origins, len(self.texts), len(self.origins)
         while last and origins[last - 1][0] >= place:
@@ -110,8 +110,8 @@ class Folding:
         """Record the last line, which assigns ``expression`` to the output of ``node``, if it may be inlined.
 
         A value that no node reads may be inlined into the results of the block. A value that is read only
-        once, and by a node, may be inlined into the line of that node. It may not if ``node`` writes, samples
-        random numbers or has regions, or if the original assigns the value to a variable of its name.
+        once, and by a node, may be inlined into the line of that node, unless ``node`` writes, samples random
+        numbers or has regions, or the original assigns the value to a variable of its name.
         """
         (value,) = node.outputs
         uses, last = self.uses.counts[value], (len(self.lines.texts), node, expression)

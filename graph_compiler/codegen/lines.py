@@ -18,7 +18,7 @@ _NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]
 def inline_expression(expression: str, name: str, inner: str) -> str | None:
     """Return ``expression`` with ``inner`` substituted for ``name``, in parentheses if needed.
 
-    Return None if ``name`` does not occur exactly once, or if ``inner`` or the result would be too long.
+    Return None if ``name`` does not occur exactly once as a value, or if ``inner`` or the result is too long.
 
     >>> inline_expression("jnp.sum(mul, axis=1)", "mul", "x * 2.0")
     'jnp.sum(x * 2.0, axis=1)'
@@ -113,7 +113,7 @@ _UNBROKEN = ("#", "raise ", "if ", "with ", "del ")
 def break_line(line: str, indent: int = 0, end: str = "") -> list[str]:
     r"""Return a statement, or a part of a statement, in lines of at most 120 columns where it can be broken.
 
-    The lines are indented by ``indent`` spaces, and ``end`` follows the last line.
+    The first and last lines are indented by ``indent`` spaces, and ``end`` follows the last line.
 
     >>> break_line("y = f(x, 1)")
     ['y = f(x, 1)']
@@ -173,7 +173,7 @@ def _outside_of_brackets(
     """Find the commas, operators and brackets of ``masked[left:right]`` that are in no brackets.
 
     Return the positions of commas, the positions of the spaces before operators, the pairs of positions of
-    the outermost brackets, and True if there is a colon.
+    brackets, and True if there is a colon, all of them outside of other brackets.
     """
     depth, opened, has_slice = 0, 0, False
     commas: list[int] = []

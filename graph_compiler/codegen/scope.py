@@ -107,7 +107,7 @@ class SharedState:
     definitions: functions and classes written before the function.
     indexed_weights: weights read by layer index, by the ``id`` of a block.
     functions: names of the functions written for blocks, by ``id``.
-    stacks: nodes that stack weights of layers.
+    stacks: weights of layers that are read stacked, by the node that stacks them.
     """
 
     dialect: Any

@@ -59,7 +59,7 @@ class Program:
     globals: objects that the source refers to, by name.
     checks: guards on elements. The function returns the elements last.
     origins: pairs of a line of the source and the location of the recorded call that begins there.
-    inner_origins: the same for nodes of regions and for guards.
+    inner_origins: the same for nodes in regions, for guards, and for the last line of a node with regions.
     stacks: weights that the source reads stacked.
     """
 

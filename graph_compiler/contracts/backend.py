@@ -60,7 +60,7 @@ class Target(Protocol):
 
     @property
     def array_types(self) -> tuple[type, ...]:
-        """Classes of its arrays."""
+        """Classes of native arrays that are not traced."""
 
     def convert(self, array: Any) -> Any:
         """Return ``array``, of any framework, as a native array; None for any other object.
@@ -231,7 +231,7 @@ class Target(Protocol):
     @property
     @default
     def how_to_enable_64_bit(self) -> str:
-        """How a user enables 64-bit dtypes, as a sentence without its full stop.
+        """Advice for users on enabling 64-bit dtypes, as a sentence without its full stop.
 
         Empty if they are always enabled.
         """
@@ -271,8 +271,8 @@ class Target(Protocol):
     def runs_asynchronously(self) -> Callable[[], bool] | None:
         """Function that returns True if compiled functions called now return before they have run.
 
-        The caller can then make its checks meanwhile. The property is None if
-        compiled functions are taken to return after they have run.
+        The caller can then make its checks meanwhile. The property is None if compiled functions are taken to
+        return after they have run.
         """
         return None
 
@@ -298,7 +298,7 @@ class Target(Protocol):
 
     @default
     def untraced(self) -> AbstractContextManager[None]:
-        """Return a context inside which operations run at once, even while the framework is tracing."""
+        """Return a context inside which operations run at once, even if the framework's compiler traces."""
         return nullcontext()
 
     @default

@@ -24,7 +24,7 @@ class VmapSpec:
 
     axes: the mapped axis of each argument; None for an unmapped one.
     size: the number of slices; None if it is unknown because the framework traces the arrays.
-    randomness: ``"different"`` or ``"same"`` random numbers in each slice, or ``"error"``.
+    randomness: ``"different"`` or ``"same"`` random numbers in each slice, or ``"error"`` to draw none.
     axis_name: name of the mapped axis for collectives; None if it has no name.
     """
 
@@ -52,9 +52,9 @@ class Derivatives(Protocol):
         """Return True if ``item`` is an array of the framework, traced or not."""
 
     def keeps_derivative(self, item: Any) -> bool:
-        """Return True if the result ``item`` is an array of the framework, or a number.
+        """Return True if the result ``item`` is an array of the framework, or a Python number.
 
-        Otherwise its derivative may have been lost. An array of another framework counts as a number if this
+        Otherwise its derivative may have been lost. An array of another framework counts, too, if this
         framework never converts traced arrays to such arrays.
         """
 

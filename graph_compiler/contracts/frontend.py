@@ -27,10 +27,10 @@ class Watch(Protocol):
         """
 
     def of_copies(self, addresses: Sequence[int | None]) -> Watch:
-        """Return a watch from the same moment that may ignore writes that show in a conversion of an array.
+        """Return a watch from the same moment that may leave out arrays which share memory with a conversion.
 
-        addresses: for each array, the address of its conversion; None if that is unknown. If it is that of
-            the array itself, both share memory, and writes to the array need not be detected.
+        addresses: for each array, the address of its conversion to the target; None if that is unknown. At
+            the same address as the array, the conversion shares its memory and shows writes to it.
         """
 
 
@@ -142,9 +142,9 @@ class Fillable(Protocol):
         """
 
     def recomputed(self, names: Iterable[str]) -> Mapping[str, Any]:
-        """Return arrays for those of ``names`` that their module computes when it is built.
+        """Return arrays for the non-persistent buffers in ``names`` that can be computed from their modules.
 
-        These are non-persistent buffers, which files do not contain. Other names are left out.
+        Files of weights do not contain these buffers. Other names are left out.
         """
 
     def fill(self, name: str, array: Any) -> None:
@@ -155,10 +155,7 @@ class Fillable(Protocol):
 
 
 class Weights(Protocol):
-    """Access to the arrays that the user's function or model stores, by name.
-
-    A framework whose functions store no arrays has no names.
-    """
+    """Access to the arrays that the user's function or model stores, by name."""
 
     def live(self, names: Iterable[str]) -> Live:
         """Return a function of no arguments that returns the current arrays of ``names``, by name."""
@@ -314,7 +311,7 @@ class Reference(Protocol):
 
     @default
     def restoring_random_state(self) -> AbstractContextManager[None]:
-        """Return a context that restores the framework's global random generator on exit.
+        """Return a context that restores the framework's global random generator on exit, if possible.
 
         The default restores nothing.
         """

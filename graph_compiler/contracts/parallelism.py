@@ -72,7 +72,7 @@ class ModuleFunction(Protocol):
         """Current parameters by name."""
 
     def live(self) -> Sequence[Callable[[], Any]]:
-        """Return functions whose results show if a parameter was replaced: they are other objects then."""
+        """Return functions, one of which returns another object than before once a parameter was replaced."""
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
         """Return the result of the module with these parameters."""

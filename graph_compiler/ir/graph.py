@@ -244,7 +244,7 @@ class Randomness:
 class GraphState:
     """State of the user's objects that a graph reads and writes.
 
-    places: attributes, closures and globals that a call reads or changes; None if there are none.
+    places: locations, such as attributes and globals, that a call reads or changes; None if there are none.
     updates: changes to containers; None if a call changes no container and no place. If it is a tuple,
         even an empty one, the output of the graph is `(result, new objects)`.
     same_outputs: for each output, the index of the first output that is the same object or value, which may

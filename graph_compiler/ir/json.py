@@ -387,7 +387,7 @@ class Decoder:
     read(text): returns the framework object for a text, or raises an error.
     arrays: arrays of constants by name.
     kinds: classes of assumptions by name.
-    key_of(op): returns the name of a recorded call without its module.
+    key_of(op): returns the ``CallRecord.key`` of the recorded call ``op``.
     known: classes that the file may name.
     """
 
