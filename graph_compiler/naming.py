@@ -1,4 +1,4 @@
-"""Names for generated code: legal, unique, and never shadowing anything that the code uses."""
+"""Names for generated code: legal, unique, and distinct from builtins and from names that the code uses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _ALWAYS_RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | f
 
 @functools.lru_cache(maxsize=4096)
 def legal(text: str) -> str:
-    """Return a Python identifier that resembles ``text``. A keyword is returned unchanged.
+    """Return a Python identifier that resembles ``text``.
+
+    A keyword is returned unchanged. Underscores at the ends are dropped.
 
     >>> legal("encoder.layer.0"), legal("3d"), legal(""), legal("x²")
     ('encoder_layer_0', '_3d', 'value', 'x2')
@@ -54,10 +56,10 @@ class Namespace:
         return heapq.heappop(self._free[base])[1] if self._free.get(base) else self.lasting(wanted)
 
     def lasting(self, wanted: str) -> str:
-        """Return a name that resembles ``wanted`` and was never in use, not even by a released variable.
+        """Return a name that resembles ``wanted`` and that this namespace has not returned before.
 
-        Names outside the function, such as those of helpers, must be like this: a variable of the same name
-        would shadow them.
+        Released names are not used again, because a name outside of the function, such as that of a helper,
+        would be shadowed by a variable of the same name.
 
         >>> names = Namespace()
         >>> names.unique("top"), names.release("top"), names.lasting("top"), names.unique("top")
@@ -79,7 +81,7 @@ class Namespace:
         self._taken.update(names)
 
     def take_back(self, name: str) -> bool:
-        """Take ``name`` again if it was released and is still free. Return True if that succeeded.
+        """Mark ``name`` as in use again if it was released and is still free. Return True if that succeeded.
 
         Raise ``KeyError`` for a name that this namespace has not returned.
         """

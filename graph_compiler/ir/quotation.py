@@ -33,9 +33,9 @@ _CONVERSIONS: dict[str, tuple[type, ...]] = {
 
 
 def place_of(origin: Origin) -> str:
-    """Return the user's expression at ``origin`` with its file and line, for a message.
+    """Return the user's code at ``origin``, quoted, with its file and line, for a message.
 
-    If the expression is not found, the name of the recorded call takes its place.
+    If the source is not found, return ``str(origin)``, which has the name of the recorded call instead.
     """
     around = _nodes(origin)
     return f"`{_quoted(origin, around)}` at {origin.place}" if around else str(origin)
@@ -44,8 +44,8 @@ def place_of(origin: Origin) -> str:
 def value_at(origin: Origin, value: Any) -> str:
     """Return the text of :func:`place_of` for a message about ``value``, which was read from an array there.
 
-    The text begins with "a number in", "a condition in" or "a list in" if the value of the expression may not
-    be ``value`` itself: if ``n`` was read in ``table[n]``, for example.
+    The text begins with "a number in", "a condition in" or "a list in" if ``value`` may belong to a part of
+    the quoted code, such as ``n`` in ``table[n]``.
     """
     around = _nodes(origin)
     if not around or _has_value(around, value):
@@ -55,7 +55,7 @@ def value_at(origin: Origin, value: Any) -> str:
 
 
 def recorded(origin: Origin, value: Any) -> str:
-    """Return "<expression> was <value> when recorded" for the array elements that were read at ``origin``."""
+    """Return the message "... was ... when recorded" for the ``value`` that was read from an array there."""
     return f"{value_at(origin, value)} was {shortened(repr(value))} when recorded"
 
 
@@ -65,7 +65,7 @@ def shortened(text: str) -> str:
 
 
 def _nodes(origin: Origin) -> tuple[Any, ...]:
-    """Return the syntax nodes that contain the expression at ``origin``, outermost first, ending with it.
+    """Return the syntax nodes that contain the expression at ``origin``, from the outermost one inwards.
 
     If only the statement is found, return it alone. Return an empty tuple if nothing is found, or if the
     instruction of ``origin`` is unknown.
@@ -96,10 +96,10 @@ def _is_test(node: ast.AST, outer: Any) -> bool:
 
 
 def _has_value(around: tuple[Any, ...], value: Any) -> bool:
-    """Return True if the syntax of the innermost node in ``around`` shows that it evaluates to ``value``.
+    """Return True if ``value`` is assumed to be the value of the innermost node in ``around``.
 
-    Examples are ``a < b``, ``x`` in ``if x:``, and a conversion such as ``x.item()``. ``table[n]`` is no
-    example, because ``value`` may be that of ``n``.
+    This is so for ``a < b``, for the condition of an ``if``, for operands of ``and``, ``or`` and ``not``, and
+    for conversions such as ``x.item()``. In ``y = table[n]``, ``value`` may be that of ``n``.
     """
     node = around[-1]
     # Python reads the parts of ``a and b``, ``not a`` and ``a < b < c``.
@@ -146,7 +146,7 @@ def nodes_around(code: CodeType, instruction: int) -> tuple[Any, ...]:
     """Return the syntax nodes that contain the instruction at this offset of ``code``, outermost first.
 
     The offset is that of ``frame.f_lasti``. Return an empty tuple if the source or the columns of the
-    instruction are unknown; on Python 3.10 they always are.
+    instruction are unknown, as the columns are on Python 3.10.
     """
     return _nodes_around(code, code.co_filename, instruction)
 
@@ -172,7 +172,7 @@ def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
 def statement_at(file: str, line: int) -> ast.stmt | None:
     """Return the outermost statement that begins at ``line``.
 
-    If none does, return the innermost statement that contains the line, or None.
+    If none begins there, return the innermost statement that contains the line, or None if there is none.
     """
     tree = tree_of(file)
     # ``walk`` yields outer nodes before inner ones.

@@ -12,9 +12,11 @@ from .node import Origin, Value
 
 
 class LoopComparison(NamedTuple):
-    """Comparison that was true in the code of a loop, in iteration ``place``, counted from 0.
+    """Comparison of a loop index that the code of a loop evaluated and that needed no guard.
 
-    A comparison that evaluated to False is recorded negated.
+    place: index of the iteration, counted from 0.
+    condition: the comparison, negated if it evaluated to False.
+    origin: location of the comparison in the user's code.
     """
 
     place: int
@@ -29,8 +31,8 @@ LoopIndices = Mapping[Value, "tuple[RecordedLoop, int]"]
 def always_holds(condition: Any, numbers: LoopIndices) -> bool:
     """Return True if a comparison is proved for all sizes, and all iterations of the loops in ``numbers``.
 
-    For each loop, ``numbers`` has the number of first iterations for which it need not hold. False means that
-    the comparison is not proved. A ``condition`` that is no ``Size`` is returned as a bool.
+    For each loop, ``numbers`` has the number of first iterations for which the comparison need not hold.
+    False means that it is not proved. A ``condition`` that is no ``Size`` is returned as a bool.
     """
     if not isinstance(condition, Size):
         return bool(condition)
@@ -97,9 +99,9 @@ class VariableState:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Point before an iteration of a loop, or after the last one.
+    """Point in a recording: before an iteration of a loop, or after the last iteration.
 
-    position: number of nodes that were recorded before it.
+    position: number of nodes that were recorded before this point.
     state: state of the loop's variables, by path.
     """
 
@@ -124,11 +126,11 @@ class RecordedLoop:
 
     A ``for`` iterates over ``range(start, stop, step)``.
 
-    library: module whose ``arange`` and ``logical_and`` express the loop.
-    after: variables that code after the loop may read.
-    conditions: evaluated conditions of a ``while`` in order, with their answers.
-    negated: for each condition of a ``while``, True if the loop runs while it is False.
-    any_of: True if the loop runs while any of its conditions holds, False if all must.
+    library: name of the module whose ``arange`` and ``logical_and`` express the loop, such as ``jax.numpy``.
+    after: names of variables that code after the loop may read.
+    conditions: evaluated conditions of a ``while`` in order, with their truth values.
+    negated: for each condition of a ``while``, True if it is under ``not``; empty for a ``for``.
+    any_of: True if the conditions of a ``while`` are joined by ``or``.
     """
 
     origin: Origin

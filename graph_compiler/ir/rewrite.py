@@ -19,8 +19,9 @@ from .node import Block, Makers, Node, Region, Value
 def copy_node(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> Node:
     """Return a copy of ``node`` with new outputs, and with ``mapped`` applied to the leaves of its arguments.
 
-    Leaves are values, sizes, and other objects such as numbers. Of regions, only the sizes of the enclosing
-    scope are mapped; the copy shares their blocks. ``own`` gets an entry from each old output to the new one.
+    Leaves are values, sizes, and other objects such as numbers. ``mapped`` is also applied to the shapes of
+    the outputs, and in regions to the sizes of the enclosing scope; the copy shares the regions' blocks.
+    ``own`` gets an entry from each old output to the new one.
     """
 
     def whole(structure: Any) -> Any:
@@ -64,10 +65,10 @@ def copy_with_replacements(node: Node, pairs: Iterable[tuple[Value, Value]]) -> 
 
 
 def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], None]) -> tuple[Any, ...]:
-    """Append copies of the nodes of ``region``, applied to ``operands``, and return the region's outputs.
+    """Append copies of the nodes of ``region``, applied to ``operands``, and return the outputs of the copy.
 
     ``operands`` are values or numbers, one for each input of the region, also for captured ones. ``append``
-    is called with each copy.
+    is called with each copied node.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ir.builder import close
@@ -202,7 +203,7 @@ class Rewriter:
         return dim if dim is not None else Size.of(symbol.of(self.value(symbol.source)))
 
     def finish(self) -> Block:
-        """Return the new block, or the original block if no node changed and no value was replaced."""
+        """Return the new block, or the original block if it has the same nodes and no value was replaced."""
         # This may append nodes, so it comes before they are read.
         outputs = tuple(map(self._mapped, self.block.outputs))
         nodes = tuple(self.nodes)

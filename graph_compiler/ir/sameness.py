@@ -15,10 +15,11 @@ from .node import Node, Region, Value
 
 
 def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], bool] = operator.is_) -> bool:
-    """Return True if both recordings have equal calls, conditions, constants, state and effects.
+    """Return True if both recordings have equal calls, guards, assumptions, constants, state and effects.
 
     ``same_array`` compares two constants. The names of parameters and constants must be equal; those of
-    graphs and values need not. Return False if the comparison of static arguments raises.
+    graphs and values need not. The arrays of parameters are not compared. Return False if a comparison of
+    other objects, such as static arguments, raises an ``Exception``.
 
     >>> one = Graph("f", "torch")
     >>> same_program(one, Graph("g", "torch")), same_program(one, Graph("f", "torch", outputs=[2]))
@@ -62,10 +63,10 @@ def _description(graph: Graph) -> tuple[Any, ...]:
 
 
 def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Return a description that is equal for regions of the same name and program.
+    """Return a description that is equal for regions with the same name and the same program.
 
-    Numbers stand for the values of the region. ``outside`` describes the sizes of the enclosing scope. The
-    description can be hashed if the leaves of all arguments can.
+    It numbers the values of the region, so their identities and names do not matter. ``outside`` describes
+    the sizes of the enclosing scope. The description can be hashed if the leaves of all arguments can.
     """
     block = region.block
     plain = _numbered(block.inputs, block.nodes)
@@ -80,8 +81,8 @@ def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[A
 def hashable(item: Any) -> Any:
     """Return nested arguments in a form that can be compared, and hashed if their leaves can.
 
-    Equal numbers of other types remain distinct (1, 1.0 and True), and so do 0.0 and -0.0, also as keys of
-    dicts. NaN equals itself.
+    Equal numbers of different types remain distinct (1, 1.0 and True), and so do 0.0 and -0.0, also as keys
+    of dicts. NaN equals itself.
 
     >>> hashable({"exponent": 0.0}) == hashable({"exponent": -0.0})
     False
@@ -108,8 +109,8 @@ def _numbered(
 ) -> Callable[[Any], Any]:
     """Return a function that describes a value by its number: ``sources`` first, then outputs of ``nodes``.
 
-    It describes a size by the numbers of the values that the size is read from, and another item by its type
-    and itself. With ``with_specs``, the description of a value includes its shape and dtype.
+    It describes a size by the numbers of the values that the size is read from, and any other item as
+    :func:`hashable` does. With ``with_specs``, the description of a value includes its shape and dtype.
     """
     numbers = {value: number for number, value in enumerate(sources)}
     for node in nodes:

@@ -17,9 +17,8 @@ from .node import DEEPEST, Node, Region, Value, values_in
 def faults(node: Node, depth: int = 1) -> Iterator[str]:
     """Yield descriptions of rules that the regions of ``node`` break.
 
-    Regions of nodes inside of them are not checked.
-
-    depth: nesting depth of the regions: 1 for a node of the graph itself.
+    Nested regions are not checked. ``depth`` is the nesting depth of the regions of ``node``: 1 if it is a
+    node of the graph itself.
     """
     if not node.regions:
         return
@@ -91,10 +90,10 @@ def _operand_faults(node: Node, region: Region, operands: tuple[Any, ...]) -> It
 
 
 def _lengths_of_pairs(node: Node) -> Iterator[str]:
-    """Yield faults for arrays of wrong length in the region of an ``associative_scan``.
+    """Yield faults for inputs and outputs of wrong length in the region of an ``associative_scan``.
 
-    Their length along its axis must be the number of pairs. Yield none if an array lacks the axis, because
-    the shape rule reports that.
+    Their length along its axis must be the number of pairs. Captured values are not checked. Yield none if an
+    array lacks the axis, because the shape rule reports that.
     """
     (region,), axis = node.regions, node.params["axis"]
     pairs = region.block.inputs[: own_inputs(node.op, node.params)]
@@ -155,9 +154,10 @@ def _carry_faults(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
 
 
 def _repeated_draws(region: Region, own: int) -> Iterator[str]:
-    """Yield faults for random operations of a loop whose key is the same in every iteration.
+    """Yield faults for random operations of a loop's region whose operands are the same in every iteration.
 
-    own: number of leading inputs of ``region`` that change in each iteration: its carry and sequences.
+    ``random_fold_in`` may repeat. ``own`` is the number of leading inputs of ``region`` that change between
+    iterations: its carry and sequences.
     """
     changing: set[Value] = set(region.block.inputs[:own])
     for inner in region.block.nodes:
@@ -186,8 +186,8 @@ def _draws(node: Node) -> bool:
 def verify(graph: Graph) -> Graph:
     """Return ``graph`` if it is valid; otherwise raise ``InvalidGraph`` or another error.
 
-    Each value must be produced once, before it is used, and all roots must exist. Operations and their
-    regions must fit their declarations.
+    Each value must be produced once, before it is used, and all roots must exist. Operations of a canonical
+    graph, and in any graph those with regions, must fit their declarations.
     """
     made: set[Value] = set(graph.sources())
     _verify_nodes(graph, graph.nodes, made, 1)

@@ -1,7 +1,7 @@
-"""Canonical operations: those of the Python array API standard (2024.12), and operations beyond it.
+"""Canonical operations: most of the Python array API standard (2024.12), and operations beyond it.
 
-If the standard has an operation, its name, arguments and semantics are the standard's. :func:`get` returns
-the declaration of an operation.
+An operation that the standard has, too, has its name and computes the same. :func:`get` returns the
+declaration of an operation.
 """
 
 from __future__ import annotations

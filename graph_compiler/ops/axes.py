@@ -2,8 +2,8 @@
 
 An *order* lists for each axis of the permuted array the axis of the original: ``(0, 2, 3, 1)`` for images
 whose channels were second and are now last. A rule returns the parameters for arrays in that order and the
-order of the result, or None if there are no such parameters. The table names operations of all sections, so
-they are declared before it is built.
+order of the result, or None if the operation has to run in the original order. The table names operations of
+all sections, so they are declared before it is built.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class AxisRule:
     """Rule for running an operation on arrays whose axes are permuted.
 
     moved: function of the parameters, the spec of the first array, and the order of the permuted axes. It
-        returns the new parameters and the order of the result, or None if no parameters fit that order.
+        returns the new parameters and the order of the result, or None if it has none for that order.
     carriers: the inputs whose axes are permuted: ``"first"`` for the first, ``"all"`` for all, and
         ``"broadcast"`` for all of an operation that broadcasts them.
     """

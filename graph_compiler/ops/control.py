@@ -20,7 +20,7 @@ _Specs = tuple[ArraySpec, ...]
 
 
 class RegionSpec(Protocol):
-    """Protocol of a region, as the shape and dtype rules of this section read it."""
+    """Protocol of a region, with what the shape and dtype rules of these operations read."""
 
     name: str
 
@@ -47,7 +47,7 @@ def call(
 
 @declare(_CONTROL, regions=("*branches",))
 def branch(index: ArraySpec, /, *operands: ArraySpec, branches: Sequence[RegionSpec]) -> _Specs:
-    """Call ``branches[index](*operands)`` and none of the others (``jax.lax.switch``, ``tf.switch_case``).
+    """Call ``branches[index](*operands)`` (``jax.lax.switch``, ``tf.switch_case``).
 
     ``index`` is a scalar: an integer in range, or a boolean for two branches, where the first one is for
     False. All branches return arrays of the same shapes and dtypes.
@@ -113,7 +113,7 @@ def associative_scan(
     For ``[a, b, c, ...]`` these are ``[a, combine(a, b), combine(combine(a, b), c), ...]``.
 
     Operands are ``sequences`` arrays of equal length along ``axis``, counted from the first axis, and the
-    captured values. ``combine(*left, *right, *captured)`` combines many pairs at once: its inputs and
+    captured values. ``combine(*left, *right, *captured)`` combines many pairs at once: its pairs and its
     outputs have ``axis``, with a length that only the region knows. Its result for a pair must not depend
     on other pairs, and it must be associative, because the target decides in which order pairs are
     combined. Sequences of at most one element are returned unchanged. ``reverse`` begins at the last

@@ -1,8 +1,8 @@
 """Convolution, pooling and resampling, and the position of the channel axis.
 
 Arrays are ``[batch, channels, *space]`` (``layout="channels_first"``) or ``[batch, *space, channels]``.
-Weights are ``[out, in // groups, *kernel]`` in both layouts, and ``[in, out // groups, *kernel]`` for a
-transposed convolution. ``padding`` holds a pair (before, after) for each spatial axis.
+Weights of ``conv`` are ``[out, in // groups, *kernel]`` in both layouts, those of ``conv_transpose`` are
+``[in, out // groups, *kernel]``. ``padding`` holds a pair (before, after) for each spatial axis.
 """
 
 from __future__ import annotations

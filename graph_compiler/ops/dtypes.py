@@ -1,4 +1,4 @@
-"""Dtypes by their array API names, with their properties, and the operations that pack and unpack bits."""
+"""Names of dtypes, their properties, and the operations that pack and unpack bits."""
 
 from __future__ import annotations
 
@@ -95,7 +95,8 @@ def is_in_range(number: complex, dtype: str) -> bool:
     """Return True if a Python number is between the least and the largest element of ``dtype``.
 
     For float and complex dtypes, a number that rounds to the least or largest element is in range, too.
-    Infinities and NaN are in the range of all dtypes but integers, and any number in that of bool.
+    Infinities and NaN are in the range of all dtypes but integers, and any number in that of bool. For an
+    integer dtype, only the real part of a complex number counts.
 
     >>> is_in_range(300, "int8"), is_in_range(300, "float16"), is_in_range(1e5, "float16")
     (False, True, False)
@@ -112,7 +113,7 @@ def is_in_range(number: complex, dtype: str) -> bool:
 
 
 def dtype_name(array: Any) -> str:
-    """Return the array API name of the dtype of ``array``, an array of any framework.
+    """Return the name of the dtype of ``array``, an array of any framework.
 
     >>> import numpy, torch
     >>> dtype_name(numpy.zeros(2)), dtype_name(torch.zeros(2))

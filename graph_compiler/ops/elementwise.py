@@ -1,4 +1,4 @@
-"""Elementwise functions of the array API standard, and others, which have the names of ``jax``.
+"""Elementwise functions of the array API standard, and others, most of which have the names of ``jax``.
 
 Operands are arrays of one dtype, or arrays and numbers. Lifting inserts ``astype`` where the source promotes.
 """
@@ -225,9 +225,9 @@ declare_binary(
 
 @declare(_SPECIAL)
 def angle(x: Input, /) -> ArraySpec:
-    """Compute the argument of complex numbers, in radians; of real numbers it is pi below 0, 0 elsewhere.
+    """Compute the argument of complex numbers, in radians; of real numbers it is pi below 0, 0 from 0 on.
 
-    The argument of a NaN is NaN.
+    The argument of NaN is NaN.
     """
     spec = elementwise(x)
     return ArraySpec(spec.shape, real_of(spec.dtype))

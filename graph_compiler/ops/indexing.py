@@ -145,7 +145,7 @@ _SORTING = "sorting"
 def sort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> ArraySpec:
     """Sort the elements along ``axis``, in ascending order unless ``descending``.
 
-    NaN is larger than all numbers. Targets may ignore ``stable``, because equal elements look alike.
+    NaN is larger than all numbers. Targets may ignore ``stable``.
     """
     return x
 

@@ -35,7 +35,7 @@ def matmul(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
 def tensordot(x1: ArraySpec, x2: ArraySpec, /, *, axes: tuple[tuple[int, ...], tuple[int, ...]]) -> ArraySpec:
     """Sum products over paired axes: those in ``axes[0]`` of ``x1`` and those in ``axes[1]`` of ``x2``.
 
-    They are counted from the front. The result has the other axes of ``x1``, then those of ``x2``.
+    Axes are counted from the front. The result has the other axes of ``x1``, then those of ``x2``.
     """
     for x, paired in zip((x1, x2), axes):
         for axis in paired:

@@ -1,7 +1,7 @@
-"""Creation functions and manipulation functions of the array API standard.
+"""Creation, casts, manipulation and basic indexing, in the array API standard and beyond it.
 
-``expand_dims`` and ``squeeze`` are ``reshape``, ``moveaxis`` is ``permute_dims``, ``broadcast_arrays`` is
-several ``broadcast_to``.
+``expand_dims`` and ``squeeze`` of the standard are written as ``reshape``, ``moveaxis`` as ``permute_dims``,
+and ``broadcast_arrays`` as several ``broadcast_to``.
 """
 
 from __future__ import annotations
@@ -370,8 +370,8 @@ inside the axis, and ``start <= stop``: lifting has clamped them if the source f
 def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
     """Return the shape of ``x[key]`` for an array ``x`` of this ``shape``; see :data:`Key`.
 
-    Raise ``InvalidGraph`` if the key has too many items, or an index or slice is known to lie outside of its
-    axis.
+    Raise ``InvalidGraph`` if the key has too many items, if an index or the start of a slice is known to lie
+    outside of its axis, or if a slice is known to have a negative length.
 
     >>> keyed_shape((5, 6, 7), (0, (1, -1, 1), None))
     (4, 1, 7)

@@ -126,8 +126,8 @@ class Op:
     section: the section of the vocabulary that it belongs to.
     infer(*specs, **params): the rule, which returns the spec of the output, or a tuple of specs.
     inputs: the names of the array inputs.
-    required: the number of inputs without a default.
-    variadic: True if the operation takes any number of arrays.
+    required: the number of inputs without a default, not counting ``*args``.
+    variadic: True if the last of the inputs is ``*args``, which takes any number of arrays.
     params: the defaults of the parameters by name; ``REQUIRED`` for a parameter without one.
     doc: the docstring of the rule.
     regions: the names of the blocks that the operation runs, which the rule receives as keyword arguments.

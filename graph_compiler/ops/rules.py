@@ -305,7 +305,7 @@ def declare_binary(
 
 
 class MakerNode(Protocol):
-    """Protocol of a node of a graph, as far as :func:`identity_of` reads the one that computed an operand."""
+    """Protocol of the node that computed an operand, with the properties that :func:`identity_of` reads."""
 
     @property
     def op(self) -> str: ...

@@ -53,9 +53,10 @@ def mean(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> Array
 
 @declare(_STATISTICAL)
 def var(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> ArraySpec:
-    """Compute the variance over ``axis``, divided by ``max(0, N - correction)``; real for complex arrays.
+    """Compute the variance over ``axis`` with divisor ``max(0, N - correction)``; real for complex arrays.
 
-    It is the sum of the squared deviations from the mean, divided by that number; N counts the elements.
+    It is the sum of the squared absolute deviations from the mean, divided by that number. N is the number of
+    elements over ``axis``.
     """
     return reduced(x, axis, keepdims, real_of(x.dtype))
 

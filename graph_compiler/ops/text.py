@@ -51,7 +51,7 @@ def factor(text: str) -> str:
 
 
 def literal(item: Any, symbol_text: Callable[[Symbol], str]) -> Any:
-    """Convert a size or a non-finite number to :class:`Text`; return any other item unchanged.
+    """Convert a size, or a non-finite float or complex number, to :class:`Text`; return others unchanged.
 
     ``symbol_text`` returns the text of a symbol of a size.
 
@@ -90,7 +90,7 @@ def _in_float32(number: float) -> float:
 
 
 def index_text(index: Any) -> str:
-    """Return the source text of a recorded index.
+    """Return the source text of a recorded index, as between the brackets of ``x[...]``.
 
     >>> index_text((slice(None, 3), Ellipsis)), index_text((0,))
     (':3, ...', '0,')

@@ -24,7 +24,8 @@ T = TypeVar("T")
 def psum(x: T, axis_name: str) -> T:
     """Sum arrays and numbers over the devices of an axis, element by element.
 
-    Shapes and dtypes do not change, except that bools become integers. Numbers become arrays.
+    Shapes and dtypes do not change, except that bools become integers. Numbers become arrays. In a function
+    that is recorded for another framework, bools have to be converted first.
 
     Works inside :class:`Parallel`, inside ``transforms.vmap(axis_name=)``, whose slices are the devices, and
     in JAX inside ``jax.shard_map``. Like ``jax.lax.psum``, ``torch.distributed.all_reduce`` and
@@ -48,7 +49,8 @@ def psum(x: T, axis_name: str) -> T:
 def pmean(x: T, axis_name: str) -> T:
     """Average arrays and numbers over the devices of an axis. Integers become floats.
 
-    Arguments and errors are those of :func:`psum`.
+    In a function that is recorded for another framework, they have to be converted first. Arguments and
+    errors are those of :func:`psum`.
     """
     return _reduce_over("pmean", x, axis_name)
 
@@ -133,7 +135,7 @@ def _query_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
     """Return the result of the method ``name`` of a parallel engine that runs over the axis ``axis_name``.
 
     With ``has_array``, ask only the engine of the framework of ``x``. Raise ``InvalidOption`` if no engine
-    runs over this axis, and ``NotCompilable`` if the framework of ``x`` has no engine.
+    asked runs over this axis, and ``NotCompilable`` if the framework of ``x`` has no engine.
     """
     if not isinstance(axis_name, str):
         raise _no_axis(name, axis_name)

@@ -53,8 +53,8 @@ class FlattenedCall:
 
     static: static arguments by position.
     places: positions of the other positional arguments.
-    is_flat: True if the non-static arguments are arrays passed by position.
-    leaves: the arrays among the non-static arguments.
+    is_flat: True if all non-static arguments are arrays passed by position.
+    leaves: the arrays in the non-static arguments.
     tree: the structure of the non-static arguments.
     """
 
@@ -91,7 +91,7 @@ class CallStructure:
 
     static: static arguments by position.
     tree: structure of the other arguments.
-    is_flat: True if the other arguments are arrays passed by position.
+    is_flat: True if all other arguments are arrays passed by position.
     """
 
     static: dict[int, Any]
@@ -99,7 +99,7 @@ class CallStructure:
     is_flat: bool
 
     def of(self, arrays: Arrays) -> tuple[list[Any], dict[str, Any]]:
-        """Return the positional and keyword arguments with ``arrays`` as their leaves."""
+        """Return positional and keyword arguments: ``arrays`` in the structure, and the static arguments."""
         args, kwargs = ([*arrays], {}) if self.is_flat else unflatten(self.tree, arrays)
         # The positions are those among all arguments, so the lowest is inserted first.
         for place in sorted(self.static):
@@ -108,12 +108,14 @@ class CallStructure:
 
 
 class ShardedCall:
-    """Arrays of a call, and for each of them whether it is split along its first axis.
+    """Arrays of a call, with a flag for each of them that is True if it is split along its first axis.
 
     ``replicated`` holds the positions of arguments that are not split; arrays in all other arguments are. If
     it is None, arrays are split unless they are already replicated over the devices. Arrays without axes are
     never split.
 
+    static: static arguments by position.
+    tree: the structure of the other arguments.
     arguments: the structure of the call, which rebuilds its arguments from arrays.
     arrays: the arrays, as arrays of the engine's framework.
     split: for each array, True if it is split.
@@ -317,7 +319,7 @@ class _ParallelContext:
         self._placed = _PlacedParameters({}, [])
 
     def placed_parameters(self) -> _PlacedParameters:
-        """Return the parameters as placed on the devices. Place them again if one has been replaced."""
+        """Return the parameters with their arrays on the devices, placed again if one has been replaced."""
         if self.with_parameters is not None and not self._placed.is_of(
             parameters := dict(self.with_parameters.parameters)
         ):
@@ -375,11 +377,11 @@ class Parallel:
 
     Arrays are split along their first axis, in the order of the devices. These are not split: arguments in
     ``replicated_argnums`` or, without it, what :func:`replicate` returned; arrays without axes; Python
-    numbers; and the parameters of a graph. JAX runs it as a compiled ``jax.shard_map``, TensorFlow as a
-    ``tf.distribute.MirroredStrategy`` in a ``tf.function``, torch in one process for each device (start them
-    with ``torchrun``, and call ``torch.distributed.init_process_group``), where the parameters of modules and
-    graphs are overwritten with those of the first process. Inside it, :func:`psum` and the other collectives
-    use ``axis_name``.
+    numbers; and the parameters of a graph or module. JAX runs it as a compiled ``jax.shard_map``, TensorFlow
+    as a ``tf.distribute.MirroredStrategy`` in a ``tf.function``, torch in one process for each device (start
+    them with ``torchrun``, and call ``torch.distributed.init_process_group``), where the parameters of
+    modules and graphs are overwritten with those of the first process. Inside it, :func:`psum` and the other
+    collectives use ``axis_name``.
 
     Args:
         function: Graph, torch module, or function of torch, JAX or TensorFlow.
@@ -393,9 +395,8 @@ class Parallel:
         static_argnums: Positions, counted from 0, of arguments that are compiled into the program. They have
             to be hashable; each new value is compiled again.
         replicated_argnums: Positions, counted from 0, of arguments that are not split; all others are, also
-            keyword arguments.
-            Default: arrays that are already replicated over the devices, as by :func:`replicate`, are not
-            split.
+            keyword arguments. Default: arrays that are already replicated over the devices, as by
+            :func:`replicate`, are not split.
         local_batch: Each process passes the part of its own devices instead of the whole batch.
 
     Raises:

@@ -50,7 +50,7 @@ def tensor_parallel(axis: str = "model") -> PresetRules:
     They match weights named as in Llama, Mistral, Qwen, Gemma and GPT-2, in torch or as ``kernel``.
     Projections into heads and hidden units are split by their outputs, projections back by their inputs,
     token embeddings by their features, and the head by the vocabulary. An array axis whose size is not a
-    multiple of the number of devices along ``axis`` is replicated.
+    multiple of the number of devices along ``axis`` is replicated. So are parameters that no pattern matches.
 
     >>> from graph_compiler import parallel
     >>> parallel.rules.tensor_parallel("model")["*q_proj.weight"]
@@ -107,7 +107,7 @@ def layouts_of(
     ``()``. Layouts of predefined rules are adapted as in :class:`PresetRules`.
 
     Raise ``InvalidOption`` if a pattern matches no parameter (for predefined rules, if no pattern matches
-    any), or if a layout does not fit its parameter or the mesh even so.
+    any), or if a layout does not fit its parameter or the mesh.
     """
     found: dict[str, Layout] = dict.fromkeys(shapes, ())
     for one in (rules,) if isinstance(rules, Mapping) else tuple(rules):
@@ -167,8 +167,8 @@ def _require_rules(rules: Rules, names: Mapping[str, Any], sizes: Mapping[str, i
 def names_in(layout: Any, where: str) -> Iterator[str]:
     """Yield the mesh axes that ``layout`` names.
 
-    Raise ``InvalidOption``, only once the result is iterated, if ``layout`` is not a layout: a tuple or list
-    with a name, None, or a tuple or list of these for each axis. ``where`` begins the message.
+    During the iteration, raise ``InvalidOption`` if ``layout`` is not a layout: a tuple or list with a name,
+    None, or a tuple or list of these for each axis. ``where`` begins the message.
     """
     for entry in layout if isinstance(layout, (tuple, list)) else (3,):
         names = (entry,) if isinstance(entry, str) or entry is None else entry

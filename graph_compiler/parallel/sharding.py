@@ -1,4 +1,4 @@
-"""Graphs whose parameters are split or copied over a mesh of devices: ``shard``, ``replicate``."""
+"""Graphs and arrays that are sharded or replicated over devices: ``shard``, ``replicate`` and ``hint``."""
 
 from __future__ import annotations
 
@@ -168,6 +168,8 @@ class Sharded:
     """Graph whose parameters are sharded over a mesh of devices. :func:`shard` returns it.
 
     Attributes:
+        graph: The graph.
+        mesh: The mesh.
         layouts: For each parameter, the mesh axes that its axes are split over.
         parameters: The sharded arrays by name.
     """
@@ -195,7 +197,7 @@ class Sharded:
 
     @public
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
-        """Call ``graph.functional`` over the mesh.
+        """Call the graph over the mesh, with ``parameters`` instead of its own and the random key ``rng``.
 
         Return the result; or ``(result, state)`` if the call changes state.
 

@@ -25,10 +25,11 @@ Evaluate = Callable[[Graph], list[Any]]
 
 
 def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with constants instead of nodes that compute the same at every call.
+    """Return ``(graph, changed)``, with constants instead of nodes that depend on no input or parameter.
 
-    Nodes whose results the caller could write to remain. ``evaluate`` runs a graph without inputs in the
-    source framework and returns its outputs.
+    Random calls, nodes that read symbolic sizes or the index of a device, and nodes whose results the caller
+    could write to remain. ``evaluate`` runs a graph without inputs in the source framework and returns its
+    outputs.
     """
     # A constant node reads constants or nothing. Without either, there is none.
     if not graph.constants and all(map(_USES, graph.nodes)):
@@ -280,7 +281,7 @@ def _fill_parts(block: Block) -> Block:
 
 
 def _always_fits(node: Node) -> bool:
-    """Return True if no call gives the operand of ``node`` a shape for which the target would raise."""
+    """Return True if the shape of the result of ``node`` is known to fit its operand at every call."""
     have, shape = node.inputs[0].shape, node.outputs[0].shape
     if node.op == "reshape":
         return bool(product(have) == product(shape))

@@ -1,4 +1,4 @@
-"""Passes that remove dead nodes, repeated computations, and copies of arrays that never change."""
+"""Passes that remove dead nodes, repeated computations, reshapes back, and copies that only guards read."""
 
 from __future__ import annotations
 

@@ -29,6 +29,8 @@ class InlinedLoop:
     """Loop (``scan``) whose body is inlined, so that its nodes read values and sizes of the enclosing scope.
 
     node: the ``scan``.
+    length: its trip count.
+    carried: number of values in the carry.
     given: the initial carry.
     state: values of the carry in an iteration.
     rows: values of the sequences' rows in an iteration.
@@ -60,8 +62,9 @@ class InlinedLoop:
     def history(self, place: int) -> ArrayHistory | None:
         """Return the reads and writes, in an iteration, of the array at index ``place`` of the carry.
 
-        Return None unless nodes use its versions only by ``getitem`` and ``setitem``, at least one of them
-        writes, and the iteration returns one version only: a written one, as the new carry of this array.
+        Return None if a node uses a version in a way that :meth:`ArrayHistory.add` does not support, if no
+        node writes, or unless the iteration returns a single version: a written one, as the new carry of this
+        array.
         """
         found = ArrayHistory(self.state[place])
         for node in self.nodes:
@@ -88,7 +91,11 @@ class ArrayHistory:
         self.writes: list[Node] = []
 
     def add(self, node: Node) -> bool:
-        """Add ``node``, which uses a version, and return True, or return False if it is not supported."""
+        """Add ``node``, which uses a version, and return True; return False if it is not supported.
+
+        Supported are a ``getitem`` of a version, and a ``setitem`` that writes to a version a number or an
+        array of the same dtype. Other operands and the key must not depend on versions.
+        """
         if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(
             values_in((node.inputs[1:], node.params))
         ):
@@ -143,7 +150,7 @@ hoist_invariants = Pass("hoist_invariants", _hoisted, "deep", ("scan",))
 def _can_hoist(node: Node) -> bool:
     """Return True if ``node`` may run before the loop, even if the loop has no iteration.
 
-    Whether its operands are loop-invariant is not checked.
+    Its operands are not checked: they may vary in the loop.
     """
     if node.op in _CREATION or node.op == "getitem":
         return True
@@ -179,7 +186,7 @@ class _HoistingLoop(InlinedLoop):
             self.light.add(made)
 
     def _of_rows(self) -> dict[Value, Node]:
-        """Return the nodes that compute scalars from scalar rows, by their results.
+        """Return the elementwise nodes that compute scalars from scalar rows of sequences, by their results.
 
         Return an empty dict if hoisting them does not pay.
         """

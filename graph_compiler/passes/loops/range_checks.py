@@ -137,7 +137,7 @@ class _RangeProver:
         return (step,) if length is None else (step, without_max_zero(length) - 1 - step)
 
     def _with_first(self, facts: Facts) -> Facts:
-        """Return ``facts`` and, for each that decreases with the innermost loop index, its value at index 0.
+        """Return ``facts``, followed by the value at index 0 of each that decreases with the innermost index.
 
         That value is the largest one, so it is at least 0 as well.
         """

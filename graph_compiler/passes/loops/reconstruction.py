@@ -96,12 +96,18 @@ def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
 class _LoopFolder:
     """Conversion of the recorded loops of one graph to loop nodes, inner loops first.
 
-    unrolled: loops that stay unrolled with the recorded trip count, which becomes a guard.
+    ``running`` is a loop that has not ended yet; None if all have ended.
+
+    recorded: the graph.
+    places: index of its values.
+    unrolled: loops that stay unrolled with the recorded trip count, which guards fix.
+    short: inner loops with too few recorded iterations, whose trip count depends on an outer loop.
+    folded: loops that loop nodes replace.
     instead: nodes that replace the iterations of each loop.
+    guards: guards that the converted and the unrolled loops need.
+    numbers: numbers that replace the loop indices of iterations outside of loop nodes.
     inside: loops in an iteration of another loop, by that loop and the index of the iteration; by None for
         loops outside of others.
-    guards: guards that the converted and the unrolled loops need.
-    running: a loop that has not ended yet; None if all have ended.
     """
 
     def __init__(self, graph: Graph, counts: bool, unroll: bool, running: RecordedLoop | None = None) -> None:

@@ -102,10 +102,13 @@ _CONVERTED = frozenset({"asarray"})
 class ValueIndex:
     """Index of the values of a recorded graph, with the positions of nodes that compute, use and write them.
 
+    graph: the graph.
     rows: signatures of the nodes.
+    aliases: aliases among the values.
     counts: True if loop indices of the target are Python integers.
     made: position of the node that computes a value.
     used: position of the last use of a value; infinity for results of the graph.
+    sources: inputs, parameters and constants of the graph.
     memory_used: position of the last use of an array's memory, by the owner of the memory.
     written: positions of the writes, by the owner of the memory.
     guarded: values that guards read.
@@ -305,7 +308,7 @@ def folded_loop(
 
     ``steps`` are all its recorded iterations. Raise ``IterationsDiffer`` if no loop node can express those
     after the peeled ones, and ``TooShort`` if fewer than two of them can be compared. Update the last uses
-    and the counters in ``places``.
+    and the signatures in ``places``.
     """
     return _LoopBuilder(places, loop, steps, peeled).result()
 

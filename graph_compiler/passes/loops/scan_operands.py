@@ -44,8 +44,8 @@ class RowRead:
     def of_row(self, ndim: int, sequences: Container[Any]) -> RowRead:
         """Return the same read from the sequence of full rows if ``sequences`` has it, otherwise ``self``.
 
-        This saves a sequence. A scalar result (``ndim`` is its number of axes) keeps a sequence of its own,
-        except on diagonals.
+        This saves a sequence. ``ndim`` is the number of axes of the elements that are read: a scalar keeps a
+        sequence of its own, except on a diagonal.
         """
         # Except on diagonals, a scalar keeps a sequence of its own, because scalars may be computed for all
         # rows at once.
@@ -294,7 +294,7 @@ class _RowLoop(InlinedLoop):
 
     @classmethod
     def of(cls, node: Node, rewriter: Rewriter) -> _RowLoop | None:
-        """Return the loop of ``node``; None if none of its keys contains a loop index (:func:`_counter`)."""
+        """Return the loop of ``node``; None if it has no :func:`_counter`, or if no key contains its rows."""
         counter = _counter(node, rewriter)
         if counter is None:
             return None
@@ -471,8 +471,11 @@ def _flatten(items: Mapping[int, Sequence[Value]]) -> list[Value]:
 class _RowLoopBody:
     """Builder of the body of the rewritten loop.
 
+    loop: the loop that is rewritten.
     rows: row of each sequence in an iteration.
     held: cells of each array in the carry, the newest first.
+    inner: rewriter of the body.
+    of: index in the carry of the array that a node reads or writes.
     versions: the cell that a write writes, by the result of the write.
     """
 

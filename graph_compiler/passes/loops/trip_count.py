@@ -124,7 +124,10 @@ class _IntervalScope:
 class _CountedLoop:
     """Loop whose regions are inlined, for an analysis of its counters and its trip count.
 
+    node: the loop.
+    carried: number of values in the carry.
     state: values that represent the carry in an iteration.
+    scope: the scope of the loop, with the inlined nodes.
     start: intervals of the carry before the loop.
     outputs: outputs of each inlined region.
     """
@@ -148,7 +151,7 @@ class _CountedLoop:
         return outputs
 
     def counters(self, region: Region) -> dict[Value, Interval]:
-        """Return the intervals of carried integers with a known start that change by a constant.
+        """Return the intervals of carried integers that start in a known interval and change by a constant.
 
         The loop is a ``scan`` with the body ``region``.
         """
