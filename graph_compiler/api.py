@@ -433,8 +433,9 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     file is executed: the source is written anew from the saved operations, and calls of a torch graph are
     looked up among the public functions that can be recorded. The original need not be installed, and its
     framework only if the graph was saved for that framework. A call that fits no saved variant raises
-    ``GuardFailed`` with the reason. Classes of containers and objects are looked up in imported modules. A
-    class that is not found there is replaced, and the log warns once for each class.
+    ``GuardFailed`` with the reason. Classes of containers and objects are looked up in imported modules,
+    but most of the standard library is left out. A class that is not found is replaced, and the log warns
+    once for each.
 
     Args:
         path: Zip file, or folder.
