@@ -1,8 +1,7 @@
 """Backends: one folder for each framework that graphs are written for, and ``common/`` for shared code.
 
-In each folder, ``lowering/`` maps canonical operations to source. ``native.py`` has what only this
-framework has: its arrays, devices and random numbers. ``prelude/`` has helper functions that are copied
-into generated source.
+In the folder of a framework, ``lowering/`` maps canonical operations to source. ``native.py`` handles its
+arrays, devices and random numbers. ``prelude/`` has helper functions that are copied into generated source.
 """
 
 # Under another name every registry in here would exist twice.

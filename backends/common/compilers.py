@@ -43,9 +43,9 @@ class CompiledShapes:
 
     It warns about many shapes, each of which costs a compilation.
 
-    is_limited: if True, a call with new shapes may run uncompiled the first time.
+    is_limited: if True, a call with new shapes or numbers may run uncompiled the first time.
     sizes: indices of arguments that are numbers used as sizes.
-    message: a warning about too many shapes that was not given yet, or None.
+    message: a warning about too many shapes that is not issued yet, or None.
     """
 
     def __init__(self, function: Callable[..., Any], is_limited: bool, sizes: Sequence[int] = ()) -> None:
@@ -57,8 +57,9 @@ class CompiledShapes:
     def note(self, args: Sequence[Any]) -> None:
         """Record that ``function`` is traced for the shapes and numbers of ``args``.
 
-        Set ``message`` when too many are recorded. Raise ``NewShape`` if the call should run uncompiled; the
-        next trace for the same shapes and numbers is recorded.
+        Dicts and tuples, which hold weights, are ignored. Set ``message`` at the third record. Raise
+        ``NewShape`` if the call should run uncompiled; the next trace for the same shapes and numbers is
+        recorded.
         """
         key = tuple(
             tuple(arg.shape) if hasattr(arg, "shape") else arg for arg in args if not _holds_weights(arg)
@@ -112,7 +113,7 @@ class CompiledShapes:
 
 
 def _holds_weights(arg: Any) -> bool:
-    """Return True for a dict of weights or a tuple of captured arrays, which keep their shapes."""
+    """Return True for a dict (weights) or a tuple (captured arrays). Their shapes do not change."""
     return isinstance(arg, (dict, tuple))
 
 
@@ -194,8 +195,8 @@ def compiled_or_plain(
 
     ``reason`` returns why an exception means that the function cannot be compiled. If it returns None, the
     exception is raised. After the first fallback every call runs ``function``. The fallback is logged as a
-    warning if compilation ``is_wanted``. ``describe`` returns details for ``describe_compilation()`` of the
-    result.
+    warning, or as information unless ``is_wanted``. ``describe`` returns details for
+    ``describe_compilation()`` of the result.
 
     >>> def fails(x):
     ...     raise NotImplementedError("no kernel")

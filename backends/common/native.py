@@ -1,6 +1,6 @@
-"""What the files ``native.py`` share: conversion of arrays to NumPy and back, and failures of functions.
+"""Code that the files ``native.py`` share: conversion of arrays to NumPy and back, and failures of functions.
 
-Arrays of any framework are recognized by duck typing, without importing a framework.
+Arrays of other frameworks than NumPy are recognized by duck typing, without importing the framework.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def bfloat16() -> np.dtype[Any]:
 def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     """Convert an array of any framework to NumPy, or return None if ``array`` is no array.
 
-    NumPy scalars, and objects without ``__array__`` such as ``tf.SparseTensor``, do not count as arrays. The
-    result may share storage with ``array``. Raise ``CallMismatch`` for an array that NumPy cannot represent,
-    such as a nested or sparse tensor of torch.
+    NumPy scalars, and objects without ``__array__`` such as ``tf.SparseTensor``, do not count as arrays. A
+    NumPy array is returned itself. The result may share storage with ``array``. Raise ``CallMismatch`` for an
+    array that NumPy cannot represent, such as a nested or sparse tensor of torch.
 
     >>> import torch
     >>> tensor = torch.ones(2, dtype=torch.bfloat16)

@@ -18,8 +18,9 @@ def collect_helpers(
     """Copy helpers of the files ``shared``, and of the modules in the package ``prelude``, into that package.
 
     ``prelude`` is the name of the package. Its own helpers replace shared ones of the same name; two helpers
-    of one name in it raise ``DuplicateRow``. Shared helpers use ``xp`` as their array module. ``spelled``
-    maps names in shared helpers to the text for generated source: ``{"xp": "np", "Array": "np.ndarray"}``.
+    of one name in it raise ``DuplicateRow``. Helpers of shared files that define ``Array`` get the global
+    ``xp``, and ``spelled`` maps names in them to the text for generated source: ``{"xp": "np", "Array":
+    "np.ndarray"}``.
     """
     package = sys.modules[prelude]
     files = [import_module(f"{prelude}.{file.name}") for file in pkgutil.iter_modules(package.__path__)]

@@ -22,7 +22,7 @@ WHOLE = (None, None, 1)
 def key_text(key: tuple[Any, ...], rank: int) -> str:
     """Return the source of ``key``, with brackets, for an array of ``rank`` axes.
 
-    Items of ``key`` are ints, None, and slices as ``(start, stop, step)``.
+    Items of ``key`` are ints or texts of sizes, None, and slices as ``(start, stop, step)``.
 
     >>> key_text(((None, None, 1), (1, None, 1), None), 2)
     '[:, 1:, None]'
@@ -73,7 +73,7 @@ UNSAID = (
 
 
 class SliceKeys:
-    """Source of random keys for functions under ``vmap``. Each thread or asynchronous task has its own.
+    """Source of random keys for functions under ``vmap``, with its own state in each thread and task.
 
     :meth:`next` returns a function that draws a key, or None outside of :meth:`drawing`.
 
@@ -217,10 +217,9 @@ _AS_THEY_ARE = frozenset({"multiply", "divide"})
 
 
 def rounded_literal(item: Any, op: str, dtype: str) -> Any:
-    """Round the literal ``item`` to the half-precision ``dtype`` for the operation ``op``.
+    """Round the text ``item`` of a number to the half-precision ``dtype``, as an operand of ``op``.
 
-    Return anything else, such as an array or a symbolic size, and operands of ``multiply`` and ``divide``
-    unchanged.
+    Return operands of ``multiply`` and ``divide``, and anything but a number, such as an array, unchanged.
     """
     if not isinstance(item, Operand) or item.spec is not None or op in _AS_THEY_ARE:
         return item

@@ -119,17 +119,18 @@ def operand(text: str, spec: ArraySpec | None, given: bool = False) -> Operand:
 class Rows:
     """Lowering table of one framework. Adding a second row for an operation raises ``DuplicateRow``.
 
+    framework: name of the framework.
     unsupported: reasons why the framework cannot run some operations, by name of the operation.
     channels_last: operations for which the layout pass prefers channels last.
-    channels_first: the same with channels first.
+    channels_first: operations for which it prefers channels first.
     bounded: True if data-dependent sizes get an upper bound, because shapes must be static.
     unrolls: limit on the nodes of an unrolled loop; 0 for no unrolling.
     rolls: the fewest equal repetitions that become a loop by default; 0 for never.
     counts: True if loop indices are Python ints, which may be bounds of slices.
     stacks: True if equal layers may become a loop over stacked weights.
     forward_while: True if ``while_loop`` without a maximal trip count has derivatives in forward mode only.
-    compute_dtype: function from an operation's name and the dtype of an operand to the dtype in which the
-        decomposition takes it, or None for the same.
+    compute_dtype: function from the name of an operation and the dtype of an operand to the dtype that its
+        decomposition casts the operand to; None for no cast.
     structured: writers of operations with regions, which write lines instead of an expression.
     """
 
@@ -283,6 +284,7 @@ class CanonicalDialect:
     imports: import lines, by the name that the source uses.
     prelude: module of the helpers that are copied into generated code.
     dtype_text: function from a dtype to its source text.
+    structured: writers of operations with regions, from ``rows``.
     """
 
     def __init__(

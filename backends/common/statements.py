@@ -74,9 +74,9 @@ def scan_with(
 ) -> Written:
     """Return a writer of ``scan`` nodes as ``for`` loops.
 
-    ``elements(scope, node, loop, names)`` returns the head of the loop, and the lines that assign the
-    rows of the sequences to ``names``. ``results`` writes the lines that collect the outputs of the
-    iterations.
+    ``elements(scope, node, loop, names)`` returns the head of the loop and the first lines of its body, which
+    together assign the rows of the sequences to ``names``. ``results`` writes the lines that collect the
+    outputs of the iterations.
     """
 
     def scan(scope: Scope, node: Node) -> None:
@@ -149,7 +149,7 @@ def _is_read(block: Block, number: Value) -> bool:
 
 
 def _bounds(node: Node) -> Sequence[Any] | None:
-    """Return start, stop and step of an ``arange``, or None if a recorded call has a bound by keyword."""
+    """Return start, stop and step of an ``arange``, or None unless a recorded call has all by position."""
     if node.record is None:
         return [node.params[name] for name in ("start", "stop", "step")]
     if not node.inputs or not {"start", "stop", "end", "step"}.isdisjoint(node.params):

@@ -54,7 +54,7 @@ class Packed:
     """Result of a compiled function as a pytree, whose leaves are the arrays.
 
     leaves: the arrays.
-    form: the static part.
+    form: the static structure.
     """
 
     def __init__(self, leaves: Any, form: ResultStructure) -> None:
@@ -108,8 +108,9 @@ _WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
 def key_of(text: str, args: Iterable[Any]) -> str | None:
     """Return the cache key of the source ``text`` and the traced ``args``, or None for no caching.
 
-    It is None if JAX's cache is disabled, if JAX checks for NaN or infinities or does not compile, inside of
-    a context manager of JAX, and for arguments or imported packages that cannot be described.
+    It also depends on settings, versions and the device. It is None if JAX's cache is disabled, if JAX checks
+    for NaN or infinities or does not compile, inside of a context manager that changes JAX's settings, and
+    for arguments or imported packages that cannot be described.
     """
     is_off = not jax.config.jax_enable_compilation_cache
     if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
@@ -283,7 +284,7 @@ class StoredPrograms:
         return "" if self._gave_up is None else f"gave up: {self._gave_up}"
 
     def traced(self, *args: Any) -> Packed:
-        """Return the result of ``function`` for traced ``args``, from a stored program if possible.
+        """Return the packed result of ``function`` for traced ``args``, from a stored program if possible.
 
         If there is no file, a program that takes long enough to trace is stored. If the first call neither
         finds nor stores a program, ``are_used`` becomes False.
@@ -392,7 +393,7 @@ _SETTINGS = {"jax_persistent_cache_min_compile_time_secs": 0.1}
 class PersistentCache:
     """Switch that enables XLA's cache for one function, from the end of a trace until :meth:`close`.
 
-    It does nothing if the user has configured or disabled a cache, or if there is no cache folder.
+    It enables nothing if the user has configured or disabled a cache, or if there is no cache folder.
     """
 
     def __init__(self) -> None:
@@ -537,9 +538,9 @@ def _entry_after(
     entries: _Entries,
     programs: StoredPrograms,
 ) -> Callable[..., Any] | None:
-    """Return what to call instead after ``problem``, or None if ``problem`` has to be raised.
+    """Return the function to call instead after ``problem``, or None if ``problem`` has to be raised.
 
-    Set ``programs.are_for_another_platform`` if ``problem`` says that a stored program is.
+    Set ``programs.are_for_another_platform`` if ``problem`` says that a stored program is for another one.
     """
     # The stored program is for another platform, such as a GPU that is no longer the default device.
     if "was exported for" in str(problem):

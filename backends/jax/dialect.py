@@ -86,7 +86,7 @@ class JaxDialect(CanonicalDialect):
     """Writer of canonical nodes for JAX, with the recorded precision of matrix products.
 
     Without ``jax_enable_x64``, it rejects graphs that need integers of more than 32 bits, and clips finite
-    numbers to the range of float32.
+    floats to the range of float32.
     """
 
     def check(self, graph: Graph) -> None:
@@ -101,7 +101,7 @@ class JaxDialect(CanonicalDialect):
         return super().expression(self.clipped(node), text)
 
     def clipped(self, node: Node) -> Node:
-        """Return ``node`` with finite numbers clipped to the range of the floats that JAX has."""
+        """Return ``node`` with finite Python floats clipped to the range of the floats that JAX has."""
         # JAX would convert larger floats to infinities, which can turn into NaN.
         if not jax.config.jax_enable_x64:
             for item in (*node.inputs, *node.params.values()):

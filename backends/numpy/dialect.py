@@ -1,6 +1,7 @@
-"""Writing of canonical nodes for NumPy, with half precision computed in float32.
+"""Writing of canonical nodes for NumPy, with most half-precision operations computed in float32.
 
-Generated functions ignore floating-point errors such as overflow, as tensor libraries do.
+Generated functions ignore floating-point errors such as overflow, as tensor libraries do. Floor division and
+remainders of integers raise for a divisor of 0.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from ...forwarding import passes_on
 
 
 class ParameterizedGraph:
-    """Callable that runs a graph with its own arrays instead of those of the graph.
+    """Callable that runs a graph with ``parameters`` of its own instead of the graph's.
 
     ``module[name] = array`` replaces an array of ``parameters``. The new array is cast to the dtype of the
     old one. ``ValueError`` is raised for an unknown name or another shape.

@@ -1,4 +1,4 @@
-"""``jit``: compile a function of any framework with the framework's own compiler."""
+"""``jit``: compile a function with the compiler of its own framework."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from .functions import (
 
 
 class Jitted(FunctionWrapper):
-    """Function that is recorded and compiled at its first call with arguments of each framework.
+    """Function that is compiled by its own framework, with one graph for each framework of its arguments.
 
     function: the original.
-    device: device on which arguments are placed, or None.
+    device: device that arrays in the arguments are placed on before each call; None to leave them.
     """
 
     def __init__(self, function: Callable[..., Any], static: dict[str, Any], device: Any) -> None:
@@ -86,15 +86,15 @@ class Jitted(FunctionWrapper):
 
     @property
     def graph(self) -> Graph | None:
-        """Graph that was created last; None before the first call.
+        """Graph that was created last; None if there is none yet.
 
-        There is one graph for each framework of arguments.
+        There is one graph for each framework of the arguments.
         """
         return next(reversed(self._graphs.values()), None)
 
     @property
     def source(self) -> str:
-        """Source of :attr:`graph`; empty if there is none."""
+        """Source of :attr:`graph`; empty if :attr:`graph` is None."""
         return self.graph.source if self.graph is not None else ""
 
     def __repr__(self) -> str:
@@ -111,23 +111,25 @@ def jit(
 ) -> Any:
     """Record a function at its first call, and compile it with the compiler of its own framework.
 
-    That is ``jax.jit``, ``torch.compile`` or ``tf.function(jit_compile=True)``. Programs that XLA compiles
-    for JAX and Inductor for torch are stored between processes in ``$GRAPH_COMPILER_CACHE``, by default the
-    user's cache folder; ``GRAPH_COMPILER_CACHE=off`` switches this off. A folder that you have given to JAX
-    or torch is used instead.
+    That is ``jax.jit``, ``torch.compile`` or ``tf.function(jit_compile=True)``. Programs for JAX and torch
+    are cached between processes in the folder ``$GRAPH_COMPILER_CACHE``, by default ``graph_compiler`` in the
+    user's cache folder; ``GRAPH_COMPILER_CACHE=off`` switches this off. A cache folder that you have given to
+    JAX or torch is used instead.
 
     Args:
         function: Function or model. Without it a decorator is returned.
         static_argnums: Positions of arguments that are part of the program, as in
             :func:`graph_compiler.compile`.
         static_argnames: Names of such arguments.
-        device: Device, or its name (``"cpu"``, ``"cuda:0"``), that arrays in the arguments are placed on
-            before each call. Weights stay where they are.
+        device: Device, or its name (``"cpu"``, ``"cuda:0"``), that arrays in the arguments, also inside of
+            tuples, lists and dicts, are placed on before each call. Weights stay where they are.
 
     Raises:
         NotCompilable: ``function`` is not callable; or, at the call, the function is NumPy's, which has no
             compiler.
-        InvalidOption: At the call, if an array cannot be placed on ``device``.
+        InvalidOption: At the call, if an array cannot be placed on ``device``, or ``static_argnums`` or
+            ``static_argnames`` has another type.
+        CallMismatch: At the call, if the function lacks a static argument.
 
     >>> import jax.numpy as jnp, graph_compiler
     >>> @graph_compiler.jit

@@ -35,7 +35,7 @@ def vmap(
     *,
     batch_axis: Any = None,
 ) -> Transformed:
-    """Return a function that runs ``function`` over an axis of its arguments.
+    """Return a function that maps ``function`` over an axis of its arguments.
 
     Like ``jax.vmap``, ``torch.func.vmap`` and ``tf.vectorized_map``.
 
@@ -49,13 +49,13 @@ def vmap(
         axis_name: Name by which collectives inside the function (``parallel.psum``) address the slices.
         axis_size: Number of slices; needed if no argument is mapped.
         randomness: Random numbers of the slices: ``"different"``, ``"same"`` or ``"error"``. JAX functions
-            take keys instead. TensorFlow's own generators cannot give the same numbers.
+            take keys instead. TensorFlow's own generators cannot draw the same numbers.
         batch_axis: Alias of ``in_axes``.
 
     Raises:
-        CallMismatch: Mapped axes are known to differ in size, an array or result lacks its axis, nothing is
-            mapped and ``axis_size`` is missing, or the framework's own generators are used under ``"error"``
-            (in TensorFlow also under ``"same"``).
+        CallMismatch: Mapped axes are known to differ in size from each other or from ``axis_size``, an array
+            or result lacks its axis, nothing is mapped and ``axis_size`` is missing, or the framework's own
+            generators are used under ``"error"`` (in TensorFlow also under ``"same"``).
         InvalidOption: ``in_axes`` or ``out_axes`` do not have the structure of the arguments or results;
             ``out_axes`` has a None; ``batch_axis`` is passed and ``in_axes`` is not 0; or ``randomness`` is
             none of these.
@@ -137,10 +137,10 @@ def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any
 
 
 def _axis_of_each(axes: Any, item: Any, option: str) -> Iterator[int | None]:
-    """Yield the axis of each array in ``item``. A number or None applies to all arrays of a container.
+    """Yield the axis of each array in ``item``.
 
-    Raise ``InvalidOption`` if ``axes`` is neither an axis nor a structure like ``item``. ``option`` is the
-    name of the option, for the message.
+    ``axes`` is an axis or None for all arrays, or a structure like ``item``. Otherwise raise
+    ``InvalidOption``. ``option`` is the name of the option, for the message.
     """
     if axes is None or isinstance(axes, int) and not isinstance(axes, bool):
         yield from (axes for _ in flatten(item, is_array)[0])

@@ -54,8 +54,8 @@ class DerivativeOptions:
 
     chosen: positions and names of the differentiated arguments.
     has_aux: True if the function returns ``(result, aux)``.
-    is_jacobian: True if the transform returns one array for each pair of a result and a differentiated
-        argument, False if it returns one for each differentiated argument.
+    is_jacobian: True if the transform returns one array for each pair of an array of the result and an array
+        of the differentiated arguments, False if it returns one for each array of the latter.
     has_value: True if the transform returns ``(value, gradient)``.
     """
 
@@ -90,7 +90,7 @@ def synthetic_arguments(transformed: Transformed) -> Arguments:
     """Return synthetic ``(args, kwargs)`` like those that the differentiated graph was recorded with.
 
     For ``graph.functional``, the graph's parameters come first. Raise ``CallMismatch`` if the differentiated
-    function is not a graph, or the graph has no recording.
+    function is not a graph, or the graph has no recording with ranges of its arguments.
     """
     function = _innermost_function(transformed)
     graph = graph_of(function)
@@ -276,8 +276,8 @@ class Transformed(FunctionWrapper):
         """Compare a derivative with central differences in a random direction.
 
         Works for ``grad``, ``value_and_grad``, ``jacrev``, ``jacfwd`` and ``hessian``, in float64 if the
-        function takes it. Without arguments, the derivative of a graph is computed for random ones like those
-        of its recording.
+        function takes it. Without arguments, the derivative of a graph is computed for random arguments like
+        those of its recording.
 
         Returns:
             ``DerivativeVerification`` with the ``dtype`` that determines the default ``rtol``, and the
@@ -287,7 +287,8 @@ class Transformed(FunctionWrapper):
             VerificationFailed: They differ by more than ``rtol``, by default 50 times the square root of the
                 machine epsilon (7e-7 in float64).
             NotCompilable: The transform is not a derivative.
-            CallMismatch: No arguments were passed, and the function is not a graph or was not recorded yet.
+            CallMismatch: No arguments were passed, and the function is not a graph, or its graph was not
+                recorded in this process.
 
         >>> import torch
         >>> from graph_compiler import transforms

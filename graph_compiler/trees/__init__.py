@@ -1,7 +1,7 @@
-"""Trees: nested containers separated into array leaves and structure.
+"""Trees: nested containers separated into leaves, such as arrays, and structure.
 
 Lists, tuples, named tuples, dicts and their subclasses (such as a transformers ``ModelOutput``),
-dataclasses, and objects whose attributes contain arrays are branches. Other values are usually static.
+dataclasses, and objects whose attributes contain leaves are branches. Other values are usually static.
 
 >>> leaves, tree = flatten({"a": [1.5, "x"], "b": 2.5}, is_leaf=lambda value: isinstance(value, float))
 >>> leaves, unflatten(tree, [10, 20])

@@ -45,7 +45,7 @@ def is_dataclass_mapping(cls: type) -> bool:
 
 
 def stand_in(name: str, fields: Sequence[str]) -> type:
-    """Return a new named tuple class, marked as the replacement of a class that is not loaded."""
+    """Return a new named tuple class, marked as the replacement of a class that is not imported."""
     made = collections.namedtuple(name, fields)  # type: ignore[misc]
     setattr(made, _STANDS_IN, True)
     return made
@@ -211,7 +211,7 @@ def maker_of(cls: type) -> Callable[[type, Sequence[Any], Sequence[Any]], Any]:
 
 
 def is_called_with_items(cls: type) -> bool:
-    """Return True if no class in the MRO that is made in Python defines ``__new__`` or ``__init__``.
+    """Return True if no heap type in the MRO, such as a Python class, defines ``__new__`` or ``__init__``.
 
     Named tuples and struct sequences in the MRO do not count. If the result is False, calling a tuple or list
     class with its items may differ from :func:`build`.

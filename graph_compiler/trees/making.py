@@ -1,4 +1,4 @@
-"""Construction of containers from their keys and items, whatever arguments the ``__init__`` of a class takes.
+"""Construction of containers from their keys and items, if possible without calling ``__init__``.
 
 Generated source that returns such a container holds copies of these functions, so they use only the
 standard library.
@@ -52,8 +52,8 @@ def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -
 def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
     """Return an object of ``cls``, a mapping and dataclass, with these items.
 
-    Items that are fields are passed to the constructor, and required fields that are not in ``keys`` as None.
-    Other items are set if the class has ``__setitem__`` or is a dict, else left out.
+    Items that are parameters of the constructor are passed to it, and required parameters that are not in
+    ``keys`` as None. Other items are set if the class has ``__setitem__``, else left out.
     """
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]
@@ -77,8 +77,8 @@ def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
     """Return a mapping of the class ``cls`` with these items.
 
     The constructor is called without arguments, and the items are added. If it requires arguments, or if the
-    mapping has no ``update``, it is called with the items instead. For a subclass of dict whose constructor
-    requires arguments, it is not called at all.
+    mapping has no ``update``, it is called with the items instead. A subclass of dict whose constructor
+    requires arguments is created without it.
     """
     items = dict(zip(keys, children))
     if cls is dict:

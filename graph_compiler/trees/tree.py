@@ -19,7 +19,7 @@ C = TypeVar("C")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fixed:
-    """Wrapper of a static value, which is never treated as a container or array."""
+    """Wrapper of a value that is static, even if it is a container or an array."""
 
     value: Any
 
@@ -206,11 +206,11 @@ def _has_slots(cls: type) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return True if an object is to be compared by its contents.
+    """Return True if an object can be compared by its contents.
 
-    Each of its parts, at all depths, is then a list, tuple or dict, a class, a value that
-    :func:`same_static` compares by value, or an object with a ``__dict__`` that has no slots and is not
-    callable. No container or object may follow ``_MOST_PARTS`` other parts; values may.
+    Its parts, at all depths, are then lists, tuples, dicts, classes, values that :func:`same_static` compares
+    by value, and objects without slots that have a ``__dict__`` and are not callable. Return False if a
+    container or object comes after ``_MOST_PARTS`` other parts.
     """
     waiting, seen = [value], 0
     while waiting:
@@ -266,19 +266,20 @@ def flatten(
 ) -> tuple[list[Any], Tree]:
     """Return the leaves of ``value`` in order, and a tree from which :func:`unflatten` rebuilds it.
 
-    Containers become branches. Any other object becomes a branch if its attributes contain a leaf, or if it
-    can be compared by its contents. Otherwise it is static, as strings, numbers and functions are.
+    Containers become branches. An object of a Python class becomes a branch, too, if its attributes contain a
+    leaf, or if it can be compared by its contents. Other values, such as strings and functions, are static,
+    and so is a container inside of itself.
 
     is_leaf: predicate of leaves, evaluated first for each value.
     open_objects: predicate of objects whose attributes are visited.
-    always: predicate of objects that become branches in any case.
+    always: predicate of objects that become branches even without leaves.
     """
     leaves: list[Any] = []
     return leaves, _flatten(value, is_leaf, leaves, open_objects, (), always)
 
 
 def plain_classes(tree: Tree) -> Tree:
-    """Return the tree with the shim classes of its branches replaced by the classes they stand for."""
+    """Return the tree with each shim class of a branch replaced by the class that the shim replaces."""
     if not isinstance(tree, Branch):
         return tree
     return type(tree)(plain_class(tree.type), tree.keys, tuple(map(plain_classes, tree.children)))
@@ -307,7 +308,7 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
 
 
 def entries_of(tree: Tree) -> dict[Any, Tree]:
-    """Return the trees of the items or attributes of a container by key. The result is empty for a leaf.
+    """Return the trees of the items or attributes of a value by key. The result is empty for a leaf.
 
     >>> leaves, tree = flatten((1.5, "x"), is_leaf=lambda value: isinstance(value, float))
     >>> entries_of(tree), entries_of(Static((2, 3)))
@@ -438,7 +439,7 @@ def child_of(value: Any, index: int, key: Any) -> Any:
 
 
 def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
-    """Return nested tuples, lists, dicts and slices with ``function`` applied to each leaf.
+    """Apply ``function`` to each leaf of nested tuples, lists, dicts and slices, and return the result.
 
     Instances of subclasses of dict are leaves. Named tuples keep their class; instances of other subclasses
     of tuple and list become tuples and lists.
@@ -490,7 +491,7 @@ _leaves: set[type] = {int, float, bool, str, type(None)}
 
 
 def leaf(cls: type[C]) -> type[C]:
-    """Register a class whose objects are never containers, and return it. This speeds up traversal."""
+    """Register a class whose objects are never containers, to traverse faster, and return it."""
     _leaves.add(cls)
     return cls
 

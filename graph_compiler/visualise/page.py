@@ -65,7 +65,7 @@ AROUND = 4
 def excerpts(places: Iterable[tuple[str, int]]) -> dict[str, dict[int, str]]:
     """Return the text of the lines ``places``, and of four lines before and after each, by file and number.
 
-    ``places`` are pairs of a file and a line number. Files that cannot be read are left out.
+    ``places`` are pairs of a file and a line number. Files without such lines are left out.
     """
     wanted: dict[str, set[int]] = {}
     for file, line in set(places):
@@ -135,8 +135,8 @@ class Group:
 def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group:
     """Return the operations ``0 .. len(paths) - 1``, grouped by the paths of their modules.
 
-    Consecutive operations of a module form a group, unless it would have one operation. A group whose only
-    child is a group is merged with it. A group with more than ``most`` children is split into parts.
+    Consecutive operations of a module form a group, unless it would have one operation. An inner group whose
+    only child is a group is merged with it. A group with more than ``most`` children is split into parts.
 
     >>> grouped("net", ["", "a", "a.b", "a.b", "", "a"]).to_json()
     ['net', '', ['0-0', ['a', 'a', ['1-1', ['b', 'a.b', ['2-3']]]], '4-5']]
@@ -221,7 +221,7 @@ class Table(Generic[Entry]):
 
 @dataclass
 class ItemColumns:
-    """Columns of all items: the inputs, the operations and the output.
+    """Columns of a table with one row for each item: the inputs, the operations and the output.
 
     Entries of ``op``, ``name``, ``kind``, ``place``, ``specs`` and ``module`` are indices into the ``Table``
     of that column. Those of ``data`` and ``sized`` are indices of items, and those of ``held`` are indices
@@ -231,7 +231,7 @@ class ItemColumns:
     name: name of the first result.
     kind: kind of the item, such as ``"product"`` or ``"input"``.
     place: location in the user's code.
-    line: line number in the generated source.
+    line: line number in the generated source; 0 for inputs.
     specs: dtypes and shapes of the results.
     data: items whose arrays the item reads.
     held: parameters and constants that it reads.
@@ -299,7 +299,7 @@ class Description:
     def _lines(self) -> Iterator[int]:
         """Yield the line of the generated source for each node of ``self.graph``.
 
-        Calls of functions are inlined in this graph; the nodes of a call have the line of the call.
+        Calls without a checkpoint are inlined in this graph; their nodes have the line of the call.
         """
         for node, (line, _) in zip(self.variant.graph.nodes, self.variant.program.origins):
             # ``without_checks`` has inlined these calls.
@@ -477,7 +477,10 @@ def _open(text: str, file: Path) -> None:
 
 
 def notebook_html(graph: Graph) -> str:
-    """Return the HTML of a graph for a notebook cell: its ``repr``, and the first lines of each source."""
+    """Return the HTML of a graph for a notebook cell: its ``repr``, and the source of each variant.
+
+    Only the first lines of a long source are shown.
+    """
     head = escaping.escape(repr(graph))
     parts = [f"<code>{head}</code>"]
     for number, variant in enumerate(graph.variants):

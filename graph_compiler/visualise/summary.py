@@ -170,8 +170,9 @@ def modules_of(graph: IRGraph) -> list[str]:
     """Return the path of the module of each operation; empty for operations outside of modules.
 
     If the framework reports no modules, an operation belongs to the innermost module that contains all
-    parameters that it reads. An operation that reads none belongs to the module that computed all of its
-    operands, if it has several operands; else its path is empty.
+    parameters that it reads. Arrays computed from parameters alone count as parameters. An operation that
+    reads none belongs to the module that computed all of its operands, if it has several operands; else its
+    path is empty.
     """
     told = [node.origin.module for node in graph.nodes]
     if any(told) or not graph.parameters:
@@ -213,7 +214,7 @@ class ModuleRow:
 
     path: path of the module; empty for the whole graph.
     kind: name of its class; empty for a function, and if the module is not found.
-    depth: number of modules that contain it.
+    depth: 0 for the whole graph, 1 for a module directly in it, and so on.
     operations: number of operations. Those in loops and branches count once.
     outputs: distinct specs of the arrays that are used outside of the module, as ``"float32[2, 4]"``;
         ``"…"`` after the third if there are more.
@@ -393,7 +394,7 @@ _UNITS = ((1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (1_0
 
 
 class Summary:
-    """Table of the modules of one variant, down to ``depth`` levels (None: all).
+    """Table of the modules of one variant. The text has ``depth`` levels (None: all) below the whole graph.
 
     ``rows`` has all levels; the first row is the whole graph.
 
@@ -524,7 +525,7 @@ def format_count(number: int | None) -> str:
 
 
 def summary(graph: Graph, depth: int | None = None, variant: int = 0) -> Summary:
-    """Return the table; see :meth:`graph_compiler.Graph.summary`.
+    """Return the table of a graph's modules; see :meth:`graph_compiler.Graph.summary`.
 
     Raise ``InvalidOption`` if ``depth`` is neither None nor a nonnegative int, or if no variant has the index
     ``variant``.

@@ -82,8 +82,10 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
 
 
 def _fill_like_operands(scope: Scope, node: Node, count: int) -> None:
-    """Fill constants among the first ``count`` inputs of a loop like another operand, if this loop is the
-    first to read them. They then vary over the mesh axes of that operand inside ``shard_map``.
+    """Write constant fills in the initial carry of a loop as ``zeros_like`` or ``full_like`` of an operand.
+
+    They then vary over the mesh axes of that operand inside ``shard_map``. The carry is the first ``count``
+    inputs. Fills that an earlier loop carries, and integer scalars, are left out.
     """
     # The mesh axes over which an array varies are part of its type there, which a carry must keep.
     fills: dict[Value, Node] = {}

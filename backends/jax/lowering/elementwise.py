@@ -1,6 +1,6 @@
 """Rows of element-wise functions.
 
-``lax`` functions are called where they take the same operands as ``jnp``, because they trace faster.
+``lax`` functions are preferred to those of ``jnp``, because they trace faster.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows of neural-network operations. Plain calls of helpers are in ``backends/common/helper_calls.py``."""
+"""Rows of neural-network operations. Those that backends share are in ``backends/common/helper_calls.py``."""
 
 from __future__ import annotations
 

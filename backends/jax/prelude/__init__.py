@@ -1,7 +1,7 @@
-"""Helper functions that generated JAX source uses, one file for each section of the operations.
+"""Helper functions that generated JAX source uses.
 
-Generated source contains a copy of each helper that it calls. So a helper uses other helpers, and imported
-names only if the source may import them, too (``jax``, ``jnp``, ``lax``, ``np``, ``math``).
+Generated source contains a copy of each helper that it calls. So a helper may use other helpers, and only
+those imported names that the source may import, too, such as ``jax``, ``jnp``, ``lax`` and ``math``.
 """
 
 import jax.numpy as jnp

@@ -140,7 +140,7 @@ def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
 
 
 def masked_scatter(x: jax.Array, mask: jax.Array, source: jax.Array) -> jax.Array:
-    """Replace the elements of ``x`` where ``mask`` is True by the first elements of ``source``.
+    """Return ``x`` with the elements where ``mask`` is True replaced by the first elements of ``source``.
 
     The order of both is row-major. ``mask`` has the shape of ``x``, and selects at most as many elements as
     ``source`` has.

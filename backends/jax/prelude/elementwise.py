@@ -28,7 +28,7 @@ def absolute(x: jax.Array) -> jax.Array:
 
 
 def atan2(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """Compute the angle of the point ``(x2, x1)``. At the origin the gradient is 0."""
+    """Compute the angle of the point ``(x2, x1)``. At the origin, gradients in reverse mode are 0."""
     origin = (x1 == 0) & (x2 == 0)
     return jnp.arctan2(
         jnp.where(origin, lax.stop_gradient(x1), x1), jnp.where(origin, lax.stop_gradient(x2), x2)
@@ -92,7 +92,7 @@ def floor_divide(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
 
 
 def log2(x: jax.Array) -> jax.Array:
-    """Compute the logarithm to base 2 of real numbers, exactly for powers of two."""
+    """Compute the logarithm to base 2 of real numbers, exactly for normal powers of two."""
     mantissa, exponent = jnp.frexp(x)
     quotient = jnp.log2(x)
     return jnp.where(mantissa == 0.5, quotient + lax.stop_gradient(exponent - 1 - quotient), quotient)
@@ -516,7 +516,7 @@ def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def zeta(x: jax.Array, q: jax.Array) -> jax.Array:
-    """Compute the Hurwitz zeta function, the sum of ``(k + q) ** -x`` over all integers ``k`` from 0.
+    """Compute the Hurwitz zeta function, the sum of ``(k + q) ** -x`` over the integers ``k >= 0``.
 
     It is NaN where ``x`` is below 1, and infinite at its poles.
     """

@@ -1,4 +1,4 @@
-"""Lowering rows of NumPy: one row for each operation, one file for each section of the vocabulary."""
+"""Lowering rows of NumPy, one file for each group of operations."""
 
 from ...common.helper_calls import rows as helper_calls
 from . import arrays as arrays

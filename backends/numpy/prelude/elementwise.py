@@ -136,7 +136,7 @@ def trigamma(x: np.ndarray) -> np.ndarray:
 
 
 def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Compute the Hurwitz zeta function, the sum of ``(k + q) ** -x`` over all integers ``k`` from 0.
+    """Compute the Hurwitz zeta function, the sum of ``(k + q) ** -x`` over the integers ``k >= 0``.
 
     It is NaN where ``x`` is below 1 or ``q`` is inf, and infinite at its poles.
     """

@@ -1,6 +1,6 @@
 """Linear algebra and short-time Fourier transforms that NumPy lacks, or has with other conventions.
 
-Loops run over rows or columns, for all matrices of a batch at once.
+Loops of decompositions and solvers run over rows or columns, for all matrices of a batch at once.
 """
 
 from __future__ import annotations
