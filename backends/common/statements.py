@@ -172,7 +172,7 @@ def _range(scope: Scope, bounds: Sequence[Any]) -> str:
 class Results:
     """Writer of the lines that collect the outputs of the iterations of a ``for`` loop.
 
-    ``begin`` writes before the loop, ``add`` in the loop, and ``end`` after it.
+    ``begin`` writes before the loop, ``add`` in the loop, and ``end`` after it. The base class writes none.
     """
 
     def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None: ...

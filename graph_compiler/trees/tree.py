@@ -136,7 +136,7 @@ def same_static(left: Any, right: Any) -> bool:
     """Return True if two static values are treated as equal.
 
     Their types must be equal. Numbers, strings and the like are compared by value, tuples and lists item by
-    item, and most other objects by identity.
+    item, and most other objects by identity. As floats, NaN equals NaN, and 0.0 does not equal -0.0.
 
     >>> same_static(2, 2), same_static(2, 2.0), same_static(object(), object())
     (True, False, False)
