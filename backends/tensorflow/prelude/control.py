@@ -263,7 +263,8 @@ def shapes_of(body: Callable[..., Any], *arrays: tf.Tensor) -> list[list[int]]:
 def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``function`` so that gradients recompute it instead of storing its intermediate results.
 
-    If TensorFlow executes eagerly, ``tf.autodiff.ForwardAccumulator`` raises ``NotImplementedError``.
+    Forward mode by ``tf.autodiff.ForwardAccumulator`` raises ``NotImplementedError``, except around a
+    ``tf.function`` that contains the call.
     """
 
     def again(*arrays: tf.Tensor) -> Any:

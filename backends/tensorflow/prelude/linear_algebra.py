@@ -468,7 +468,7 @@ def as_complex(x: tf.Tensor) -> tf.Tensor:
 
 
 def scaled(x: tf.Tensor, n: Any, norm: str, undivided: str) -> tf.Tensor:
-    """Divide a sum over ``n`` elements as ``norm`` says.
+    """Normalize ``x``, a Fourier transform of ``n`` elements without any factor, by ``norm``.
 
     The divisor is ``sqrt(n)`` for "ortho", 1 for the norm ``undivided``, and otherwise ``n``.
     """

@@ -383,7 +383,7 @@ def fractional_max_pool(
 
     Along spatial axis ``i``, there are ``space[i]`` windows of ``kernel[i]`` elements. The indices are
     row-major in the spatial axes. ``samples`` has a number in [0, 1) for each channel and axis. With two
-    axes, that of the last axis comes first.
+    axes, the number of the last axis comes first.
     """
     # In torch, the samples of two axes are in reverse order, and those of three axes in the order of the
     # axes.
@@ -420,8 +420,9 @@ def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, rea
 def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: Any) -> tf.Tensor:
     """Return the index of the nearest source element for each output element.
 
-    With ``exact``, the centre of an output element is mapped, otherwise its start. If ``small`` is
-    True and the size stays or doubles, a ``scale`` selects ``i * n // out``, unless ``exact``.
+    With ``exact``, the centre of an output element is mapped, otherwise its start. Without
+    ``exact``, if ``small`` is True, ``scale`` is given and the size stays or doubles, the index of element
+    ``i`` is ``i * n // out``.
     """
     index = tf.range(out)
     positions = tf.cast(index, tf.float32) + (0.5 if exact else 0)

@@ -17,7 +17,7 @@ def as_strided(
 ) -> torch.Tensor:
     """Return a tensor of ``shape`` whose elements are elements of flattened ``x``.
 
-    Element ``i, j, ..`` is element ``offset + i * strides[0] + j * strides[1] + ..`` of ``x``.
+    Element ``i, j, ..`` is element ``offset + i * strides[0] + j * strides[1] + ..`` of flattened ``x``.
     """
     return x.contiguous().view(-1)[offset:].as_strided(shape, strides)
 

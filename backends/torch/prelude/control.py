@@ -90,7 +90,7 @@ def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
 def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
     """Return a copy of the first of ``arrays``.
 
-    Differentiating the copy with respect to any of ``arrays`` raises ``GradientRefused`` with ``message``.
+    The backward pass of the copy raises ``GradientRefused`` with ``message``.
     """
 
     class Refused(torch.autograd.Function):
