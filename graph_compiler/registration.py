@@ -50,14 +50,16 @@ class Traits:
         raise.
     skipped_modules: prefixes of modules, with a final dot, whose frames are skipped in the search for the
         code that reads a value.
-    forwarding_packages: packages whose decorators do not distinguish positional and keyword arguments.
+    forwarding_packages: packages whose decorators treat positional and keyword arguments alike, except those
+        that their code names.
     values: module and name of classes that are compared by value, because their objects never change.
     results: prefixes of modules that are imported if a saved file names one of their classes.
     tracking: prefixes of modules with containers that the framework puts in place of the user's.
     copies: bare names of recorded calls that only copy an array.
     gradient_stops: bare names of recorded calls that detach an array from a gradient.
     is_stateless: True if objects of the framework hold no state of the user's.
-    stateless_modules: modules whose objects hold no state of the user's, although the framework has state.
+    stateless_modules: modules whose objects hold no state of the user's, although other objects of the
+        framework may.
     facts: properties of arrays that a recording may rely on, by name.
     """
 
@@ -128,8 +130,8 @@ class FrontendEntry(Entry):
 
     libraries: packages of models. Code that refers to one of them, or of ``packages``, is written in the
         framework.
-    computing: for each package that computes with one of several frameworks, a function that returns the
-        name of the framework in use.
+    computing: for each package that computes with one of several frameworks, such as Keras, a function that
+        returns the name of the framework in use.
     traits: properties of code written in the framework.
     target: default target of ``transpile``; None if there is none.
     parts: further packages that count as frameworks' code, such as SciPy. Code that names them may be written
@@ -138,8 +140,8 @@ class FrontendEntry(Entry):
         only if no other framework is.
     takes_unclear: True if code that names no framework counts as written in it, once its package is
         loaded.
-    refuses_everywhere: why code that names only the ``is_everywhere`` framework is not recorded with arrays
-        of this one; empty if it is recorded.
+    refuses_everywhere: reason why code that names only the ``is_everywhere`` framework (NumPy) is not
+        recorded with arrays of this one; empty if it is.
     takes_parameters: True if arguments of its functions may be parameters (``parameters=``).
     loads_models: True if its module has ``pretrained``, which loads a model by name.
     """

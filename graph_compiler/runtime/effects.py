@@ -28,12 +28,12 @@ class UserObjects:
     saved(array): returns a function that restores an array that the flat function writes to; None if the
         source framework has no such function, as for immutable arrays.
     store(name, value): writes the new value of a buffer.
-    write_back: access to state in the user's objects, which converts arrays; None if no array is converted
-        or the graph has no such state.
+    write_back: access to state in the user's objects, which converts arrays; None if the graph keeps the
+        recorded calls or has no such state.
     same_framework: True if the graph is for its source framework, and keeps the recorded calls unless it had
         to be lifted.
     is_foreign: True if the source framework is not the target. This and ``same_framework`` are False for a
-        graph in canonical operations that runs in its source framework (``Graph.with_passes``).
+        graph that ``Graph.with_passes`` has made for its source framework.
     watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None
         if writes cannot be detected.
     proxies: proxy classes for objects that hold arrays of the target, or None.

@@ -83,9 +83,9 @@ def describe_compilation(function: Callable[..., Any]) -> str:
 class Executable:
     """Flat function of a program, loaded and compiled, and the arguments that it takes before its inputs.
 
-    flat: the function as it is written.
+    flat: the function as loaded from its source.
     compile_options: options of the target's compiler; None if ``function`` is not compiled.
-    function: the function as it is compiled.
+    function: ``flat``, compiled if the options say so.
     called: what calls run: ``function``, or a compiled function with other arguments before its inputs.
     leading(given=None): returns the arguments before the inputs of ``called``; with weights ``given``, those
         of ``function``.

@@ -41,7 +41,7 @@ class DeviceIterator:
             NumPy arrays. A batch is any structure of tuples, lists and dicts; items that are not arrays are
             not copied.
         device_or_sharding: A ``torch.device``, a device or sharding of JAX, a device of TensorFlow or its
-            name (``"cuda:0"``, ``"/GPU:0"``); the name of a framework; or a :class:`TrainState`.
+            name (``"cuda:0"``, ``"/GPU:0"``); the name of one of these frameworks; or a :class:`TrainState`.
         prefetch: Number of batches in the queue between the thread and the loop, at least 1.
 
     Raises:
@@ -181,8 +181,8 @@ def _is_array(item: Any) -> bool:
 def _resolve_device(where: Any) -> tuple[Training, Any]:
     """Return the training engine for ``where``, and the device, or None if the framework decides.
 
-    ``where`` is a device, a sharding, the name of a framework, or a ``TrainState``. Raise ``InvalidOption``
-    for anything else.
+    ``where`` is a device, a sharding, the name of a framework with derivatives, or a ``TrainState``. Raise
+    ``InvalidOption`` for anything else.
     """
     if isinstance(where, TrainState):
         return where.plan.engine, where.plan.engine.device_of(where.held)

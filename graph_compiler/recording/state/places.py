@@ -1,6 +1,6 @@
 """Places outside the arguments where a function keeps state (``StatePlace``), and locks of their owners.
 
-The places of a graph are read before each call of it and written after the call.
+The places of a graph are read before each call of it. Those that the call changes are written after it.
 """
 
 from __future__ import annotations

@@ -116,8 +116,8 @@ def matcher(
     """Return ``match(args, kwargs, state=())``, which returns a call's native arrays and numbers.
 
     ``match`` returns None if the call does not fit, and raises ``GuardFailed`` if the graph writes to an
-    argument that cannot be written to. ``held`` converts the arrays of the state; the default is
-    ``target.convert``. ``is_foreign`` is True if the source framework is not the target.
+    argument that was converted and cannot be written to. ``held`` converts the arrays of the state; the
+    default is ``target.convert``. ``is_foreign`` is True if the source framework is not the target.
     """
     return _Matcher(graph, target, held, is_foreign).function()
 
@@ -607,8 +607,8 @@ def dispatcher(
     condition: condition of the environment.
     matching: lines that match the arguments and assign them to names.
     calling: expressions over these names that run the flat function. Its ``bound`` has ``failed``.
-    is_followed(): returns True while a compiler traces the call, which ``followed`` in ``calling.bound`` then
-        runs; None if no compiler does.
+    is_followed(): returns True while a compiler traces the call. ``followed`` in ``calling.bound`` then runs
+        it. None if no compiler traces calls for the target.
     """
     parts = {
         "followed": "if is_followed(): return followed(args, kwargs)" if is_followed else _NOTHING,
