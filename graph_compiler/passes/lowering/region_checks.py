@@ -43,9 +43,8 @@ def move_checks_out(graph: Graph, make: Make = canonical) -> Graph:
 
     Checks on sizes stay. ``make`` makes nodes in the dialect of the graph. With :func:`canonical`, checks
     that are proved to hold are removed. The marks of ``graph.loops`` are updated in place, because nodes
-    move. Raise
-    ``UnsupportedOperation`` if a check on elements is in a region of an operation other than a branch, call
-    or loop.
+    move. Raise ``UnsupportedOperation`` if a check on elements is in a region of an operation other than a
+    branch, call or loop.
     """
     if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):
         return graph
@@ -153,7 +152,7 @@ def _branch(region: Region, inside: _CheckedBlock, origins: Sequence[Origin], ca
 def _step(region: Region, inside: _CheckedBlock, origins: Sequence[Origin], carried: int) -> Region:
     """Return the body or condition of a loop with the booleans of its checks as further carry.
 
-    The condition is True only if all of them are.
+    A condition is then True only if these booleans are, too.
     """
     block = region.block
     before = tuple(Value("held", TRUTH) for _ in origins)

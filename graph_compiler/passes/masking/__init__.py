@@ -1,1 +1,1 @@
-"""Sizes that depend on data, as padded arrays and masks, for targets that compile fixed shapes."""
+"""Padded arrays and masks instead of sizes that change, for targets that compile fixed shapes."""

@@ -81,7 +81,7 @@ def _bound(span: Span) -> Any:
 
 
 class EqualSizesBuilder(Builder):
-    """Builder that assumes that the sizes in ``Unknown.if_equal`` are equal; its base leaves them unknown.
+    """Builder that assumes that the sizes in ``Unknown.if_equal`` are equal; ``Builder`` does not.
 
     Sizes that were at most 1 while recording stay unknown, because another call may broadcast them.
     """
@@ -243,7 +243,7 @@ def _typed(number: Any, dtype: str) -> Any:
 
 
 class LoopIndexSizes(Protocol):
-    """Protocol of an object that bounds sizes that depend on loop indices."""
+    """Source of bounds for sizes that depend on loop indices."""
 
     def reads_step(self, size: Any) -> bool:
         """Return True if ``size`` depends on a loop index."""

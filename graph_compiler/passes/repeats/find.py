@@ -280,7 +280,7 @@ _FARTHEST = 4
 
 
 class Slot(NamedTuple):
-    """Position of a result in each step.
+    """Position of a result in each step (repetition).
 
     node: index of the node in the step.
     output: index of the node's output.
@@ -343,7 +343,7 @@ class IndexedBlock:
     block: the block.
     rows: the signature of each node.
     place: node index and output index of each value that the block computes.
-    users: indices of the nodes that read a value; -1 means an output of the block.
+    users: for each value that is read, indices of the nodes that read it; -1 means an output of the block.
     """
 
     block: Block
@@ -369,7 +369,7 @@ class IndexedBlock:
 
 @dataclass(frozen=True)
 class RepeatedSteps:
-    """Run of ``count`` steps of ``period`` nodes each, which begins at node ``first`` of a block.
+    """Run of ``count`` repetitions (steps) of ``period`` nodes each, from node ``first`` of a block on.
 
     program: the block.
     patterns: for each node of a step, the patterns of its leaves; empty before they are determined.
@@ -402,9 +402,10 @@ class RepeatedSteps:
         )
 
     def sizing(self, step: int, place: int) -> Iterator[tuple[Value, Slot | None]]:
-        """Yield the other results of steps that decide the sizes of the results of a node.
+        """Yield results of other nodes of the steps that appear in the sizes of the results of a node.
 
-        Each is paired with its slot, or with None if it belongs to another step than the node.
+        The node is the one at ``place`` of ``step``. Each result is paired with its slot, or with None if it
+        is of another step.
         """
         outputs = self.node(step, place).outputs
         for source in dict.fromkeys(source for value in outputs for source in sources_of_sizes(value)):

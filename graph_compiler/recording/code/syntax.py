@@ -20,7 +20,7 @@ from .ownership import package_of
 def resolve_name(expression: ast.expr, frame: FrameType) -> Any:
     """Return the object that a name or dotted name refers to in ``frame``.
 
-    Return None if it is not found, or if ``expression`` is something else, such as a call.
+    Names and attributes that are not found, and expressions of another kind, such as calls, count as None.
     """
     if isinstance(expression, ast.Name):
         held = (frame.f_locals, frame.f_globals, frame.f_builtins)

@@ -459,7 +459,7 @@ class _Conversion(ast.NodeTransformer):
 class _AsSizes(ast.NodeTransformer):
     """Rewriter of a ``while`` test: ``a < b`` becomes a call of ``compared``.
 
-    So do the other comparisons in ``_COMPARISONS``. Chains, ``is``, ``in`` and lambdas stay.
+    So do the other comparisons in ``_COMPARISONS``. Chains, ``is`` and ``in`` stay, and so do lambdas.
     """
 
     def visit_Compare(self, node: ast.Compare) -> Any:

@@ -24,7 +24,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 @dataclass
 class LoopFlags:
-    """Names of the flags of loop ``number``.
+    """Names of the boolean variables that :func:`lower_jumps` adds for loop ``number`` of a function.
 
     left: set by ``break``.
     skipped: set by ``continue``.

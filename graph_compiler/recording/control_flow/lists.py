@@ -1,7 +1,8 @@
 """Lists that iterations of a recorded loop append to, whose length is a size after the loop.
 
-Some functions, such as ``len``, ``sum`` and the framework's ``stack``, accept them with any length. All
-other functions receive plain lists, under guards on the lengths.
+Some functions, such as ``len``, ``sum`` and the framework's ``stack``, accept them with any length, and
+traced functions of the user receive them unchanged. Other functions receive plain lists, under guards on the
+lengths.
 """
 
 from __future__ import annotations
@@ -266,8 +267,8 @@ class IterationState(Protocol):
 class ListInIteration(GrowingView):
     """View of a growing list that the code of an iteration sees.
 
-    Only its length and last item can be read, and its truth value if the list surely has an item. Other reads
-    raise ``TracingError``.
+    Most reads raise ``TracingError``. The length can be read, the last item unless a recorded inner loop
+    appended it, and the truth value if the list surely has an item.
 
     parts: the items that this iteration has appended.
     """

@@ -1,4 +1,4 @@
-"""Library code that the user's code may run, guards on it, and the framework of a callable."""
+"""Library code that the user's code may run, guards on data in modules, and the framework of a callable."""
 
 from __future__ import annotations
 
