@@ -345,9 +345,9 @@ def _use_products(block: Block) -> Block:
 
 
 conv1x1_to_linear = Pass("conv1x1_to_linear", _use_products, "deep", ("conv", "conv_channels_last"))
-"""Pass that turns convolutions with a kernel of one element into ``linear`` or ``matmul``.
+"""Pass that turns channels-last convolutions with a kernel of one element into ``linear`` or ``matmul``.
 
-Their weights then need no other layout.
+Their weights then need no other layout. Convolutions with groups or padding stay.
 """
 
 

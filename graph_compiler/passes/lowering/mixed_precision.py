@@ -16,7 +16,7 @@ PRODUCTS = frozenset({
     "linear", "bilinear", "matmul", "grouped_matmul", "tensordot", "einsum", "conv", "conv_channels_last",
     "conv_transpose", "scaled_dot_product_attention",
 })  # fmt: skip
-"""Operations that ``torch.autocast`` computes in half precision.
+"""Operations that are computed in half precision: matrix products, convolutions and attention.
 
 Sums, exponentials, norms and losses stay in float32, as in ``torch.autocast``.
 """

@@ -118,7 +118,7 @@ class Change:
 
 _PLAIN_DICTS = frozenset({dict, OrderedDict})
 PLAIN_CONTAINERS = _PLAIN_DICTS | {list, set}
-"""Classes of containers that wrap no other object."""
+"""Classes of containers that lead to no other objects than their items."""
 _NO_PARTS = PLAIN_CONTAINERS | {bool, str, type(None)}
 _SCALARS = frozenset({bool, int, float, str, type(None)})
 
