@@ -124,7 +124,7 @@ class TensorFlowDataParallel(TensorFlowTraining):
 
 
 def replica_arguments(strategy: Any, arrays: list[Any], split: tuple[bool, ...]) -> list[Any]:
-    """Return the arguments of ``Strategy.run``.
+    """Return ``arrays`` as arguments of ``Strategy.run``.
 
     Each replica gets its part along the first axis of an array whose flag in ``split`` is True, and all of
     any other array.
@@ -138,7 +138,7 @@ def replica_arguments(strategy: Any, arrays: list[Any], split: tuple[bool, ...])
 
 
 def transfer_state(engine: Training, held: StepState, make: Make) -> StepState:
-    """Return a copy of a training state in arrays and variables of ``engine``.
+    """Return a copy of the training state ``held`` in arrays and variables of ``engine``.
 
     ``make`` creates the optimizer of the copy, which gets the state of the old optimizer.
     """
@@ -170,7 +170,7 @@ _REDUCTIONS: dict[Any, Callable[[list[Any]], Any]] = {
 
 
 class TensorFlowParallelism(Parallelism):
-    """Parallelism of TensorFlow, over the replicas of a ``MirroredStrategy``."""
+    """Implementation of ``Parallelism`` by the replicas of a ``MirroredStrategy``."""
 
     a_mesh = "there is none"
 

@@ -203,7 +203,7 @@ def embedding_bag(
     padding_idx: int | None,
     include_last_offset: bool,
 ) -> tf.Tensor:
-    """Compute the sum, mean or maximum of the rows of each bag ``indices[offsets[i]:offsets[i + 1]]``.
+    """Compute the sum, mean or maximum of rows of ``weight`` for bags ``indices[offsets[i]:offsets[i + 1]]``.
 
     ``offsets`` ascend from 0. ``mode`` is "sum", "mean" or "max". ``per_sample_weights`` are factors of the
     rows. Indices equal to ``padding_idx`` are ignored. An empty bag is 0. The last bag ends with ``indices``,

@@ -420,9 +420,9 @@ def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, rea
 def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: Any) -> tf.Tensor:
     """Return the index of the nearest source element for each output element.
 
-    With ``exact``, the centre of an output element is mapped, otherwise its start. Without
-    ``exact``, if ``small`` is True, ``scale`` is given and the size stays or doubles, the index of element
-    ``i`` is ``i * n // out``.
+    With ``exact``, the centre of an output element is mapped, otherwise its start. Without ``exact``, the
+    index of element ``i`` is ``i * n // out`` if ``small`` is True, ``scale`` is given, and the size stays or
+    doubles.
     """
     index = tf.range(out)
     positions = tf.cast(index, tf.float32) + (0.5 if exact else 0)
