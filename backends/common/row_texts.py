@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, cast
 
 from ...errors import CallMismatch
 from ...sizes import Apply, Size, hint_of, product
@@ -195,11 +195,16 @@ def with_inferred_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[
 
 
 def _divisor(dim: Any) -> Size | None:
-    atom = next(dim.atoms(), None) if isinstance(dim, Size) else None
-    if not isinstance(atom, Apply) or atom.function != "floordiv" or dim != Size.of(atom):
-        return None
-    divisor = atom.arguments[1]
+    call = call_of_function(dim, "floordiv")
+    divisor = call.arguments[1] if call is not None else None
     return divisor if isinstance(divisor, Size) else None
+
+
+def call_of_function(number: Any, function: str) -> Apply | None:
+    """Return the call that ``number`` consists of if its function is named ``function``, or None."""
+    atom = next(number.atoms(), None) if isinstance(number, Size) else None
+    is_call = isinstance(atom, Apply) and atom.function == function and number == Size.of(atom)
+    return cast(Apply, atom) if is_call else None
 
 
 def unstack_texts(x: Operand, axis: int, count: int) -> list[str]:

@@ -12,7 +12,7 @@ from ...ops import ArraySpec
 from ...ops.dtypes import ITEMSIZE, UNSIGNED, is_floating, is_integer
 from ...ops.text import Text
 from ...sizes import Size, Symbol, hint_of
-from ..common.row_texts import HALF, rounded_literal
+from ..common.row_texts import HALF, call_of_function, rounded_literal
 from ..common.rows import CanonicalDialect, Operand, Rows, operand, with_short_literals
 from .compute_dtypes import compute_dtype
 
@@ -60,7 +60,7 @@ class TensorFlowDialect(CanonicalDialect):
         )
         found, seen = [], node.op in _OPERATORS
         for item in with_short_literals(node):
-            written = self._operand(item, text)
+            written = self._operand(_without_float(item), text)
             dtype = "bool" if isinstance(hint_of(item), bool) and not cast.to else beside
             if isinstance(item, Size) and node.op not in _TAKES_COUNTS:
                 bare = written.startswith("(") and written.count("(") == 1
@@ -73,6 +73,12 @@ class TensorFlowDialect(CanonicalDialect):
             )
             found.append(written)
         return found
+
+
+def _without_float(item: Any) -> Any:
+    # Sizes may be tensors, which ``float`` does not take. The helper ``scalar`` casts them.
+    call = call_of_function(item, "float")
+    return item if call is None else call.arguments[0]
 
 
 def _default_dtype(node: Node) -> str:

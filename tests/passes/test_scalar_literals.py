@@ -215,6 +215,18 @@ def test_sizes_become_literals(name: str, to: str) -> None:
     assert len(graph.variants) == 1
 
 
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_become_literals_in_traces_with_unknown_sizes(name: str) -> None:
+    tf = pytest.importorskip("tensorflow")
+    function, _ = SIZES[name]
+    graph = graph_compiler.transpile(function, source="jax", to="tensorflow", args=(jnp.arange(1.0, 4.0),))
+    traced = tf.function(graph, input_signature=[tf.TensorSpec([None], tf.float32)])
+    for x in (np.arange(1, 4, dtype="float32"), np.linspace(0.5, 2, 7, dtype="float32")):
+        made, wanted = np.asarray(traced(x)), np.asarray(function(jnp.asarray(x)))
+        assert made.dtype == wanted.dtype
+        np.testing.assert_allclose(made, wanted, rtol=1e-3 if made.dtype == "float16" else 1e-6)
+
+
 @rows(
     Row(
         "a size that float32 has rounded",
