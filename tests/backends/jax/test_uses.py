@@ -150,7 +150,7 @@ def test_loops_of_jax_call_a_graph() -> None:
 
 def test_donated_parameters_are_missed_with_advice() -> None:
     """Donation must not destroy the weights of the torch model, with which they share memory."""
-    model = torch.nn.Linear(256, 64)
+    model = torch.nn.Linear(256, 256)
     graph, x = graph_compiler.transpile(model, to="jax", args=(torch.ones(1, 256),)), torch.randn(4, 256)
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
     doubled = jax.jit(
@@ -162,6 +162,17 @@ def test_donated_parameters_are_missed_with_advice() -> None:
     with pytest.raises(TargetRefused, match=r"linear at .*jax refuses .*deleted.*; .*donate copies"):
         graph(x)
     assert_same(dict(model.named_parameters()), before)
+
+
+def test_donated_copies_of_parameters_are_made_again() -> None:
+    """A graph has copies of small weights, so it can still compute with those of the model."""
+    model = torch.nn.Linear(3, 2)
+    graph, x = graph_compiler.transpile(model, to="jax", args=(torch.ones(1, 3),)), torch.randn(4, 3)
+    jax.jit(lambda weights: jax.tree.map(lambda weight: weight * 2, weights), donate_argnums=0)(
+        dict(graph.parameters)
+    )
+    for _ in range(3):
+        assert_same(graph(x), model(x))
 
 
 def test_copies_of_an_nnx_module_have_variables_of_their_own() -> None:
