@@ -187,8 +187,8 @@ class ArgumentBinding:
         """Return the call with its arguments passed as in ``recorded``, or None if that is not possible.
 
         Defaults are filled in for arguments that are missing. An argument may be left out if it is its
-        default itself, or an equal number, string, bytes or None. Return None also if this would change how
-        an argument in ``seen`` is passed.
+        default, or a number, string or bytes of the same class and value. Return None also if this would
+        change how an argument in ``seen`` is passed.
         """
         bound = self._bound(*call)
         if bound is None:
