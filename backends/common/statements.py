@@ -149,7 +149,10 @@ def _is_read(block: Block, number: Value) -> bool:
 
 
 def _bounds(node: Node) -> Sequence[Any] | None:
-    """Return start, stop and step of an ``arange``, or None unless a recorded call has all by position."""
+    """Return start, stop and step of an ``arange``.
+
+    Return None for a recorded call that passes one of them by keyword, or none by position.
+    """
     if node.record is None:
         return [node.params[name] for name in ("start", "stop", "step")]
     if not node.inputs or not {"start", "stop", "end", "step"}.isdisjoint(node.params):
