@@ -278,7 +278,7 @@ class GraphMemory:
 
 
 def calls_of(steps: RepeatedSteps, names: ArrayNames, memory: GraphMemory) -> LayerCalls | None:
-    """Return the layers as calls; None if they cannot share one function."""
+    """Return the calls that replace the layers ``steps``; None if these cannot share one function."""
     writing = _CallBuilder(steps, names, memory)
     nodes = writing.nodes() if writing.settle() else None
     return None if nodes is None else LayerCalls(steps.first, steps.end, nodes)

@@ -468,10 +468,10 @@ _HARMLESS = frozenset({
 
 
 def with_whole_last_step(steps: RepeatedSteps) -> Block | None:
-    """Return the block with the nodes that a further, incomplete step after ``steps`` lacks, or None.
+    """Return the block with the missing nodes of an incomplete step after ``steps`` added, or None.
 
     Dead code elimination removes from the last step what only a next one would read. Return None if no
-    further step begins after ``steps``, if it lacks nothing, or if what it lacks cannot be added safely.
+    further step begins after ``steps``, if no node of it is missing, or if a node cannot be added safely.
     """
     block, period = steps.program.block, steps.period
     made: list[Node] = []
@@ -507,7 +507,10 @@ def _is_harmless(node: Node) -> bool:
 
 
 def _continues(steps: RepeatedSteps, place: int, at: int, made: Sequence[Node]) -> bool:
-    """Return True if node ``at`` of the block follows the nodes ``made`` of the step after ``steps``."""
+    """Return True if node ``at`` of the block is the one at ``place`` of the step after ``steps``.
+
+    ``made`` are the nodes before it in that step.
+    """
     rows = steps.program.rows
     if rows[at].key != rows[steps.first + place].key:
         return False
@@ -626,7 +629,8 @@ def _may_repeat(block: Block, fewest: int) -> bool:
 class _RollingRound:
     """Search of one block for runs of repeated nodes that do not overlap, and their replacement by loops.
 
-    completed: the block with a whole last step of one of the runs; None if no run lacks a part of it.
+    completed: the block with the missing nodes of one run's incomplete last step added; None if there is no
+        such run.
     """
 
     def __init__(self, program: IndexedBlock, means: LoopContext, fewest: int) -> None:

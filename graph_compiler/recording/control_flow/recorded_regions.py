@@ -163,7 +163,7 @@ class RecordedRegions(Regions, Generic[B]):
 
     @abstractmethod
     def block(self, name: str, function: Block, given: Inputs) -> B:
-        """Record ``function`` as a block on proxies of the arrays in ``given``."""
+        """Record ``function`` as a block on proxies of the arrays in ``given``, and return the block."""
 
     @abstractmethod
     def node(

@@ -62,7 +62,7 @@ _HOLDING: dict[tuple[str, str], bool] = {
 
 
 def is_holding(cls: type) -> bool:
-    """Return True if ``cls`` or a base is in ``_HOLDING``: standard classes that contain the user's objects.
+    """Return True if ``cls`` or a base is a standard class that contains objects of the user (``_HOLDING``).
 
     >>> import queue, types
     >>> is_holding(queue.Queue), is_holding(types.SimpleNamespace), is_holding(type)
