@@ -40,10 +40,10 @@ def moving_slices(graph: Graph) -> tuple[Graph, bool]:
 
 
 class _SliceRewriter:
-    """Rewriter of a block and its regions: it replaces slices of fixed length with a start that changes.
+    """Rewriter of a block and its regions, for slices whose start changes between iterations of a loop.
 
-    The start changes between iterations of a loop. Slices of step 1 become dynamic slices, others reads and
-    writes by index arrays.
+    Their length must not change. Slices of step 1 become dynamic slices, others reads and writes by index
+    arrays.
 
     numbers: symbols that may change between iterations.
     """

@@ -266,7 +266,7 @@ class BranchRecorder:
         """Record both branches and return the value of each variable after them.
 
         Lists that a branch appends to are extended in place. Raise ``TracingError`` if the values of a
-        variable after the branches do not agree in form, shape or dtype, and ``Raised`` as in
+        variable after the branches have no common form and kind (:func:`common_kind`), and ``Raised`` as in
         :meth:`Trials.run`.
         """
         # A branch returns what it appends to a list, because appending itself would happen once for all
