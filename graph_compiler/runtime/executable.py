@@ -83,6 +83,8 @@ def describe_compilation(function: Callable[..., Any]) -> str:
 class Executable:
     """Flat function of a program, loaded and compiled, and the arguments that it takes before its inputs.
 
+    A flat function takes the arrays and numbers in a call one by one.
+
     flat: the function as loaded from its source.
     compile_options: options of the target's compiler; None if ``function`` is not compiled.
     function: ``flat``, compiled if the options say so.

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 class Graph(RecordingMethods, DisplayMethods):
     """Function or model that was recorded and written for one framework. It is called like the original.
 
-    A graph holds *variants*: flat functions, each with the signature (structure, dtypes, ranks, Python
-    arguments) and guards that it was recorded under. A call runs the first variant that fits. If none
-    fits, the original is recorded again (``on_miss="retrace"``), or ``GuardFailed`` is raised if anything
-    was recorded before (``on_miss="error"``). Beyond ``max_variants`` the original runs, after a warning, or
-    ``TooManyVariants`` is raised.
+    A graph holds *variants*: functions of the arrays in a call, each with the signature (structure, dtypes,
+    ranks, Python arguments) and guards that it was recorded under. A call runs the first variant that fits.
+    If none fits, the original is recorded again (``on_miss="retrace"``), or ``GuardFailed`` is raised if
+    anything was recorded before (``on_miss="error"``). Beyond ``max_variants`` the original runs, after a
+    warning, or ``TooManyVariants`` is raised.
 
     Plain attributes of an original model (``config``, ``dtype``) are attributes of the graph. In the same
     framework its methods are, too.

@@ -68,7 +68,7 @@ class Variant:
     """A recording, written and loaded for one target, with the conditions under which a call may run it.
 
     graph: the graph that was written.
-    program: source of the flat function.
+    program: source of the flat function, which takes the arrays and numbers in a call one by one.
     target: the framework that the graph is written for.
     parameters(): returns the current weights and buffers by name, as arrays of the target.
     constants: captured arrays by name.

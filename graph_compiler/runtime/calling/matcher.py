@@ -86,7 +86,7 @@ class MatchCode(NamedTuple):
     lines: code that leaves by ``misfit``, or raises an error, if the call does not fit.
     on_elements: code for conditions on the elements of arrays, to run after ``lines``. It may leave by
         another statement than ``misfit``.
-    names: variables that hold native arrays and numbers after ``lines``.
+    names: variables that hold the arrays, converted to the target, and the numbers after ``lines``.
     bound: objects that the lines refer to, by name.
     misfit: statement that leaves the generated function if the call does not fit.
     """
@@ -113,11 +113,12 @@ def matcher(
     held: Callable[[Any], Any] | None = None,
     is_foreign: bool = False,
 ) -> Match:
-    """Return ``match(args, kwargs, state=())``, which returns a call's native arrays and numbers.
+    """Return ``match(args, kwargs, state=())``, which returns a call's arrays as those of the target.
 
-    ``match`` returns None if the call does not fit, and raises ``GuardFailed`` if the graph writes to an
-    argument that was converted and cannot be written to. ``held`` converts the arrays of the state; the
-    default is ``target.convert``. ``is_foreign`` is True if the source framework is not the target.
+    Numbers that are inputs are returned, too. ``match`` returns None if the call does not fit, and raises
+    ``GuardFailed`` if the graph writes to an argument that was converted and cannot be written to. ``held``
+    converts the arrays of the state; the default is ``target.convert``. ``is_foreign`` is True if the source
+    framework is not the target.
     """
     return _Matcher(graph, target, held, is_foreign).function()
 
@@ -125,8 +126,8 @@ def matcher(
 def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
     """Return a matcher for arrays whose sizes may be unknown while the target traces a function.
 
-    ``match(args, kwargs)`` returns None if the call does not fit. Otherwise it returns the native arrays
-    and numbers, and a list of ``(condition, text)`` to check when the traced function runs.
+    ``match(args, kwargs)`` returns None if the call does not fit. Otherwise it returns the arrays of the
+    target and numbers, and a list of ``(condition, text)`` to check when the traced function runs.
     """
     return _UnknownSizeMatcher(graph, target).function()
 
