@@ -107,7 +107,7 @@ def incomplete_gamma(
 ) -> torch.Tensor:
     """Compute ``function``, ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (``sign`` -1).
 
-    Unlike these, it has a gradient with respect to ``a``, which cannot be differentiated again.
+    Unlike these, it has a gradient with respect to ``a`` outside of ``torch.func``, but no second derivative.
     """
     # torch lacks the derivative with respect to `a`.
     if not (isinstance(a, torch.Tensor) and a.requires_grad):
