@@ -18,7 +18,7 @@ class LoweringTable(Protocol):
     """Table of the operations that a target can write.
 
     framework: name of the target.
-    unsupported: the reason for each operation that the target cannot support, by name.
+    unsupported: reasons why the target cannot support operations, by name of the operation.
     can_write(node): True if a row fits ``node``.
     """
 

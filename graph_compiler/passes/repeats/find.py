@@ -103,7 +103,7 @@ class NodeSignature:
 class SignatureCache:
     """Cache of signatures that depend on the node alone, shared by passes that visit the same nodes.
 
-    If ``sizes`` is False, the keys leave out the sizes of arrays.
+    If ``sizes`` is False, the keys leave out the sizes of arrays, except for those inside regions.
     """
 
     def __init__(self, sizes: bool = True) -> None:
