@@ -312,7 +312,7 @@ if hasattr(os, "register_at_fork"):
 class EnvironmentGuard(NamedTuple):
     """Expression on objects outside the arguments, which has to be true at each call.
 
-    It is executed, so its text is never taken from a file.
+    The text is executed, so it must not come from a file.
 
     text: the expression, with a pair of braces for each item.
     items: objects that fill the braces.
@@ -562,7 +562,7 @@ class EnvironmentGuards:
     """The environment guards of a recording, which are checked together before each call.
 
     versions_of: function that returns the versions of dicts, classes and memory; None if there are no
-        versions, so that each call evaluates every guard.
+        versions, so that each call evaluates the guards again.
     derived: objects to refresh while the guards are checked.
 
     >>> settings = {"scale": 2}

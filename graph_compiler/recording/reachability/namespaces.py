@@ -177,7 +177,7 @@ class ModuleNamespace:
 
 
 def spaces_of(entries: Iterable[Entry]) -> list[ModuleNamespace]:
-    """Return the namespaces of the functions in ``entries`` and of all that they may call, transitively.
+    """Return the namespaces of the functions in ``entries`` and of those that they may call, transitively.
 
     Functions of frameworks, the standard library and this package are left out. An entry is a callable and
     the class in which its code may look up methods.
