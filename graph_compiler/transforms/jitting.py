@@ -113,8 +113,8 @@ def jit(
 
     That is ``jax.jit``, ``torch.compile`` or ``tf.function(jit_compile=True)``. Programs for JAX and torch
     are cached between processes in the folder ``$GRAPH_COMPILER_CACHE``, by default ``graph_compiler`` in the
-    user's cache folder; ``GRAPH_COMPILER_CACHE=off`` switches this off. A cache folder that you have given to
-    JAX or torch is used instead.
+    user's cache folder; ``GRAPH_COMPILER_CACHE=off`` switches this off. If you have given JAX or torch a
+    cache folder, compiled programs are stored there instead.
 
     Args:
         function: Function or model. Without it a decorator is returned.
