@@ -12,9 +12,9 @@ from difflib import get_close_matches
 class GraphCompilerError(Exception):
     """Base class of the errors of this package.
 
-    Exceptions that your own code raises are not wrapped, except in training steps, learning-rate schedules,
-    ``reduce=`` functions and statements that ``trace`` records. Neither is the ``TypeError`` for a call that
-    does not fit your function's signature.
+    Outside of training steps, learning-rate schedules, ``reduce=`` functions and statements that ``trace``
+    records, exceptions that your own code raises are not wrapped. Neither is the ``TypeError`` for a call
+    that does not fit your function's signature.
 
     >>> import graph_compiler
     >>> try:
@@ -301,12 +301,13 @@ class GradientRefused(GraphCompilerError):
 
 
 class NotTraced(GraphCompilerError):
-    """Raised when a graph lacks something because it has no recording, no original, or no modules.
+    """Raised when a graph lacks something because of its original, or because nothing was recorded yet.
 
     Cause: a lazy graph was not recorded yet; a graph from a file is asked for its original (``verify``,
-        ``load_weights``, ``to_source``); or the original has no modules (``train``, ``load_weights``).
+        ``load_weights``, ``to_source``); the original has no modules (``train``); or it is not written in
+        torch (``load_weights``).
     Fix: call a lazy graph once, or compile with ``args=``. Use the graph of the original instead of that from
-        a file. An original without modules has no mode to set and no weights to load.
+        a file. An original without modules has no mode to set.
 
     >>> import torch, graph_compiler
     >>> graph_compiler.compile(torch.relu).source
