@@ -42,7 +42,7 @@ def place_of(origin: Origin) -> str:
 
 
 def value_at(origin: Origin, value: Any) -> str:
-    """Return the text of :func:`place_of` for a message about ``value``, which was read from an array there.
+    """Return the text of :func:`place_of` for a message about ``value``, which was read from an array.
 
     The text begins with "a number in", "a condition in" or "a list in" if ``value`` may belong to a part of
     the quoted code, such as ``n`` in ``table[n]``.
@@ -55,7 +55,7 @@ def value_at(origin: Origin, value: Any) -> str:
 
 
 def recorded(origin: Origin, value: Any) -> str:
-    """Return the message "... was ... when recorded" for the ``value`` that was read from an array there."""
+    """Return the message "... was ... when recorded" for a ``value`` that was read at ``origin``."""
     return f"{value_at(origin, value)} was {shortened(repr(value))} when recorded"
 
 

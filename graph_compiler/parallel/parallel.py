@@ -406,7 +406,7 @@ class Parallel:
             argument is not passed by position; results are found to differ under ``"first"``; a result
             cannot be converted to an array of the framework; or ``reduce`` is a function that fails or
             returns no array.
-        NotCompilable: The function is NumPy's, or a graph changes state.
+        NotCompilable: ``function`` is not callable, or NumPy's, or it is a graph that changes state.
         CollectiveFailed: Another process has ended, waits elsewhere, or has a batch of another size.
 
     >>> import jax.numpy as jnp

@@ -48,9 +48,9 @@ def tensor_parallel(axis: str = "model") -> PresetRules:
     """Return rules for tensor parallelism of decoder-only transformers (https://arxiv.org/abs/1909.08053).
 
     They match weights named as in Llama, Mistral, Qwen, Gemma and GPT-2, in torch or as ``kernel``.
-    Projections into heads and hidden units are split by their outputs, projections back by their inputs,
-    token embeddings by their features, and the head by the vocabulary. An array axis whose size is not a
-    multiple of the number of devices along ``axis`` is replicated. So are parameters that no pattern matches.
+    Projections into heads and hidden units are split by their outputs, also their biases; projections back by
+    their inputs, token embeddings by their features, and the head by the vocabulary. An array axis whose size
+    is not a multiple of the number of devices along ``axis`` is replicated.
 
     >>> from graph_compiler import parallel
     >>> parallel.rules.tensor_parallel("model")["*q_proj.weight"]

@@ -18,7 +18,7 @@ class Interpreter:
     ``associative_scan`` itself. Any other node is passed to ``operation(node, operands, params)`` of the
     subclass, which returns the representation of the output, or a tuple or list of those of the outputs.
     ``operands`` are representations or numbers, and symbolic sizes in ``operands`` and ``params`` are
-    replaced by the results of ``size``. Guards are not checked.
+    replaced by the results of ``size``. The guards of the graph are not checked.
 
     Methods to override, with their defaults for arrays that can be indexed:
 

@@ -94,7 +94,7 @@ class ArrayHistory:
         """Add ``node``, which uses a version, and return True; return False if it is not supported.
 
         Supported are a ``getitem`` of a version, and a ``setitem`` that writes to a version a number or an
-        array of the same dtype. Other operands and the key must not depend on versions.
+        array of the same dtype. Neither the key nor the written array may be a version or read its sizes.
         """
         if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(
             values_in((node.inputs[1:], node.params))

@@ -294,7 +294,7 @@ class _RowLoop(InlinedLoop):
 
     @classmethod
     def of(cls, node: Node, rewriter: Rewriter) -> _RowLoop | None:
-        """Return the loop of ``node``; None if it has no :func:`_counter`, or if no key contains its rows."""
+        """Return the loop of ``node``; None if it has no :func:`_counter`, or no key with the loop index."""
         counter = _counter(node, rewriter)
         if counter is None:
             return None

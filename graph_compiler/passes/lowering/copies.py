@@ -1,4 +1,4 @@
-"""Copies of results and values of effects that would share memory: ``a[:], b[:] = b.clone(), a.clone()``."""
+"""Copies of results, and of values of effects, that would share memory with other arrays."""
 
 from __future__ import annotations
 
