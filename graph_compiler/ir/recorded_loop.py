@@ -12,7 +12,7 @@ from .node import Origin, Value
 
 
 class LoopComparison(NamedTuple):
-    """Comparison of a loop index that the code of a loop evaluated and that needed no guard.
+    """Comparison of a loop index that the code of a loop evaluated, recorded instead of a guard.
 
     place: index of the iteration, counted from 0.
     condition: the comparison, negated if it evaluated to False.
