@@ -255,8 +255,8 @@ def with_gradient(*arrays: ArraySpec) -> ArraySpec:
     """Return the first array, with a given derivative with respect to each of several sources.
 
     The operands are the array, a source, the derivative for it, another source, and so on. The gradient of
-    a source is the gradient of the result times the derivative. No gradient flows to the first array. The
-    derivatives are differentiated only for higher derivatives.
+    a source is the gradient of the result times the derivative. No gradient flows to the first array. Higher
+    derivatives differentiate the given derivatives.
     """
     if len(arrays) % 2 == 0:
         raise InvalidGraph(f"an array and pairs of a source and a slope are needed, got {len(arrays)} arrays")

@@ -145,9 +145,9 @@ def conv_transpose(
 ) -> ArraySpec:
     """Compute a transposed convolution (torch.nn.functional.conv_transpose2d).
 
-    It is the gradient of :func:`conv` with respect to its input. The weight is ``[in, out // groups,
-    *kernel]``. Of each spatial axis of the result, ``padding`` removes elements at both ends, and
-    ``output_padding`` adds elements at the end.
+    It is the gradient of :func:`conv` with respect to its input, plus ``bias`` per channel. The weight is
+    ``[in, out // groups, *kernel]``. Along each spatial axis of the result, ``padding`` removes elements at
+    both ends, and ``output_padding`` adds elements at the end.
     """
     channels, space = _split(x, layout)
     _check(x, weight, channels, weight.shape[0])
