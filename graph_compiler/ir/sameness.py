@@ -101,7 +101,17 @@ def hashable(item: Any) -> Any:
 
 def _node(node: Node, plain: Callable[[Any], Any]) -> tuple[Any, ...]:
     regions = [region_description(region, plain) for region in node.regions]
-    return (node.op, map_structure(plain, (node.inputs, node.params)), node.no_grad, regions)
+    return (node.op, map_structure(plain, (node.inputs, lasting_params(node))), node.no_grad, regions)
+
+
+def lasting_params(node: Node) -> dict[str, Any]:
+    """Return the parameters of ``node``, without ``hint`` if the node is canonical.
+
+    A hint is the size that a result had while recording.
+    """
+    if node.record is not None or "hint" not in node.params:
+        return node.params
+    return {name: item for name, item in node.params.items() if name != "hint"}
 
 
 def _numbered(

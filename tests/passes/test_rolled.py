@@ -107,6 +107,24 @@ def steps(name: str, before: str, after: str | None = None) -> Row:
             return masked_scatter(c, m, multiply(a, a))
         return scan([y], [], body, length=3)
         """),
+    steps("elements that a mask selects in a branch", """
+        def otherwise(c): return c
+        def then(c):
+            a = boolean_mask(c, less(c, 2.0), axis=0, hint=8); return masked_scatter(c, less(c, 2.0), multiply(a, a))
+        c = branch(any(less(y, 2.0)), [y], otherwise, then)
+        def then(c):
+            a = boolean_mask(c, less(c, 2.0), axis=0, hint=5); return masked_scatter(c, less(c, 2.0), multiply(a, a))
+        d = branch(any(less(c, 2.0)), [c], otherwise, then)
+        def then(c):
+            a = boolean_mask(c, less(c, 2.0), axis=0, hint=1); return masked_scatter(c, less(c, 2.0), multiply(a, a))
+        return branch(any(less(d, 2.0)), [d], otherwise, then)
+        """, """
+        def otherwise(c): return c
+        def then(c):
+            a = boolean_mask(c, less(c, 2.0), axis=0, hint=1); return masked_scatter(c, less(c, 2.0), multiply(a, a))
+        def body(c): return branch(any(less(c, 2.0)), [c], otherwise, then)
+        return scan([y], [], body, length=3)
+        """),
     steps("only some of the steps fit", """
         a = tanh(multiply(y, 2.0)); b = tanh(multiply(a, 2.0)); c = tanh(multiply(b, 2.0)); d = sin(multiply(c, 2.0))
         return d

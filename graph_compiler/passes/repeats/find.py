@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Union
 
 from ...ir.graph import GUARD, Aliases
 from ...ir.node import Block, CallRecord, Node, Region, Value, every, values_in
-from ...ir.sameness import hashable, region_description
+from ...ir.sameness import hashable, lasting_params, region_description
 from ...ops.registry import ArraySpec, find
 from ...sizes import Size, Symbol
 from ...trees import iterate_structure, map_structure
@@ -205,8 +205,6 @@ def _key(node: Node, leaves: list[Any], keys: SignatureCache, unsized: Collectio
     Raise ``TypeError`` if an argument is not hashable. The sizes of ``unsized`` are left out.
     """
     origin, record, read = node.origin, node.record, _Reading(node, leaves, keys, unsized)
-    # A hint is the size of a result while recording.
-    params = {name: item for name, item in node.params.items() if name != "hint" or record is not None}
     outputs = tuple([read.spec(value) for value in node.outputs])
     parts = [
         node.op,
@@ -215,7 +213,7 @@ def _key(node: Node, leaves: list[Any], keys: SignatureCache, unsized: Collectio
         origin.call,
         outputs,
         read.item(node.inputs),
-        read.item(params),
+        read.item(lasting_params(node)),
     ]
     if record is not None:
         parts += [
