@@ -40,10 +40,11 @@ def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
 
 
 def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
-    """Return the int or size ``index`` as an item of a ``getitem`` key, with a guard that it is in bounds.
+    """Return the int or size ``index`` as an item of a ``getitem`` key, and guard that it is in bounds.
 
-    A size that was negative while recording becomes ``index + size``; a guard fixes its sign. If the index
-    was out of bounds, call ``b.index_out_of_bounds`` instead of adding the guard that it is in bounds.
+    A size that was negative while recording becomes ``index + size``; a guard fixes its sign, and none
+    requires that the sum is not negative. If the index was found to be out of bounds, call
+    ``b.index_out_of_bounds`` instead of adding a guard.
     """
     if isinstance(index, Size) and _is_negative_with_guard(b, index):
         index = index + size
@@ -746,9 +747,9 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
 def _broadcastable_value(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
     """Return a value that broadcasts against ``x`` and equals ``value`` where ``mask`` is true, or None.
 
-    For a selection ``y[mask]`` of an array like ``x``, it is ``y``. It is None for any other ``value`` with
-    several elements for the mask, or with as many as the mask selects. A guard may be added. ``behind`` is
-    the number of axes of ``x`` after those of the mask.
+    For ``value = y[mask]`` with ``y`` of the shape of ``x``, return ``y``. For any other array with an axis
+    for the selected elements, return None unless that axis has size 1, under a guard, and not the size of
+    another selection by ``mask``. ``behind`` is the number of axes of ``x`` after those of the mask.
     """
     if not isinstance(value, Value) or value.ndim <= behind:
         return value

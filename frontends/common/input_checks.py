@@ -26,9 +26,9 @@ _BY_SINGULAR_VALUES = (2, -2)
 def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
     """Compute the condition numbers of the matrices ``x`` in the norm ``order``.
 
-    Unless ``order`` is 2 or -2, the number of a singular matrix is infinity, and without ``keeps_nan`` so is
-    that of a matrix that contains NaN. With ``keeps_nan``, only a matrix that contains NaN can have the
-    number NaN.
+    Unless ``order`` is 2 or -2, a matrix without NaN whose LU factors have a pivot of 0 has the number
+    infinity, and without ``keeps_nan`` so has one that contains NaN. With ``keeps_nan``, only a matrix that
+    contains NaN can have the number NaN.
     """
     has_nan = b.any(b.isnan(x), axis=(-2, -1))
     if order in _BY_SINGULAR_VALUES:

@@ -247,7 +247,7 @@ class LiftedRegions:
     """Lifting of the regions of one graph.
 
     The graph's own builder writes the regions, so they share its sizes and guards. Calls of one function with
-    equal operand specs, numbers and outer sizes share a lifted body.
+    equal operand specs, numbers, outer sizes and ``checkpoint`` share a lifted body.
     """
 
     def __init__(self, lifter: RegionLifter) -> None:

@@ -72,7 +72,10 @@ class RecordedCalls:
         return ""
 
     def shortened(self, graph: Graph) -> Graph:
-        """Return the recorded ``graph`` for its text, without calls that the text of other calls implies."""
+        """Return the graph to write for the recorded ``graph``.
+
+        A subclass may leave out calls that the text of other calls implies. The default returns ``graph``.
+        """
         return graph
 
     def spell(self, item: Any) -> str | None:
@@ -129,9 +132,10 @@ def name_at(path: Path, positional: list[str]) -> str:
 def argument_names(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[int, str]:
-    """Map the ``id`` of each argument of a call to its parameter name.
+    """Map the ``id`` of each argument of a call to its parameter name, or keyword.
 
-    An object that is passed twice has the last of its names.
+    Positional arguments beyond the parameters have the names of :func:`positional_names`. An object that is
+    passed twice has the last of its names.
     """
     return {
         **dict(zip(map(id, args), positional_names(function, len(args)))),
@@ -183,7 +187,9 @@ _KNOWN = frozenset({*DTYPES, "generator"})
 class Lifter:
     """Lifting of one recorded graph. Subclasses provide the rows of a framework.
 
+    framework: name of the framework.
     recorded: graph of the framework's calls.
+    aliases: owner of the memory of each recorded array.
     result: canonical graph under construction, written by the builder ``b``.
     current_values: current canonical value of each recorded array.
     written: how often the memory of each owner was written to.
@@ -192,6 +198,8 @@ class Lifter:
     lifted: canonical value of each recorded value right after its call.
     loop_indices: inputs of ``scan`` bodies that iterate over an ``arange``.
     problems: a message for each call that cannot be translated.
+    regions: lifts the nodes with regions.
+    fixed: recorded numbers of the sizes whose numbers the row of the current call has needed.
     """
 
     framework: str
@@ -539,8 +547,9 @@ class Lifter:
         """Guard that sizes among the arguments of ``node`` have their recorded numbers, and store these.
 
         The sizes are those that share a symbol with the size in ``problem``, whose number the row needs.
-        Raise ``problem`` if there are none, since the row then needs the number of a size of an array. Raise
-        :class:`UnsupportedOperation` if the row needs the number of an argument that is an array.
+        Raise ``problem`` if there are none, since the row then needs the number of a size of an array, or if
+        the row needs the number of an array that is no argument. Raise :class:`UnsupportedOperation` if it
+        needs the number of an argument that is an array.
         """
         if isinstance(problem.item, Value):
             if all(problem.item is not item for item in iterate_structure(self.arguments(node))):

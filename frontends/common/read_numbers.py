@@ -303,7 +303,7 @@ def _place(b: Any, number: Size, size: Any) -> Value:
 
 
 def element_before_cast(b: Any, number: Value, dtype: str) -> Value:
-    """Return the operand of the cast that made ``number`` if it has ``dtype``, otherwise ``number``."""
+    """Return the operand of the cast that made ``number`` if that operand has ``dtype``, else ``number``."""
     node = b.maker(number)
     return (
         node.inputs[0]

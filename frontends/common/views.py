@@ -96,7 +96,7 @@ def _whole(b: RaisingBuilder, value: Any, base: Value) -> Value:
 
 
 def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]] | None:
-    """Return the nodes from ``view`` back to ``base``, each with the index of the viewed output.
+    """Return the nodes from ``view`` back to ``base``, each with the index of its output that is the view.
 
     Return None if one of them has no inverse, or if no node made ``view`` from ``base``.
     """

@@ -41,7 +41,7 @@ from .sizes import ReadNumber, current, decided, hints, symbolic
 def as_jax(array: Any) -> Any:
     """Return an array of any framework as a JAX array.
 
-    Tensors are detached, and 64-bit dtypes are narrowed if JAX runs without them.
+    Torch tensors are detached, and 64-bit dtypes are narrowed if JAX runs without them.
 
     >>> as_jax(jax.numpy.arange(2)).tolist()
     [0, 1]
@@ -68,7 +68,9 @@ _INSIDE = tuple(f"{name}." for name in _HOLDERS)
 
 @dataclass(frozen=True, eq=False)
 class PublicCall:
-    """Parameter of a ``public_call`` equation, which records a call of a public function.
+    """Parameter of a ``public_call`` equation, which records one call of a function.
+
+    The function is a public one of JAX, or one of the user's with a derivative rule.
 
     name: name under which the call is recorded.
     arguments: tree of the arguments, with a leaf for each array.
@@ -212,7 +214,7 @@ _function_names = _FunctionNames()
 def recording_calls(
     names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()
 ) -> Iterator[Callable[[Any], Any]]:
-    """Record calls of the public functions and methods ``names`` by this thread inside of the block.
+    """Record calls of the public functions and methods ``names`` that this thread traces inside the block.
 
     The functions are replaced in the modules of JAX, flax and optax, and in the namespaces ``scopes``, as are
     ``jax.lax.fori_loop``, ``scan`` and ``associative_scan``. Yield a function that maps any function to the

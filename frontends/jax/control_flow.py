@@ -97,8 +97,8 @@ def cond(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]
     """Read a ``cond`` equation as a ``branch`` node.
 
     If the index is a number, inline the branch that it selects. If the equation is an error check that is
-    read for another framework, guard that the check passes and inline the other branch (see
-    :func:`read_error_check`).
+    read for another framework, inline the branch that is taken when the check passes. A guard requires this
+    branch, unless ``reader.checks`` is False (see :func:`read_error_check`).
     """
     index, *captured = operands
     branches = equation.params["branches"]
@@ -459,7 +459,7 @@ class CallWriter:
     def refuse_closed_over(self) -> None:
         """Replace arrays in ``operands`` that the function closes over by ones whose gradient raises.
 
-        Arrays without a derivative, and those that depend on no argument, stay.
+        Arrays without a derivative, and those that are known to depend on no argument, stay.
         """
         message = self._message(
             "it is taken with respect to an array that the function closes over; pass it as an argument"

@@ -163,7 +163,7 @@ def _is_private_tuple(item: Any) -> bool:
 class Reader:
     """Reader of jaxprs that appends nodes for their equations to ``nodes``.
 
-    constant: function that returns the value of a constant array.
+    constant: function that returns the graph value of a constant array.
     as_words: True for a graph for other frameworks, in which keys of ``jax.random`` are their uint32 words.
     decide: function called with a value, the elements of it that Python has read, and their origin; None if
         elements must not be read.
@@ -630,11 +630,7 @@ def _operand(held: dict[Any, Any], atom: Any) -> Any:
 
 
 def _differ_in_weakness(atoms: Iterable[Any]) -> bool:
-    """Return True if some operands are weakly typed and others are not.
-
-    A number adopts the type of the arrays, so literals do not count that are weakly typed, or next to arrays
-    that are not.
-    """
+    """Return True if an array operand is weakly typed, and another operand, array or literal, is not."""
     kinds = {(bool(getattr(atom.aval, "weak_type", False)), isinstance(atom, Literal)) for atom in atoms}
     kinds.discard((True, True))
     return (True, False) in kinds and len(kinds) > 1
@@ -645,7 +641,8 @@ def _differ_in_weakness(atoms: Iterable[Any]) -> bool:
 def is_users(file: str) -> bool:
     """Return True if the code in ``file`` counts as the user's.
 
-    Files of frameworks and of this package do not, nor do ``contextlib``, ``functools`` and frozen modules.
+    Files of frameworks and of this package do not, nor do frozen modules and files named ``contextlib.py``
+    or ``functools.py``.
     """
     is_internal = (
         file.startswith("<frozen")

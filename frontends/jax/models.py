@@ -540,7 +540,7 @@ class Model(Protocol):
         """Return the current arrays by name."""
 
     def owner_of(self, name: str) -> Any:
-        """Return the object that holds the array: its variable, or the model if it has no variables."""
+        """Return the variable that holds the array ``name``, or ``item`` if the model has no variables."""
 
     def put(self, name: str, array: Any) -> None:
         """Replace the array ``name`` by ``array``.

@@ -65,7 +65,7 @@ def row_key(op: str) -> str:
 def resolve(name: str) -> Any:
     """Return the function with a dotted public name.
 
-    Raise ``AttributeError`` if this version of JAX does not have it.
+    Raise ``AttributeError`` if no module of this version of JAX has it.
 
     >>> resolve("jax.nn.softmax").__name__
     'softmax'
@@ -77,7 +77,7 @@ def resolve(name: str) -> Any:
 def holder_of(name: str) -> tuple[Any, str]:
     """Return the module of a public function, and its name there.
 
-    Raise ``AttributeError`` if this version of JAX does not have it.
+    Raise ``AttributeError`` if no module of this version of JAX has it.
 
     >>> holder_of("jax.numpy.sum")[0].__name__
     'jax.numpy'
@@ -450,7 +450,7 @@ def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
 
 
 def _product(node: Node, text: Callable[[Any], Any]) -> str | None:
-    """Write ``@`` for a product of matrices or vectors, if all batch axes have more than one element."""
+    """Write a product of matrices or vectors with ``@``, or return None, as for batch axes of size 1."""
     given = {key: item for key, item in node.params.items() if item is not None}
     if len(node.inputs) != 2 or not all(isinstance(item, Value) for item in node.inputs):
         return None
@@ -515,7 +515,7 @@ def _layouts(numbers: Any) -> tuple[str, ...] | None:
 
 
 def _fill_of(node: Node) -> Any:
-    """Return what ``lax.gather`` takes for elements out of bounds by default."""
+    """Return the default ``fill_value`` of ``lax.gather`` for a node; None if its mode fills nothing."""
     if node.params["mode"].name != "FILL_OR_DROP":
         return None
     dtype = node.inputs[0].dtype

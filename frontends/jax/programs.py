@@ -247,7 +247,7 @@ def read_error_check(
     is_taken: Callable[[int], tuple[Value, bool]],
     origin: Origin,
 ) -> int | None:
-    """Return the index of the only branch that does more than call back into Python, or None.
+    """Return the index of the only branch whose results do not all come from ``jax.pure_callback``, or None.
 
     Unless ``reader.checks`` is False, append a guard that this branch is taken, by ``is_taken(index)``.
     """

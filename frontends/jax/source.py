@@ -152,7 +152,7 @@ class _Shortened:
         return size
 
     def _converted(self, node: Node) -> Node:
-        """Return a weakly typed array of a size, instead of a cast of the size to the default float."""
+        """Return ``node``, or a node that makes the same array if it is a weak cast of a size to float."""
         size = self._size(node.inputs[0])
         default = jax.dtypes.canonicalize_dtype(float)
         if size is None or not node.params.get("weak_type") or node.params["new_dtype"] != default:
@@ -190,7 +190,7 @@ class _Shortened:
         return before if added and ones == (1,) * added and before.spec.hints else item
 
     def _before(self, spread: Node) -> Any:
-        """Return the operand of a broadcast that adds leading axes only, or None."""
+        """Return the operand of a broadcast of a number, or of one that only adds leading axes, or None."""
         operand, shape = self._number(spread.inputs[0]), spread.outputs[0].spec.hints
         if spread.params.get("sharding") is not None:
             return None
@@ -249,7 +249,10 @@ def _without_implied(graph: Graph) -> Graph:
 
 
 def _number_of(array: Any) -> Any:
-    """Return a NumPy scalar for a strongly typed array without axes and with a finite number, or None."""
+    """Return a NumPy scalar for a constant 0-d array with a finite number, or None.
+
+    Return None also for an array that is weakly typed or committed to a device.
+    """
     if not isinstance(array, jax.Array) or array.shape or is_key(array) or array.weak_type:
         return None
     # An array on devices that the user chose brings the result there.

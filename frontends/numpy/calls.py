@@ -400,8 +400,8 @@ def flatten_arguments(
 def with_leaf_types(tree: Tree, leaves: Iterator[Any]) -> Tree:
     """Return ``tree`` with leaves that have the class of their scalar, number or generator.
 
-    ``leaves`` yields the object of each leaf, and is consumed. A 0-d array of numbers counts as a scalar of
-    its dtype.
+    ``leaves`` yields the object of each leaf, and is consumed. A 0-d array of bools or numbers counts as a
+    scalar of its dtype.
     """
     if isinstance(tree, Leaf):
         leaf = next(leaves)

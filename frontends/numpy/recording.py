@@ -112,7 +112,7 @@ class NumpyHypotheses:
     often: locations of numbers that have changed between calls.
     numbers: paths of the number arguments that become inputs instead of constants.
     grown: identities of the lists to which the function is assumed only to append.
-    reading: whether numbers that Python reads from arrays become symbols, and whether any did.
+    reading: treatment of numbers that Python reads from arrays, as symbols or constants.
     views: stored arrays that are views of other stored arrays.
     steps: runner of the loop iterations that are not recorded; None to record all iterations.
     """
@@ -157,6 +157,7 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
     """Return the numbers that become inputs: their locations outside the arguments, and paths of arguments.
 
     They have changed between calls, or a loop counts to them. Locations in ``request.places`` are left out.
+    The numbers of this call are noted in ``request.auto_dynamic``.
     """
     counting = (
         counting_arguments(request.function, request.args, request.kwargs) if request.numbers else frozenset()

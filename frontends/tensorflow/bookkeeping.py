@@ -44,7 +44,7 @@ _INERT = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
 
 
 def asserts_alone(graphs: Sequence[Any]) -> bool:
-    """Return True if ``graphs`` are two branches: one that only asserts, and one that computes nothing."""
+    """Return True for two branches of which the first only asserts and the second computes nothing."""
     # ``tf.Assert`` is traced as an ``If``, and its assertion can be recorded without a branch.
     kinds = [{operation.type for operation in graph.get_operations()} for graph in graphs]
     return len(kinds) == 2 and kinds[0] - _INERT == {"Assert"} and kinds[1] <= _INERT

@@ -658,7 +658,7 @@ def is_invariant(body: Any, place: int) -> bool:
 
 
 def source_of(tensor: Any) -> Any:
-    """Follow ``tensor`` back through identities and casts that keep a counter, to the first tensor."""
+    """Return the tensor that ``tensor`` passes on through identities and casts that keep a counter."""
     while tensor.op.type == "Identity" or _keeps_counter(tensor.op):
         tensor = tensor.op.inputs[0]
     return tensor

@@ -247,9 +247,10 @@ def symbolic_associative_scan(
 ) -> Callable[..., Any]:
     """Return a replacement of ``jax.lax.associative_scan`` that binds one primitive for any length.
 
-    It calls ``original`` in each of these cases: in another thread or outside of tracing; for leaves that are
-    not JAX arrays or differ in length along the axis; for a negative axis with ``reverse``; and for a
-    function that cannot be traced for an unknown number of pairs.
+    It calls ``original`` where it cannot bind the primitive: in another thread or outside of tracing; without
+    leaves, or for leaves that are not JAX arrays or differ in length along the axis; for an axis that is no
+    int, is out of bounds, or is negative with ``reverse``; and for a function that cannot be traced for an
+    unknown number of pairs.
     """
     thread = threading.get_ident()
 

@@ -187,11 +187,12 @@ class TracerReads:
         self.numbers: set[Value] = set()
 
     def elements(self, tracer: Any, depth: int, asked: Callable[[Any], bool] = lambda array: False) -> Any:
-        """Return the array that the user's current instruction read in the untraced run, or None.
+        """Take from ``answers`` the next array that the user's current instruction read, and return it.
 
-        Add an equation that reads its elements, unless ``asked`` returns True for the array. ``depth`` is the
-        number of frames from the caller to the user's code. Raise :class:`TracingError` if the dtype or shape
-        of the array differs from those of the tracer, or if it has more than ``MOST`` elements.
+        Return None if there is none. Add an equation that reads its elements, unless ``asked`` returns True
+        for the array. ``depth`` is the number of frames from the caller to the user's code. Raise
+        :class:`TracingError` if the dtype or shape of the array differs from those of the tracer, or if it
+        has more than ``MOST`` elements.
         """
         if (array := self._next(tracer, depth + 1)) is not None and not asked(array):
             _bind(tracer, seen=ReadElements(array.tolist()))
@@ -201,8 +202,8 @@ class TracerReads:
         """Return the element of a 0-d tracer as a symbolic number, which an equation reads, or None.
 
         It is None for tracers with axes, or whose dtype is no integer or float of NumPy. It is also None if
-        numbers are not symbols in this attempt, or if the current instruction read nothing in the untraced
-        run. Otherwise ``reading`` and ``numbers`` are updated. Raise :class:`TracingError` as
+        numbers are not symbols in this attempt, or if ``answers`` has nothing left for the current
+        instruction. Otherwise ``reading`` and ``numbers`` are updated. Raise :class:`TracingError` as
         :meth:`elements` does.
         """
         if not self.reading.symbolic or tracer.ndim or tracer.dtype.kind not in "iuf":

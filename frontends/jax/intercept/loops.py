@@ -186,7 +186,7 @@ class TracedLoops(LoopMarker):
         return number
 
     def settle(self, behind: int) -> None:
-        """Replace placeholders in marks by values of the graph, and indices by positions among its nodes.
+        """Replace placeholders in loops by values of the graph, and indices by positions among its nodes.
 
         ``behind`` is the number of nodes that were inserted in front of those of the traced program.
         """

@@ -130,7 +130,10 @@ def _median(skip_nan: bool) -> Callable[..., Any]:
 
 
 def _middle(b: NumpyBuilder, x: Value, axis: int, skip_nan: bool) -> Value:
-    """Return the mean of the two elements in the middle of each sorted line, or the one in the middle."""
+    """Return the medians along ``axis``: the middle of each sorted line, or the mean of the middle two.
+
+    It is NaN for a line without elements or with a NaN. With ``skip_nan``, NaN are left out first.
+    """
     size, rest = x.shape[axis], tuple(dim for place, dim in enumerate(x.shape) if place != axis)
     if not hint_of(size):
         b.fix(size)
@@ -392,10 +395,12 @@ def _beside_infinity(
     right: tuple[Value, Value],
     slope: Value,
 ) -> Value:
-    """Return the values ``found`` between the points ``left`` and ``right``, with other ones for NaN.
+    """Return the interpolated values ``found``, with NaN replaced as NumPy replaces it.
 
-    As in NumPy, the value at a point is its own. Elsewhere it is computed from the right point, or is that of
-    both points if they have the same.
+    The replacement at the left point is its value. Elsewhere it is computed from the right point. If that is
+    NaN, too, it is the value of both points if they have the same. NaN in ``at`` stay NaN.
+
+    left, right: coordinates and values of the points on both sides of each position in ``at``.
     """
     (x0, y0), (x1, y1) = left, right
     other = b.add(b.multiply(slope, b.cast(b.subtract(at, x1), found.dtype)), y1)

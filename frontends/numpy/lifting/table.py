@@ -109,7 +109,7 @@ class NumpyBuilder(RaisingBuilder):
     """Builder with the type promotion of NumPy 2 (NEP 50), in which Python numbers are weakly typed.
 
     weak: values among the arguments of the call that are Python numbers in the user's code.
-    chosen: argument ``where`` of a call of an element-wise function, which computes no other elements.
+    chosen: argument ``where`` of the call if its function is element-wise, otherwise True.
     """
 
     weak: frozenset[Value] = frozenset()
