@@ -222,7 +222,7 @@ def readable_source(key: str, node: Node, text: Callable[[Any], Any]) -> str | N
 
 
 def is_operator(key: str, node: Node) -> bool:
-    """Return True if an operator or function of jax.numpy binds the primitive for the dtype of its arrays."""
+    """Return True if an operator or function of jax.numpy binds the primitive ``key`` for ``node``."""
     dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
     return (
         key in _OPERATORS

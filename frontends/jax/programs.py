@@ -52,7 +52,7 @@ class ProgramReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CallProgram:
-    """How a recorded JAX call is computed, as stored in its call record.
+    """Computation of a recorded JAX call, stored in its call record.
 
     primitive: the primitive of a primitive call, or a callable that binds it.
     body: the jaxpr of a public call.
@@ -263,7 +263,7 @@ def read_error_check(
 
 
 def is_called_back(program: ClosedJaxpr) -> bool:
-    """Return True if all results of ``program`` are found to depend on ``jax.pure_callback``."""
+    """Return True if all results of ``program`` are found to depend on a ``jax.pure_callback`` in it."""
     jaxpr = program.jaxpr
     made: set[Any] = set()
     for equation in jaxpr.eqns:

@@ -53,8 +53,8 @@ def draw(
 ) -> Any:
     """Record a call of a method of ``generator``, or of a function of ``numpy.random`` if it is None.
 
-    ``shuffle`` is recorded as an indexing by a permutation and returns None. Raise :class:`TracingError` if
-    the call, or one before it, cannot be recorded.
+    ``shuffle`` is recorded as an indexing by a permutation, whose result is written to the array, and returns
+    None. Raise :class:`TracingError` if the call, or one before it, cannot be recorded.
     """
     if name == "shuffle":
         return _shuffle(capture, generator, *args, **kwargs)
@@ -70,7 +70,7 @@ def draw(
 
 
 class _RandomCall:
-    """Callable that calls a random function, and converts a Python number in its result to a NumPy scalar.
+    """Callable that calls a random function, and converts a result that is a Python number to a NumPy scalar.
 
     Only NumPy scalars can be traced.
 
