@@ -1,7 +1,7 @@
 """Lifts ``While`` of a traced graph to loop nodes.
 
 A loop that counts (``for i in tf.range(n)``, an RNN layer) becomes a ``scan``: its trip count is known
-before it starts, so gradients go through it in every target. Lists that its iterations read in order become
+before it starts, so its gradient can be computed backwards. Lists that its iterations read in order become
 scanned sequences, and lists that they fill in order become stacked outputs. Most other lists are arrays in
 the carry.
 """
@@ -59,6 +59,8 @@ class RowOrder:
 class LoopRoles:
     """Indices of the elements of a loop's state, by the role that they have in the body.
 
+    Elements that the body does not change, and counters that only index lists, may be in none.
+
     carried: elements that are part of the carry.
     rows: lists of which iteration n reads row n.
     popped: lists from which each iteration pops the last row.
@@ -76,7 +78,7 @@ class LoopRoles:
 def roles_of(body: Any, operands: Sequence[TensorValue], count: Count | None) -> LoopRoles:
     """Return the roles of the elements of a loop's state, whose initial values are ``operands``.
 
-    ``count`` is None if the trip count is unknown. All elements that the body changes are then carried.
+    ``count`` is None if the trip count is unknown. Arrays and lists that the body changes are then carried.
     """
     places = range(len(operands))
     if count is None:
@@ -218,7 +220,7 @@ def _is_returned_elsewhere(body: Any, place: int) -> bool:
 def is_written(tensor: Any) -> bool:
     """Return True if an operation is found that changes the list ``tensor``.
 
-    Loops, branches and functions that get the list are searched, too.
+    Branches, functions and bodies of loops that take the list are searched, too.
     """
     inner = (
         (outer, one)
@@ -393,7 +395,8 @@ class _WhileLoop:
     def results(self) -> list[TensorValue]:
         """Append the loop node and return the results of the operation.
 
-        Set the variables that the body assigns. :meth:`read` must have returned an empty list.
+        Store the final values of the variables that the body assigns in the reader. :meth:`read` must have
+        returned an empty list.
         """
         # The whole loop runs once on the arrays of the call, for the arrays that its results have there.
         ends = self.reader.evaluator.operation(self.operation, [operand.seen for operand in self.operands])

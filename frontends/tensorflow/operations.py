@@ -20,7 +20,7 @@ from .names import RAW, definition, dtype_name, is_users, row_key
 
 
 def dtypes_of_operands(node: Node) -> tuple[Any, ...]:
-    """Return the dtype of each operand of a recorded node; for a list of operands, a tuple of dtypes."""
+    """Return the dtype names of the operands of a recorded node; a list of operands has a tuple of names."""
     return tuple(
         _dtype(argument, node.params, item)
         for argument, item in zip(definition(row_key(node.op)).input_arg, node.inputs)
@@ -134,7 +134,7 @@ def _execution_value(value: Any) -> Any:
 
 
 def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
-    """Yield ``operations`` and those that compute their inputs, each after the ones that it needs.
+    """Yield ``operations`` and those that compute their inputs, each after the ones that compute its inputs.
 
     Operations whose ids are in ``done`` are left out, and the ids of the others are added to it.
     """

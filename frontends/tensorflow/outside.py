@@ -103,8 +103,9 @@ _TRACING_ATTRIBUTES = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
 def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
     """Return guards on state outside of the arguments and variables.
 
-    They cover the objects that code in ``reached`` refers to, the attributes of the Keras layers in
-    ``reached`` and ``roots``, and the settings of Keras if it is used. Parts in ``free`` get no guard.
+    They cover the objects that code in ``reached`` refers to, the user's attributes of the Keras layers in
+    ``reached`` and ``roots``, and the settings of Keras if it is used. Parts in ``free`` get no guard, except
+    ``trainable`` of layers.
     """
 
     def of_others(owner: Any) -> Iterator[EnvironmentGuard]:

@@ -90,7 +90,7 @@ _modes: dict[int, tuple[weakref.ref[Any], Mode]] = {}
 def mode_of(function: Any) -> Mode:
     """Return the training mode stored for ``function``, or for the object that it is a method of.
 
-    The first call makes it. It is stored as long as that object lives. If the object cannot be weakly
+    The first call makes it. It is stored as long as the function or object lives. If that cannot be weakly
     referenced, each call returns a new mode.
     """
     owner = getattr(function, "__self__", function)

@@ -49,7 +49,7 @@ class PythonState:
     """State outside of variables that a function and Keras ``layers`` refer to, before and after a call.
 
     world: snapshot of the objects in reach.
-    places: those of the places given to the constructor that are in reach.
+    places: those of the places given to the constructor that are in reach, without places inside others.
     values: what the places hold after :meth:`enter`.
     """
 
@@ -136,7 +136,11 @@ class PythonState:
         return (change for change in self.world.changes() if not is_bookkeeping(change.held.item, change.key))
 
     def restore(self, everything: bool) -> None:
-        """Undo the changes of the call. Keep setup and bookkeeping if ``everything`` is False."""
+        """Undo the changes of the call.
+
+        If ``everything`` is False, keep what a first call sets up for later ones, and records of TensorFlow
+        and Keras.
+        """
         if everything:
             return self.world.restore()
         for change in list(self._changes()):
@@ -166,8 +170,8 @@ def _is_traced(item: Any) -> bool:
 def _is_first_setup(change: Change) -> bool:
     """Return True if a change looks like setup that a first call does for later ones.
 
-    It stores a variable, layer or the like, or replaces None, a bool or a missing value outside of lists and
-    sets. It stores no traced tensors.
+    It stores a variable, layer or the like, or it replaces None, a bool or a missing value outside of lists,
+    sets and deques. It stores no traced tensors or symbolic numbers.
     """
     if flatten(change.now, _is_traced, opens)[0]:
         return False

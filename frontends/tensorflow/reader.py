@@ -532,8 +532,9 @@ class GraphReader:
     def concrete_results(self, operation: Any, operands: Sequence[TensorValue]) -> list[Any]:
         """Return the arrays that the results of an operation have while recording.
 
-        An array may be a ``LazyArray``. Under :meth:`hypothetically`, where an operation may fail, it may be
-        a placeholder instead. Other errors of the operation are raised.
+        An array may be a ``LazyArray``. If the operation raises ``InvalidArgumentError`` under
+        :meth:`hypothetically`, made-up arrays are returned if the ranks of all results are known. Other
+        errors are raised.
         """
         if (later := lazy_result(operation, operands)) is not None:
             return [later]

@@ -107,8 +107,8 @@ _PATCHES = PatchSet(*SETTINGS, *refused(DRAWS), *MATH)
 def record(request: Request) -> Recording:
     """Record one call of the function of ``request``, and return the recording.
 
-    The function may run several times, until an attempt's hypotheses hold. Errors that TensorFlow raises
-    because it traces become ``TracingError``; others are raised unchanged.
+    The function may run several times, until an attempt's hypotheses hold. ``TracingError`` replaces errors
+    of tracing and ``NotImplementedError``. Other exceptions are raised without AutoGraph's wrapper.
     """
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
     start = TracingHypotheses(Axes(), Reading(request.numbers), request.places, request.numbers)
@@ -230,9 +230,9 @@ def _python_callable(function: Any) -> Any:
 
 
 def _translate(name: str, problem: Exception) -> Exception:
-    """Return a ``TracingError`` that explains ``problem`` to the user if it is an error of tracing.
+    """Return a ``TracingError`` in place of ``problem`` if that is an error of tracing.
 
-    Return ``problem`` itself otherwise.
+    Any ``NotImplementedError`` counts as one. Return ``problem`` itself otherwise.
     """
     if isinstance(problem, AttributeError) and "SymbolicTensor" in str(problem) and "assign" in str(problem):
         why = (
@@ -298,7 +298,7 @@ class _TracingAttempt:
     def run(self) -> Recording | Refutation[TracingHypotheses]:
         """Trace the function. Return the recording, or a ``Refutation`` with further places of state.
 
-        The function runs again if it created variables or built layers and then failed or changed state.
+        The function runs again if it failed or changed state, and created variables or had unbuilt layers.
         """
         with reserved() as locks:
             return self._run(locks)

@@ -81,7 +81,8 @@ def symbolic(sizes: Sizes, expression: Any) -> Any:
 def asked_by(*packages: str) -> bool:
     """Return True if the caller of the function that calls this one is code in a module of ``packages``.
 
-    ``packages`` are prefixes of module names. Frames that only forward the question are skipped.
+    ``packages`` are prefixes of module names. Frames of NumPy and of code that formats containers are
+    skipped.
     """
     frame = sys._getframe(2)
     while frame.f_back is not None and _module(frame).startswith(_ASK_FOR_OTHERS):
@@ -246,9 +247,9 @@ _answer(
 
 
 def accept_partial_shapes(name: str) -> Any:
-    """Return the method ``name`` of ``tf.TensorShape``, which resolves an operand that is a ``PartialShape``.
+    """Return a replacement of the method ``name`` of ``tf.TensorShape``.
 
-    It does not resolve it for calls from code of TensorFlow or Keras.
+    It resolves an operand that is a ``PartialShape``, unless code in :data:`PACKAGES` calls it.
     """
     before = getattr(tf.TensorShape, name)
 

@@ -261,7 +261,8 @@ class TensorFlowTrace:
     def elements(self, tensor: Any, call: str) -> Any:
         """Return the elements of ``tensor`` in NumPy, and guard on them if they may vary.
 
-        ``call`` names the function that reads them. Raise ``TracingError`` for too many elements.
+        ``call`` names the function that reads them. Raise ``TracingError`` for more than 64 elements that are
+        not known numbers.
         """
         held = self.held(tensor)
         if isinstance(held.item, np.ndarray):

@@ -66,11 +66,11 @@ def sizes_of(held: TensorValue, tensor: Any) -> tuple[Any, ...]:
 
 
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield ``(name, variable)`` for the variables of layers, modules, optimizers and metrics in ``objects``.
+    """Yield ``(name, variable)`` for the variables among ``objects`` and for those that ``objects`` hold.
 
-    Variables among ``objects`` are yielded, too; other objects are ignored. The name is the Keras path, the
-    attribute path in a ``tf.Module`` or SavedModel, or the name of a ``tf.Variable`` itself. Names and
-    variables may repeat.
+    Layers, modules, optimizers, metrics and SavedModels hold variables; other objects are ignored. The name
+    is the Keras path, the attribute path in a ``tf.Module`` or SavedModel, or the name of a ``tf.Variable``
+    itself. Names and variables may repeat.
     """
     for item in objects:
         if isinstance(item, keras.Variable):

@@ -40,7 +40,7 @@ class CompilingFlag(int):
     In the recording thread it is True, except in ``torch.optim``, where it is False. In other threads it has
     the truth value of ``outside``, the flag that it replaces.
 
-    asked: True once the recording thread has evaluated it outside of an optimizer.
+    asked: True once the recording thread has evaluated it outside of ``torch.optim``.
     """
 
     asked = False

@@ -1,9 +1,9 @@
 """Random numbers while recording: draws from Python and NumPy, and changes of torch's generators.
 
 Modes intercept torch's calls that draw, but not ``torch.manual_seed``, ``set_rng_state`` and the methods of
-a ``torch.Generator``. These are found by comparing the states of the generators around every call: if no
+a ``torch.Generator``. These are found by comparing the states of the generators around recorded calls: if no
 recorded call led to a state, the generator was seeded, or an earlier state was restored. While recording,
-each generator has a mark instead of its seed, so seeding it with the same seed is noticed, too.
+generators from outside have a mark instead of their seed, so seeding with the same seed is noticed, too.
 """
 
 from __future__ import annotations
@@ -498,7 +498,7 @@ class Generators:
         return followed
 
     def has_state(self, tensor: torch.Tensor) -> bool:
-        """Return True if ``tensor`` starts with a mark, as only the state of a followed generator does."""
+        """Return True if ``tensor`` is a byte vector that starts with the mark of a followed generator."""
         if (
             tensor.dtype != torch.uint8
             or tensor.ndim != 1

@@ -47,7 +47,7 @@ REFUSE_GRADIENT = "torch.ops.graph_compiler.refuse_gradient"
 
 
 class Memory(Enum):
-    """Memory that the result of ``refuse_gradient`` gets: its own, that of a view, or the argument itself."""
+    """Memory of the result of ``refuse_gradient``: its own, the argument's (as a view), or the argument."""
 
     OWN = "own"
     VIEW = "view"
@@ -119,8 +119,8 @@ class RecordedRule:
     ) -> RecordedRule:
         """Run ``rule`` on cotangents of ones and record it.
 
-        ``args`` are the arguments of the function that made ``results``. Raise ``TracingError`` if the rule
-        cannot be recorded.
+        ``args`` are the arguments of the function that made ``results``. Raise ``TracingError``, or what
+        ``rule`` raises, if it cannot be recorded.
         """
         graph = capture.recorder.graph
         guards, values = len(graph.guards), [capture.value(item) for item in results]
@@ -146,9 +146,9 @@ class RecordedRule:
         return made
 
     def _with_decisions_before(self, capture: Trace, guards: Sequence[Guard]) -> RecordedRule:
-        """Move the calls whose elements Python or a guard reads to ``before``, and return the new rule.
+        """Return this rule with the calls that Python or a guard reads elements from moved to ``before``.
 
-        Raise ``TracingError`` if they cannot be moved.
+        The calls that these depend on are moved, too. Raise ``TracingError`` if they cannot be moved.
         """
         base_of = capture.recorder.base_of
         # Calls by the values that they make and the memory that they write to.
@@ -280,7 +280,7 @@ def _has_data_size(node: Node) -> bool:
 
 
 def _elements_in(items: Any) -> list[Value]:
-    """Return the values whose elements, rather than sizes, are read by symbols in ``items``."""
+    """Return the values that symbols in ``items`` read other than for their sizes."""
     return [symbol.source for symbol in _symbols_in(items) if symbol.kind != "size"]
 
 
@@ -524,7 +524,7 @@ class GradientRules:
 
         ``forward`` are recorded calls of the function that has the rule, and ``is_torchs`` is True for a rule
         of torch's own. Return an empty string, or the reason if the rule could not be recorded; its calls are
-        then removed.
+        then removed. An exception that another attempt may avoid is raised.
         """
         if self._depth >= _DEEPEST:
             return f"rules that apply rules are recorded to {_DEEPEST} levels, one for each derivative"

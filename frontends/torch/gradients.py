@@ -28,7 +28,7 @@ class AutogradHistory:
     """Table of the values of a recording that are differentiable, and of the grad mode.
 
     ambient: the grad mode when the recording began.
-    mode_changed: True once another grad mode, or inference mode, was seen.
+    mode_changed: True once the grad mode was set, or another grad mode or inference mode was seen.
     fixed: True to count gradients as enabled at every call, False to follow torch's grad mode, None to follow
         it only if ``ambient`` is True and count them as enabled otherwise.
     """

@@ -116,7 +116,7 @@ class KeySizes:
         return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
 
     def may_hash_symbol(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
-        """Return True if ``size`` may be hashed as a symbol, because ``called`` has an ``lru_cache``.
+        """Return True if ``size`` may be hashed as a symbol, because ``called`` is an ``lru_cache`` function.
 
         The cache is then emptied by :meth:`forget`. Return False if the size is in ``fixed``. Otherwise raise
         ``UnhashableSize``. Unless the result is False, the size is added to ``asked``.
@@ -249,8 +249,9 @@ def _reachable_objects(function: types.FunctionType) -> Iterator[Any]:
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
     """Return what ``item`` or ``tolist`` (``name``) of ``tensor`` returns while recording.
 
-    Return None if the result cannot consist of symbols, or if this recording makes none of numbers. Elements
-    computed from sizes become expressions of these sizes; for others, a read of elements is recorded.
+    Return None if the result cannot consist of symbols, if numbers become constants in this recording, or if
+    the user's code uses ``type``. Elements computed from sizes become expressions of these sizes; for others,
+    a read of elements is recorded.
     """
     # Code such as ``type(number) is float`` would not recognize a symbol.
     if not capture.reading.symbolic or "type" in capture.locator.names_read():

@@ -91,8 +91,9 @@ def record_as_installed(
 ) -> tuple[Recording | None, Exception | None]:
     """Record again with the state that the first attempt left, ``first.left``, such as hooks it installed.
 
-    Return the recording and None. If the attempt raises, changes further places or records another graph,
-    restore the places, and return None and the exception, if any.
+    Return the recording and None. If the attempt raises, changes further places, depends on
+    ``is_compiling()`` or records another graph, restore the places, and return None and the exception, if
+    any.
     """
     before = {place: place.read() for place in first.left}
     for place, item in first.left.items():
@@ -232,7 +233,7 @@ class Hypotheses:
     """Assumptions under which the function is recorded next.
 
     compiled: True if ``is_compiling()`` returns True to the recorded code.
-    reading: which numbers that the code reads from tensors become symbols.
+    reading: how numbers that the code reads from tensors are treated.
     numbers: paths of numbers in the arguments that are inputs.
     grown: lists, by container and key, that are assumed to be appended to only.
     keys: sizes that are plain numbers.
@@ -524,7 +525,7 @@ def _entries(weights: TorchWeights) -> list[Entry]:
 def _convert_arrays(leaves: list[Any], function: Any) -> dict[int, Any]:
     """Map the ids of leaves to tensors, or to generators. Numbers are left out.
 
-    Arrays of other frameworks go to the accelerator of the other leaves or the weights, if there is one.
+    Arrays of other frameworks go to the accelerator of another leaf or of a module's first weight, if any.
     """
     made: dict[int, Any] = {}
     # Arrays of other frameworks, whose converted tensors are on the CPU.
@@ -654,8 +655,9 @@ class _Search:
     def without_guesses(self, problem: Exception) -> _Search | None:
         """Give up guesses of one kind about sizes or views.
 
-        The kinds are symbolic sizes in keys, symbolic sizes of kernels, and captured tensors recorded as
-        views of others. Return the search to try again, or None if no guess is left.
+        The guesses are that sizes used as keys may stay symbolic, that certain calls are recorded as one node
+        instead of by their kernels, and that captured tensors are not views of others. Return the search to
+        try again, or None if there is nothing to give up.
         """
         guesses = self.hypotheses
         goes_on = (

@@ -128,7 +128,7 @@ def record_cast(
 ) -> Any:
     """Record a call under autocast, and return its result.
 
-    Record it as casts and a call without autocast if that gives the same result, and otherwise kernel by
+    Record it as casts and a call without autocast if that has the same result, and otherwise kernel by
     kernel. Autocast does not change calls that write or detach, so these are recorded without casts.
     """
 

@@ -2,9 +2,8 @@
 
 ``torch.SymInt(node)`` accepts any object that implements the SymNode protocol
 (torch/fx/experimental/sym_node.py). :class:`SizeNode` implements it and computes with
-:class:`~graph_compiler.sizes.Size`. torch's argument parser accepts the result in place of an int;
-``int()``, ``range()`` and ``if`` call ``int_`` and ``bool_``, where the recording turns the size into a
-guard.
+:class:`~graph_compiler.sizes.Size`. torch's argument parser accepts the result in place of an int. Code that
+needs the number (``int()``, ``range()``, ``if``, C++ code) gets it from ``decide``, which adds a guard.
 """
 
 from __future__ import annotations

@@ -164,8 +164,9 @@ class Trace(Protocol):
     def add_number(self, name: str, number: Any) -> Value: ...
 
     def rewritten_state(self) -> frozenset[int]:
-        """Return the ids of state tensors that the graph must return as new arrays; none in a graph for
-        torch.
+        """Return the ids of state tensors that the graph must return as new arrays.
+
+        There are none in a graph for torch.
         """
 
     def __enter__(self) -> Any: ...

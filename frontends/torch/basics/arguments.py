@@ -34,7 +34,7 @@ def without_defaults(
 
     Arguments other than None, bools, ints, floats, strings, and lists and tuples of these are not dropped,
     nor are numbers of another type than the default. Methods of ``torch.Tensor``, and functions whose
-    defaults are unknown, get all arguments.
+    defaults are unknown, keep all arguments.
 
     >>> without_defaults("torch.nn.functional.linear", (1.5, 2.5, None), {})
     ((1.5, 2.5), {})

@@ -227,7 +227,7 @@ def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
     """Return parameters (position, keyword) that calls of the bare name ``key`` may write to.
 
     The tensor of an in-place call is not among them, but a list of tensors is. Keyword-only parameters, such
-    as ``out``, are left out.
+    as ``out``, and weights of embeddings that ``max_norm`` rescales are left out.
 
     >>> written_arguments("_amp_update_scale_"), written_arguments("add_")
     (((1, 'growth_tracker'),), ())

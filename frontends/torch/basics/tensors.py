@@ -144,7 +144,10 @@ def _combine(left: Any, right: Any) -> Any:
 
 
 def result_type(*operands: Any) -> str:
-    """Return the name of the dtype that torch promotes ``operands`` to, under the current default dtype."""
+    """Return the name of the dtype that torch promotes ``operands`` to, under the current default dtype.
+
+    Operands are values of a graph, numbers and sizes.
+    """
     kinds = tuple(
         (item.dtype, min(item.ndim, 1)) if hasattr(item, "ndim") else getattr(item, "type", type(item))
         for item in operands
@@ -237,7 +240,7 @@ _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str
 
 @functools.lru_cache(maxsize=1024)
 def integer_parameters(key: str, is_method: bool) -> frozenset[int | str]:
-    """Return positions and keywords at which kernels named ``key`` take ints or lists of ints, but no tensor.
+    """Return positions and keywords at which kernels named ``key`` take only ints or lists of ints.
 
     With ``is_method``, position 0 is the tensor whose method is called.
 
@@ -294,7 +297,7 @@ def spec_of(tensor: torch.Tensor) -> ArraySpec:
 
 
 def hints(structure: Any) -> Any:
-    """Replace symbolic numbers in nested arguments by the numbers that they had while recording."""
+    """Return nested arguments with the recorded numbers in place of symbolic ones."""
     # Most calls have no symbolic arguments, so ``map_structure`` is avoided for them.
     if type(structure) is tuple:
         return tuple(

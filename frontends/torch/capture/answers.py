@@ -1,4 +1,4 @@
-"""Answers to calls that read tensors: symbols for sizes, guards on elements, errors for reads of memory.
+"""Answers to calls that read tensors: symbols for sizes, guards on elements, checks of exported memory.
 
 :data:`ANSWERS` lists them by the bare name of the call.
 """
@@ -73,11 +73,11 @@ _IN_PARTS = frozenset(
 def introduces_int64(
     capture: RunningTrace, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
 ) -> bool:
-    """Return True if a call has made int64 elements outside of the range of int32 from operands without such.
+    """Return True if int64 elements outside of int32 are found in ``filled``, and none in other operands.
 
     Frameworks without 64-bit integers would compute other numbers there. ``filled`` are the tensors that the
-    call made or wrote to; views among them are not searched. Return False if the target is torch, if operands
-    contain inf or NaN, and for calls that leave elements unwritten or write only to a part.
+    call made or wrote to; views among them are not searched. Return False if the target is torch, if other
+    operands contain inf or NaN, and for calls that leave elements unwritten or write only to a part.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False

@@ -1,4 +1,4 @@
-"""Sizes behind the numbers in kernels of backward passes, by the autograd node that runs."""
+"""Sizes that reach kernels of backward passes as plain numbers, found by the autograd node that runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .unrecorded import guard_lengths, shape_of
 
 
 class BackwardSizes:
-    """Finder of the sizes behind numbers in kernels of backward passes, by the autograd node that runs."""
+    """Finder of the numbers that are sizes in kernels of backward passes, by the autograd node that runs."""
 
     def __init__(self, capture: RunningTrace) -> None:
         self.capture = capture
@@ -103,6 +103,7 @@ class BackwardSizes:
         """Return the recorded call that an autograd node belongs to, or None, and a bool.
 
         The bool is True if the node made the result of the call, and all its inputs are recorded values.
+        Nodes of unrecorded inputs are registered as belonging to the call.
         """
         made = self._values.get((node._sequence_nr(), 0))
         call = None if made is None else self.capture.recorder.maker(made)

@@ -141,7 +141,7 @@ def run_known_call(
 ) -> CompletedCall:
     """Run a call whose outcome is expected to be ``outcome``. The caller checks that it is.
 
-    The dispatch mode does not see its kernels if the outcome allows that.
+    The dispatch mode does not see its kernels if the outcome and the active modes allow that.
     """
     arguments = capture.arguments_of(args, kwargs)
     capture.exported.look(capture.recorder.graph.name, key, operands)

@@ -1,8 +1,9 @@
-"""Recording of torch calls: a ``TorchFunctionMode`` intercepts every public call, on concrete tensors.
+"""Recording of torch calls: a ``TorchFunctionMode`` intercepts public calls, on concrete tensors.
 
-Sizes are answered with symbolic ints. Elements that Python reads become symbols or guards. Writes are found
-by the version counters of tensors, views by their storage. The mode is local to the thread. Tensors that
-the function writes to, and the random state, are restored after the run, also if it raises.
+Sizes are answered with symbolic ints. Elements that Python reads become symbols or guards. Most writes are
+found by the version counters of tensors, views by their storage. The mode is local to the thread. Captured
+tensors and inputs that the function writes to, and the random state, are restored after the run, also if it
+raises.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Capture(TorchFunctionMode):
     spaces: ids of the global namespaces of the recorded code.
     input_tensors: the tensor of each input, or None for a number or a generator.
     count_call_inputs: number of inputs that are arguments.
-    arrays: the tensor made of each array argument, by the id of the array.
+    arrays: the tensor for each array of the arguments or of state, by the id of the array.
     own_modes: classes of modes that belong to a recording.
     """
 

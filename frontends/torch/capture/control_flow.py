@@ -1,9 +1,9 @@
 """Higher-order operators: ``torch.cond``, ``while_loop``, ``scan`` and ``map`` become nodes with regions.
 
-``flex_attention`` is recorded as torch's own reference formula. Both branches of ``cond`` are recorded, and
-the body of a loop once, so one recording serves all branches and trip counts. A backward pass inside of the
-function needs tensors that the calls inside of an operator save for it. If a pass goes through an operator,
-the next attempt unrolls that operator (:mod:`.unrolled`).
+``flex_attention`` is recorded as torch's own reference formula. Both branches of ``cond`` are recorded
+unless no input affects its predicate, and the body of a loop once, so one recording serves both branches and
+all trip counts. A backward pass inside of the function needs tensors that the calls inside of an operator
+save for it. If a pass goes through an operator, the next attempt unrolls that operator (:mod:`.unrolled`).
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def prefixes(
     """Compute an associative scan of ``leaves`` along ``dim`` by doubling, and return all prefixes.
 
     ``operator(*before, *after, *additional_inputs)`` combines pairs of elements along ``dim``. A guard limits
-    the length to at most a power of two, which is at least twice the recorded length.
+    a symbolic length to a power of two that is at least twice the recorded length.
     """
     count = leaves[0].shape[dim]
     # Arrays of up to twice the recorded length fit.

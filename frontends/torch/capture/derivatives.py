@@ -1,9 +1,9 @@
-"""Sizes behind the numbers in kernels of torch's derivatives.
+"""Sizes that reach kernels of torch's derivatives as plain numbers.
 
-torch computes with sizes as plain numbers: the derivative of a sum expands to the sizes of its operand,
-that of a mean divides by the number of elements. Which sizes these are follows from the autograd node that
-runs. A row of :data:`RULES` replaces the numbers of one kernel by sizes. The numbers in kernels of a node
-in ``_PLAIN`` are no sizes. Source: torch's tools/autograd/derivatives.yaml.
+The derivative of a sum expands to the sizes of its operand, and that of a mean divides by the number of
+elements. The autograd node that runs determines which sizes these are. A row of :data:`RULES` replaces the
+numbers in the arguments of one kernel by sizes. The numbers in kernels of a node in ``_PLAIN`` are no sizes.
+Source: torch's tools/autograd/derivatives.yaml.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ class UnknownSize(Signal):
 class BackwardKernel:
     """Call of a kernel in a backward pass, and what is known of the autograd node that makes it.
 
+    capture: the recording.
+    node: the autograd node.
     name: name of the autograd node without ``Backward`` and number, or an empty string.
+    args: positional arguments of the kernel.
     input_shapes: shapes of the values that the node returns gradients for, None for an unknown one.
     result_shape: shape of the value whose gradient the node takes first, or None.
     call: the recorded call that the node belongs to, or None.

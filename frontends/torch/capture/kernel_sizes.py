@@ -1,6 +1,6 @@
-"""Sizes behind the numbers in kernels that ``torch.vmap`` runs, by the public call that they belong to.
+"""Sizes that reach kernels under ``torch.vmap`` as plain numbers, found by the public call that runs.
 
-A number that is neither an argument of the call nor a known size makes guards fix all sizes.
+If a number may be a size that is not found, guards fix all sizes.
 """
 
 from __future__ import annotations
@@ -134,6 +134,9 @@ def logical_sizes(capture: RunningTrace, tensor: torch.Tensor) -> tuple[Any, ...
 class Kernel:
     """A kernel under ``torch.vmap``, with the public call that it belongs to.
 
+    capture: the recording.
+    function: the kernel.
+    args: its positional arguments.
     call: bare name of the public call, or None if none runs.
     given: numbers among the arguments of the public call and the defaults of its function.
     batch: batch sizes of the active levels, the innermost first.
@@ -234,7 +237,7 @@ _RULES: dict[str, Callable[[Kernel], tuple[Any, ...]]] = {
 
 
 class Vmapped:
-    """Finder of the sizes behind numbers in kernels under ``torch.vmap``, by the public call that runs."""
+    """Finder of the numbers that are sizes in kernels under ``torch.vmap``, by the public call that runs."""
 
     def __init__(self, capture: RunningTrace) -> None:
         self.capture = capture

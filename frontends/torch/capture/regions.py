@@ -59,7 +59,7 @@ class BlockRecording:
     """A recorded block.
 
     body: inputs, nodes and outputs.
-    structure: pytree in which the function returned its outputs.
+    structure: tree structure (a ``TreeSpec``) of what the function returned.
     kinds: the kind of each leaf of ``structure``, ``"array"``, ``"number"`` or ``"none"``.
     written: tensors of the enclosing scope that the block may write to, with their contents before.
     """
@@ -116,7 +116,7 @@ class BlockRecorder:
         """Record the block that ``function(*given)`` runs, and undo its writes and random draws.
 
         The function gets copies of the examples. Raise ``TracingError`` if it changes an object in reach of
-        the recorder's ``functions``.
+        the recorder's ``functions``, or uses an outer view of a tensor that it writes to.
 
         may_write: True if it may write to outer tensors.
         of_pairs: True if the block must hold for any number of pairs, as in an associative scan.
@@ -165,8 +165,8 @@ class BlockRecorder:
     def _outputs(self, leaves: Sequence[Any]) -> list[Value]:
         """Return a value for each of ``leaves`` that is not None.
 
-        Numbers become tensors. Tensors that share memory with an earlier output or with the enclosing scope
-        are cloned.
+        Numbers become tensors. Tensors that share memory with an earlier output, an input or the enclosing
+        scope are cloned.
         """
         capture, recorder = self.capture, self.capture.recorder
         outputs: list[Value] = []
@@ -280,7 +280,7 @@ class BlockRecorder:
     def same(self, what: str, found: Sequence[Any], wanted: Sequence[Any]) -> None:
         """Raise ``TracingError`` unless the dtypes and shapes in ``found`` equal those in ``wanted``.
 
-        ``what`` names what has them in the message.
+        ``what`` names the source of ``found`` in the message.
         """
         if list(found) != list(wanted):
             raise TracingError(

@@ -80,15 +80,15 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
 
     @property
     def vmapped(self) -> KernelSizes:
-        """Sizes in kernels under ``torch.vmap``."""
+        """Finder of the sizes in kernels under ``torch.vmap``."""
 
     @property
     def backward_sizes(self) -> BackwardKernelSizes:
-        """Sizes in kernels of backward passes."""
+        """Finder of the sizes in kernels of backward passes."""
 
     @property
     def kernelwise_sizes(self) -> KernelSizes:
-        """Sizes in kernels of calls that are recorded kernel by kernel."""
+        """Finder of the sizes in kernels of calls that are recorded kernel by kernel."""
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
         """Return the sizes of a tensor as the user's code gets them: ints or symbols."""
@@ -113,7 +113,7 @@ class RunningTrace(MemoryTrace, GradientTrace, Protocol):
         """
 
     def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
-        """Record a kernel as a call of its own, and return its result.
+        """Record a kernel as a call of its own, or answer it, and return its result.
 
-        ``sized`` is True if numbers in its arguments may be sizes of unknown origin.
+        If ``sized``, numbers in its arguments may be sizes of unknown origin, so guards fix all sizes.
         """

@@ -73,8 +73,8 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Return the value of a tensor that the recording has not met before, after adding it to the graph.
 
-    It becomes a constant, a parameter, or a view of a known tensor. Raise ``TracingError`` for a tensor that
-    a call of the graph could not reproduce.
+    It becomes a constant, a parameter, a view of a known tensor, or the value of one. Raise ``TracingError``
+    for a tensor that a call of the graph could not reproduce.
     """
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.record_view(capture, tensor, owner)
@@ -110,7 +110,7 @@ def resolve_captured(capture: RunningTrace, tensor: torch.Tensor) -> Value:
 def _refuse_unknown(capture: RunningTrace, tensor: torch.Tensor, name: str | None) -> None:
     """Raise ``TracingError`` for an unrecorded tensor that a call of the graph could not reproduce.
 
-    If an unrecorded kernel made it, the next attempt will record the call of that kernel kernel by kernel.
+    If an unrecorded kernel of a call made it, the next attempt will record that call kernel by kernel.
     """
     if maker := capture.kernels.maker_of(tensor):
         capture.by_kernel.ask(maker)
@@ -164,9 +164,9 @@ def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Record a tensor that shares storage with a recorded value but was made by no recorded call.
 
     A result that torch saved for its derivative is the recorded value itself. Raise ``TracingError`` if no
-    recorded value has its shape and strides, or if no call made that value and ``tensor`` is a plain tensor
-    without ``requires_grad``. The next attempt may then record the tensor as a view, or the kernels that
-    made it.
+    recorded value has its dtype, shape, strides and offset, or if no call made that value and ``tensor`` is a
+    plain tensor without ``requires_grad``. The next attempt may then record the tensor as a view, or the
+    kernels that made it.
     """
     seen = capture.memory.find_alias(tensor)
     if seen is None or (
@@ -208,7 +208,7 @@ _PRODUCTS = frozenset({
 
 
 class KernelwiseSizes:
-    """Finder of the sizes behind numbers in kernels of a public call, while :meth:`run` records it by kernel.
+    """Finder of the numbers that are sizes in kernels of a public call, while :meth:`run` records these.
 
     At other times, :meth:`with_sizes` returns None, and :meth:`has_no_sizes` False.
     """
@@ -307,9 +307,10 @@ def guard_lengths(capture: RunningTrace, shapes: Iterable[tuple[Any, ...]]) -> N
 
 
 def merged_sizes(shape: Any, wanted: list[int]) -> list[Any] | None:
-    """Return sizes for ``wanted``, the numbers of the result shape if a reshape of ``shape`` merges axes.
+    """Return the sizes that a reshape of ``shape`` has if it merges axes, symbolic where ``shape`` is.
 
-    Return None if no products of consecutive sizes are found that fit. Axes of size 1 are ignored.
+    ``wanted`` are the numbers of the result. Return None if no products of consecutive sizes are found that
+    equal them. Axes of size 1 are ignored.
     """
     left, found = [size for size in shape if hint_of(size) != 1], []
     for number in wanted:

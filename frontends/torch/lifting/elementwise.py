@@ -65,7 +65,7 @@ def with_fixed_numbers(
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the arguments of the call ``key`` with numbers for the symbolic ones that its row cannot take.
 
-    These are the recorded numbers, with a guard on each.
+    These are the recorded numbers, with a guard on each. In an index, :func:`as_index` replaces them.
     """
     if not (b.reads_numbers or b.has_floats):
         return args, kwargs
@@ -136,9 +136,9 @@ def computed(
 def needs_float32(y: Any, dtype: str, exactly: bool = False) -> bool:
     """Return True if operations with ``y`` are computed in float32 instead of the half-precision ``dtype``.
 
-    A 0-d array of another dtype (but bool) and a number read from an array need it; sizes, complex numbers
-    and numbers that ``dtype`` holds exactly do not. Other numbers need it if ``exactly``, or if ``dtype``
-    rounds them to 0, a subnormal number, inf or NaN.
+    A 0-d array of another dtype (but bool) and a number read from an array need it; other arrays, sizes,
+    complex numbers and numbers that ``dtype`` holds exactly do not. Other numbers need it if ``exactly``, or
+    if ``dtype`` rounds them to 0, a subnormal number, inf or NaN.
     """
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)

@@ -1,11 +1,11 @@
 """The table of rows, the builder that rows write with, and conditions on sizes that torch checks.
 
 The row of a function or method of torch is registered under its bare name: ``add`` is the row of
-``torch.add``, ``Tensor.add``, ``Tensor.__add__``, ``aten.add.Tensor``, and of ``Tensor.add_`` in place. If
-another row is registered for only one kind of function, it comes first: ``nn.functional.<name>`` for a
-Python function of ``torch.nn.functional``, ``Tensor.<name>`` for a method, ``aten.<name>`` for a kernel.
-Reflected operators (``__rsub__(self, other)``) have rows of their own. ``axis``, ``keepdims`` and ``out``
-are handled before a row is called.
+``torch.add``, ``Tensor.add``, ``aten.add.Tensor``, and of ``Tensor.add_`` in place. Operators are further
+names, such as ``__add__`` and ``__radd__``. If another row is registered for only one kind of function, it
+comes first: ``nn.functional.<name>`` for a Python function of ``torch.nn.functional``, ``Tensor.<name>`` for
+a method, ``aten.<name>`` for a kernel. ``axis``, ``keepdims`` and ``out`` are handled before a row is
+called.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class TorchBuilder(RaisingBuilder):
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
         """Promote the operands to a common dtype as torch does, or to ``dtype``.
 
-        If one of them is an array or a number read from one, Python numbers stay numbers. Otherwise all
+        If an operand is an array or a number read from an array, Python numbers stay numbers. Otherwise all
         operands become arrays.
         """
         name = dtype_name(dtype) if dtype is not None else result_type(*operands)
@@ -151,7 +151,8 @@ def assume_agreement(
 ) -> None:
     """Guard on the sizes that torch requires to be equal in the call ``key``.
 
-    The first alternative of :data:`AGREEMENTS` whose ranks fit says which. Without one, do nothing.
+    These are the sizes in the first alternative of :data:`AGREEMENTS` whose ranks fit. Without one, do
+    nothing.
     """
     alternatives = AGREEMENTS.get(key)
     if alternatives is None:

@@ -3,9 +3,9 @@
 ``x.view(-1)`` raises and ``x.reshape(-1)`` makes a copy if the merged axes are not contiguous. Other
 frameworks have no strides, so guards require that the arguments have the same stride order at each call. If
 the order depends on slices and permutations in the function, and a later write shows whether the call made
-a copy, guards fix all sizes. A ``view`` of such a slice gets no guards on sizes, because they would make
-one in thirty models record again: at sizes where torch would raise, the graph returns what a copy would
-contain.
+a copy, guards fix all sizes, or a graph for torch is restricted to torch. A ``view`` of such a slice gets
+no guards on sizes, because they would make one in thirty models record again: at sizes where torch would
+raise, the graph returns what a copy would contain.
 """
 
 from __future__ import annotations

@@ -100,9 +100,10 @@ def _begun(tensors: Sequence[torch.Tensor]) -> Callable[[], bool]:
 # These methods also run below the active function mode, to which reads of a tensor would look like the
 # user's, so they disable it.
 class StorageTable:
-    """Table of the recorded values in each storage, by dtype, shape and strides, to find aliases of a tensor.
+    """Table of the recorded values in each storage, to find aliases of a tensor.
 
-    It also lists tensors from outside of the recording, to find those that share memory with written ones.
+    The values in a storage are stored by dtype, shape, strides and offset. The table also lists tensors from
+    outside of the recording, to find those that share memory with written ones.
     """
 
     def __init__(self) -> None:
@@ -311,7 +312,7 @@ class _ViewGeometry(NamedTuple):
 
 
 class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
-    """Captured tensors that are recorded as views of others, and those that this attempt has used."""
+    """Captured tensors that are recorded as views of others, with those that this attempt has met."""
 
     words = "a tensor"
 

@@ -55,8 +55,8 @@ def note_aliases(capture: MemoryTrace) -> None:
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
     """Assume in the graph which inputs are the same object, and that written inputs overlap no others.
 
-    Also set ``call_inputs`` of the graph, and add guards on what decides between views and copies. Raise
-    ``TracingError`` if written inputs overlap while recording.
+    Also set ``call_inputs`` of the graph if it has inputs for state, and add guards on what decides between
+    views and copies. Raise ``TracingError`` if written inputs overlap while recording.
     """
     given = list(map(id, capture.input_tensors))
     same = SameArray(
@@ -148,7 +148,7 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
     """Refuse an in-place call whose result depends on the order in which torch reads and writes.
 
-    It reads part of the memory that it writes to, or writes to elements that share memory. Raise
+    Such a call reads part of the memory that it writes to, or writes to elements that share memory. Raise
     ``TracingError`` if the target is not torch, and otherwise restrict the graph to torch.
     """
     if not is_in_place(key):

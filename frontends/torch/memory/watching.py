@@ -43,7 +43,7 @@ _COUNT = 2
 
 
 def words_of(tensor: torch.Tensor) -> Words | None:
-    """Return addresses of memory words that change when torch counts a write to `tensor` or moves its memory.
+    """Return addresses of memory words that change when torch counts a write to ``tensor`` or moves it.
 
     Return None if torch's C++ objects are not laid out as expected, if :func:`has_memory` is False, and for
     tensors that were made in inference mode.
@@ -257,6 +257,7 @@ _OF_CONSTRUCTORS = "lift_fresh"
 class _SharedTensor:
     """Tensor whose memory other code shares, with its contents at the last access by torch.
 
+    tensor: the tensor.
     start, end: addresses of its first byte and after its last.
     origin: the line that shared it.
     is_read: True if the recording has handed the memory to other code.

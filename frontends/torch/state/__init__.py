@@ -1,1 +1,1 @@
-"""What a function reads or changes outside of its arguments: weights, objects, containers, training flags."""
+"""State that a function reads or changes outside of its arguments: weights, containers, training flags."""

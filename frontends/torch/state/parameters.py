@@ -54,7 +54,7 @@ _OF_MODULES = frozenset({*vars(torch.nn.Module()), "training"})
 def recomputed(
     module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable[Any]
 ) -> dict[str, torch.Tensor]:
-    """Recompute the buffers ``keys`` that an initializer or the constructor of ``module`` determines.
+    """Return the buffers ``keys`` that an initializer or the constructor of ``module`` determines.
 
     ``_init_weights`` of the modules ``ancestors`` counts as an initializer, too. Buffers that cannot be
     recomputed are missing in the result.

@@ -87,9 +87,10 @@ class TrainingModes:
 
     @contextmanager
     def inside(self, mode: bool) -> Iterator[None]:
-        """Put the outermost modules into ``mode`` by ``train()``, and restore all modes after the block.
+        """Call ``train(mode)``, and restore the modes after the block.
 
-        If nothing has changed since the last block with this mode, set the flags without calling ``train()``.
+        It is called on the outermost modules in the other mode, and on the deciding ones. If nothing has
+        changed since the last block with this mode, only the flags are set.
         """
         others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
         before, after = self._known.get(mode, (None, None))

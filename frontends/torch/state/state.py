@@ -201,10 +201,10 @@ class ReachableState:
 
     # ------------------------------------------------------------------------------ before
     def enter(self, capture: Trace) -> tuple[Any, ...]:
-        """Make arrays and numbers in the known places inputs of the graph, and return the new contents.
+        """Make arrays, and numbers if they count as state, in the known places inputs of the graph.
 
-        Until :meth:`restore`, the places hold symbols instead of numbers, and tensors instead of arrays of
-        other frameworks.
+        Return the new contents of the places. Until :meth:`restore`, the places hold symbols instead of these
+        numbers, and tensors instead of arrays of other frameworks.
         """
         trees: list[Tree] = []
         values: list[Any] = []

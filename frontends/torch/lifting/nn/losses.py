@@ -1,4 +1,4 @@
-"""Losses. Short formulas are lifted to elementary operations, sums over classes to one operation."""
+"""Losses, most of which are lifted to elementary operations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
     """Return a decorator that adds the rows of ``torch.nn.functional.<name>`` and of ATen's ``kernels``.
 
     Without ``kernels``, it adds that of ATen's kernel ``name``, if there is one. The decorator returns the
-    formula unchanged. Its parameter ``reduction`` always gets a name.
+    formula unchanged. The rows pass ``reduction`` to the formula as a name.
     """
     signature = inspect.signature(getattr(torch.nn.functional, name))
     builder = inspect.Parameter("b", inspect.Parameter.POSITIONAL_ONLY)
@@ -74,7 +74,7 @@ def reduced(b: TorchBuilder, losses: Any, reduction: str) -> Any:
 def _weighted(b: TorchBuilder, losses: Any, weight: Any, reduction: str) -> Any:
     """Multiply ``losses`` by ``weight``, unless that is None, and reduce them.
 
-    A weighted mean is divided by the sum of the weights.
+    A weighted mean is the sum of the products divided by the sum of the weights.
     """
     if weight is None:
         return reduced(b, losses, reduction)

@@ -1,6 +1,6 @@
 """Normalization layers.
 
-In training with running statistics the row returns the output, and the driver replaces the statistics by
+A row only returns the results of a call. The driver replaces running statistics that the call writes to by
 the result of :func:`batch_norm_statistics` or :func:`instance_norm_statistics`.
 """
 
