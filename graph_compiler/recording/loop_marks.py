@@ -292,7 +292,12 @@ class LoopMarker:
         self._end(loop, depth)
 
     def _begin(self, loop: RecordedLoop) -> int:
-        outer = next((each for each in reversed(self._running) if each.is_open), None)
+        for asking in self._asking:
+            # The loop runs between two conditions of a ``while``, whose conditions no loop node can express.
+            if asking.held:
+                asking.loop.is_open = False
+        # A ``while`` without marks evaluates its conditions for the first time, so it has no iteration yet.
+        outer = next((each for each in reversed(self._running) if each.is_open and each.marks), None)
         loop.outer = None if outer is None else (outer, len(outer.marks) - 1)
         self.found.append(loop)
         self._running.append(loop)

@@ -388,6 +388,32 @@ def triangle_that_grows_in_a_while(xp: Any, x: Any, n: int) -> Any:
     return y
 
 
+def error_that_begins_as_a_number(xp: Any, x: Any, n: int) -> Any:
+    y, error, rounds = x * 1.0, 1.0, 0
+    while error > 0.3 and rounds < 40:
+        error = y.sum() * 0
+        for i in range(1, x.shape[0]):
+            new = 0.5 * y[i] + 0.25 * y[i - 1]
+            error = error + xp.abs(new - y[i]).sum()
+            y[i] = new
+        rounds += 1
+    return y, error, rounds
+
+
+def _sum_of_rows(x: Any) -> Any:
+    total = x[0].sum() * 0
+    for i in range(x.shape[0]):
+        total = total + x[i].sum()
+    return total
+
+
+def loop_in_a_second_condition(xp: Any, x: Any, n: int) -> Any:
+    y = x * 20.0
+    while y[0].sum() > 0.1 and _sum_of_rows(y) > 1:
+        y = y * 0.5
+    return y
+
+
 def written_by_its_first_name(xp: Any, x: Any, n: int) -> Any:
     y = x * 1.0
     z = y
@@ -493,6 +519,7 @@ RIGHT: dict[str, Program] = {
         diagonal_asked, left_in_the_middle, squares_of_steps, products_of_steps, halves_of_steps, past_the_end,
         triangle_that_grows_in_a_while, written_by_its_first_name, inside_of_what_is_written_out, named_anew, named_in_turn,
         lengths_named_anew, named_anew_inside, short_inside_of_what_is_written_out,
+        error_that_begins_as_a_number, loop_in_a_second_condition,
     )
 }  # fmt: skip
 """What may be recorded again, and is right, or raises what the program raises."""
