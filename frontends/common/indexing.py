@@ -42,12 +42,13 @@ def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
 def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
     """Return the int or size ``index`` as an item of a ``getitem`` key, and guard that it is in bounds.
 
-    A size that was negative while recording becomes ``index + size``; a guard fixes its sign, and none
-    requires that the sum is not negative. If the index was found to be out of bounds, call
-    ``b.index_out_of_bounds`` instead of adding a guard.
+    A size that was negative while recording becomes ``index + size``, and a guard fixes its sign. If the index
+    was found to be out of bounds, call ``b.index_out_of_bounds`` instead of adding a guard.
     """
     if isinstance(index, Size) and _is_negative_with_guard(b, index):
         index = index + size
+        if not holds_with_guard(b, 0, index):
+            b.index_out_of_bounds(index, size)
     if not holds_with_guard(b, -index if isinstance(index, int) and index < 0 else index + 1, size):
         b.index_out_of_bounds(index, size)
     return index

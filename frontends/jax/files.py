@@ -60,7 +60,7 @@ def read(text: str) -> Any:
             return AxisNumbers(data[1], tuple(fields))
         if known and isinstance(found := primitive(known[1]), Primitive):
             return found
-    except (TypeError, KeyError, ValueError, AttributeError) as problem:
+    except (TypeError, KeyError, ValueError, AttributeError, OverflowError) as problem:
         raise InvalidFile(f"{text!r:.80} is no object of JAX: {problem}") from problem
     raise InvalidFile(f"{text!r:.80} is no object that a saved JAX graph may hold")
 

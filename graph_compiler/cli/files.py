@@ -228,10 +228,12 @@ def names_of_arguments(function: Any) -> list[str]:
 SUFFIXES = (".npz", ".npy", ".json")
 
 
-def named_leaves(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def named_leaves(
+    result: Any, to_numpy: Callable[[Any], np.ndarray[Any, Any]] = np.asarray, name: str = ""
+) -> Iterator[tuple[str, Any]]:
     """Yield ``(path, leaf)`` for each leaf of a result.
 
-    Arrays are converted to NumPy, and other objects are left unchanged. The path of a result that is not a
+    Arrays are converted by ``to_numpy``, and other objects are left unchanged. The path of a result that is not a
     container is ``name``, by default ``"result"``.
 
     >>> [name for name, _ in named_leaves({"logits": np.ones(2), "states": [np.ones(1), None]})]
@@ -239,9 +241,9 @@ def named_leaves(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """
     parts = _parts(result)
     if parts is None:
-        yield name or "result", np.asarray(result) if hasattr(result, "shape") else result
+        yield name or "result", to_numpy(result) if hasattr(result, "shape") else result
     for part, inner in parts or ():
-        yield from named_leaves(inner, f"{name}.{part}" if name else str(part))
+        yield from named_leaves(inner, to_numpy, f"{name}.{part}" if name else str(part))
 
 
 def _parts(result: Any) -> list[tuple[Any, Any]] | None:

@@ -124,7 +124,7 @@ def portable_path(file: str) -> str:
     """Return the path of a file below ``site-packages`` or ``dist-packages``, with forward slashes.
 
     For another file, return its path from its outermost package on, or only its name if it is in no package.
-    Names such as ``<stdin>`` are returned unchanged.
+    Names such as ``<stdin>``, and an empty name, are returned unchanged.
 
     >>> portable_path("/usr/lib/python3/site-packages/timm/layers/mlp.py")
     'timm/layers/mlp.py'
@@ -135,7 +135,7 @@ def portable_path(file: str) -> str:
     for folder in _INSTALLED:
         if folder in text:
             return text.rpartition(folder)[2]
-    if text.startswith("<"):
+    if not text or text.startswith("<"):
         return text
     path = Path(file)
     top = path.parent

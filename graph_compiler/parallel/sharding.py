@@ -159,7 +159,8 @@ def unreplicate(tree: T) -> T:
         return with_training(tree, *engine.training_alone(tree.plan.engine, tree.held, tree.plan.make))
     engine = engine_of_arrays(tree, "parallel.unreplicate")
     leaves, structure = flatten(tree, is_array)
-    found: T = unflatten(structure, map(engine.gathered, leaves))
+    own = (leaf if owner_of(leaf) is None else engine.gathered(leaf) for leaf in leaves)
+    found: T = unflatten(structure, own)
     return found
 
 
@@ -347,6 +348,8 @@ def hint(x: T, layout: Layout) -> T:
         if owner is None:
             return item
         if recording is not None:
+            # Importing the engine registers the operator of hints in torch.
+            backend_of(owner).parallelism()
             return recording.collective("sharding_hint", item, layout=tuple(layout))
         return _constrained(running, engine_named(owner, "parallel.hint"), item, tuple(layout))
 

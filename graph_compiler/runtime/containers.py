@@ -18,6 +18,8 @@ from ..recording.reachability.libraries import is_of_framework
 from ..registration import trait
 
 Compile = Callable[[Any], Any]
+# CPython's flag of classes that can be subclassed (``Py_TPFLAGS_BASETYPE``).
+_IS_BASE_TYPE = 1 << 10
 
 
 class LazyMethod:
@@ -77,8 +79,13 @@ def compile_class(cls: type, compile_one: Compile) -> type:
 
     The compiled methods are ``__call__`` and the public methods that the package of ``cls`` defines. For a
     class that a framework defines, they are its entry methods (``forward``), or else ``__call__``. Class
-    methods, static methods, properties, generator methods and ``async`` methods are not compiled.
+    methods, static methods, properties, generator methods and ``async`` methods are not compiled. Raise
+    ``NotCompilable`` if ``cls`` cannot be subclassed.
     """
+    if not cls.__flags__ & _IS_BASE_TYPE:
+        raise NotCompilable(
+            f"{cls.__name__} is a class that cannot be subclassed: compile a function instead"
+        )
     # From the root of the MRO, because later classes override members of earlier ones.
     own = [base for base in reversed(cls.__mro__[:-1]) if not _of_framework(base, cls)]
     members = {

@@ -245,16 +245,12 @@ def _segment(checkpoint: Checkpoint, length: int) -> int | None:
 
 
 def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
-    sizes = {
-        len(item) if isinstance(item, (list, tuple)) else item.shape[0]
-        for item in rows
-        if getattr(item, "shape", (0,))
-    }
     if any(not getattr(item, "shape", ()) for item in rows):
         raise CallMismatch(
-            f"scan of {name_of(f)}: xs has an array without axes; its rows are those of the first "
+            f"scan of {name_of(f)}: xs has a number or an array without axes; its rows are those of the first "
             f"axis{location_text(f)}"
         )
+    sizes = {item.shape[0] for item in rows}
     # TensorFlow may give a length that is a tensor.
     given: Any = length
     if isinstance(given, float) or isinstance(given, int) and given < 0:

@@ -488,6 +488,18 @@ def test_least_versions_are_those_of_the_setup(checkout: Path) -> None:
             assert f"\n{name}>={least}" in wanted, name
 
 
+def test_results_of_saved_graphs_may_be_bfloat16(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Linear(2, 1).to(torch.bfloat16)
+    graph = graph_compiler.compile(model, args=(torch.ones(1, 2, dtype=torch.bfloat16),))
+    graph.save(tmp_path / "graph.zip")
+    loaded = graph_compiler.load(tmp_path / "graph.zip")
+    to_numpy = loaded._pipeline.target.target.to_numpy
+    given = torch.tensor([[1.0, 2.0]], dtype=torch.bfloat16)
+    ((_, found),) = outputs.named_leaves(loaded(given), to_numpy)
+    np.testing.assert_array_equal(found, model(given).detach().float().numpy())
+
+
 def test_results_are_named_by_their_path() -> None:
     leaves = dict(outputs.named_leaves({"a": (np.ones(2), [1, "x"]), "b": np.complex64(1 + 2j)}))
     assert outputs.as_json(leaves) == {

@@ -153,6 +153,8 @@ def check_gradients() -> None:
     found = step(parallel.replicate(w), x)
     assert found.sharding.is_fully_replicated
     close(parallel.unreplicate(found), expected, rtol=1e-5)
+    mixed = {"found": found, "mean": np.ones(2)}
+    assert parallel.unreplicate(mixed)["mean"] is mixed["mean"]
     assert len(parallel.unreplicate(found).sharding.device_set) == 1
 
 

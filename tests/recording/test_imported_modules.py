@@ -107,6 +107,22 @@ def test_the_top_level_of_an_imported_module_is_not_recorded(
     assert "rand" not in operations and "normal" not in operations
 
 
+def test_a_module_that_an_inner_function_looks_up_is_watched(module: Callable[[str], None]) -> None:
+    module("numpy")
+    importlib.import_module("imported_here").FACTOR = 2
+
+    def scaled(x: Any) -> Any:
+        def factor() -> Any:
+            return sys.modules["imported_here"].FACTOR
+
+        return x * factor()
+
+    graph = graph_compiler.compile(scaled, source="numpy")
+    for number in (2, 5):
+        sys.modules["imported_here"].FACTOR = number
+        np.testing.assert_array_equal(graph(X), X * number)
+
+
 @pytest.mark.parametrize("framework", ["torch", "jax", "numpy"])
 def test_what_the_function_itself_draws_after_an_import_is_told(
     framework: str, module: Callable[[str], None]

@@ -183,6 +183,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
         r"the arrays of xs and length= have \[3, 4\] rows",
     ),
     "no axis": (lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), torch.tensor(1.0)), CallMismatch, "an array without axes"),
+    "numbers": (lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), [1.0, 2.0]), CallMismatch, "a number or an array"),
     "a length below 0": (
         lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), length=-1),
         InvalidOption,

@@ -107,7 +107,7 @@ def incomplete_gamma(
 ) -> torch.Tensor:
     """Compute ``function``, ``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (``sign`` -1).
 
-    Unlike these, it has a gradient with respect to ``a`` outside of ``torch.func``, but no second derivative.
+    Unlike these, it has a derivative in reverse mode with respect to ``a``.
     """
     # torch lacks the derivative with respect to `a`.
     if not (isinstance(a, torch.Tensor) and a.requires_grad):
@@ -115,12 +115,14 @@ def incomplete_gamma(
 
     class Slope(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-            ctx.save_for_backward(a, x)
-            return torch.zeros_like(x).expand(torch.broadcast_shapes(a.shape, x.shape))
+        def forward(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+            return torch.zeros(torch.broadcast_shapes(a.shape, x.shape), dtype=x.dtype, device=x.device)
 
         @staticmethod
-        @torch.autograd.function.once_differentiable
+        def setup_context(ctx: Any, inputs: Any, output: torch.Tensor) -> None:
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
         def backward(ctx: Any, gradient: torch.Tensor) -> Any:
             a, x = ctx.saved_tensors
             return (gradient * sign * gammainc_slope(a, x)).sum_to_size(a.shape), None

@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from ...registration import responds_to
-from ..code.names import fragments_read, globals_read, imports_of, names_read
+from ..code.names import fragments_read, globals_read, imports_of, names_read, texts_of
 from ..code.ownership import is_internal, is_users
 
 _OWN = f"{__name__.partition('.')[0]}.runtime."
@@ -143,10 +143,7 @@ def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]
     names = [_absolute_name(name, package) for name in sorted(imports_of(function.__code__))]
     # Such code can take any module whose name it has as a string, and its own.
     if not _BY_NAME.isdisjoint(names_read(function.__code__)):
-        names += [
-            *(item for item in function.__code__.co_consts if isinstance(item, str)),
-            str(own.get("__name__")),
-        ]
+        names += [*sorted(texts_of(function.__code__)), str(own.get("__name__"))]
     found = (sys.modules.get(name) for name in dict.fromkeys(names))
     yield from (module for module in found if isinstance(module, types.ModuleType))
 

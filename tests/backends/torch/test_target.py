@@ -399,3 +399,24 @@ def test_nothing_runs_twice_where_the_compiler_fails_on_a_second_part() -> None:
     with pytest.raises(Exception, match="no kernel"):
         call(x)
     assert x.tolist() == [1, 1]
+
+
+def test_second_derivatives_of_incomplete_gamma_functions() -> None:
+    jax, special = pytest.importorskip("jax"), pytest.importorskip("scipy.special")
+
+    def function(a: Any) -> Any:
+        return (a**2 * jax.scipy.special.gammainc(a, 1.5)).sum()
+
+    graph = graph_compiler.transpile(function, source="jax", to="torch", args=(jnp.array([1.2, 0.7]),))
+    a = torch.tensor([1.3, 0.4], requires_grad=True)
+    (first,) = torch.autograd.grad(graph.functional(graph.parameters, a), a, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), a)
+    step = 1e-4
+    low, here, high = (
+        number**2 * special.gammainc(number, 1.5)
+        for number in (a.detach().numpy().astype("float64") + by for by in (-step, 0.0, step))
+    )
+    np.testing.assert_allclose(first.detach(), (high - low) / (2 * step), rtol=1e-4)
+    np.testing.assert_allclose(second, (high - 2 * here + low) / step**2, rtol=1e-4)
+    mapped = torch.func.grad(lambda a: graph.functional(graph.parameters, a))(a.detach())
+    torch.testing.assert_close(mapped, first.detach())

@@ -526,3 +526,17 @@ def test_an_iterator_that_is_an_argument_is_refused_and_loses_nothing(
         graph(ones(3), given)
     rest = given["rows"] if isinstance(given, dict) else given
     assert len([rest(), rest()] if callable(rest) else [*rest]) == 2
+
+
+@pytest.mark.parametrize("to", ["jax", "tensorflow", "numpy"])
+def test_negative_sizes_as_indices_are_checked(to: str) -> None:
+    """An index before the first element must not count from the end again."""
+    pytest.importorskip(to)
+    graph = graph_compiler.transpile(
+        lambda x, y: x[-y.shape[0]], to=to, args=(torch.arange(5.0), torch.ones(3))
+    )
+    x = torch.arange(5.0)
+    for size in (1, 5):
+        assert float(graph(x, torch.ones(size))) == float(x[-size])
+    with pytest.raises(IndexError):
+        graph(x, torch.ones(6))
