@@ -42,8 +42,8 @@ def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
 def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
     """Return the int or size ``index`` as an item of a ``getitem`` key, and guard that it is in bounds.
 
-    A size that was negative while recording becomes ``index + size``, and a guard fixes its sign. If the index
-    was found to be out of bounds, call ``b.index_out_of_bounds`` instead of adding a guard.
+    A size that was negative while recording becomes ``index + size``, and a guard fixes its sign. If the
+    index was found to be out of bounds, call ``b.index_out_of_bounds`` instead of adding a guard.
     """
     if isinstance(index, Size) and _is_negative_with_guard(b, index):
         index = index + size

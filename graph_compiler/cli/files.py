@@ -233,8 +233,8 @@ def named_leaves(
 ) -> Iterator[tuple[str, Any]]:
     """Yield ``(path, leaf)`` for each leaf of a result.
 
-    Arrays are converted by ``to_numpy``, and other objects are left unchanged. The path of a result that is not a
-    container is ``name``, by default ``"result"``.
+    Arrays are converted by ``to_numpy``, and other objects are left unchanged. The path of a result that is
+    not a container is ``name``, by default ``"result"``.
 
     >>> [name for name, _ in named_leaves({"logits": np.ones(2), "states": [np.ones(1), None]})]
     ['logits', 'states.0', 'states.1']

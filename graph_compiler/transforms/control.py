@@ -247,7 +247,7 @@ def _segment(checkpoint: Checkpoint, length: int) -> int | None:
 def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
     if any(not getattr(item, "shape", ()) for item in rows):
         raise CallMismatch(
-            f"scan of {name_of(f)}: xs has a number or an array without axes; its rows are those of the first "
+            f"scan of {name_of(f)}: xs has a number or an array without axes; rows are those of the first "
             f"axis{location_text(f)}"
         )
     sizes = {item.shape[0] for item in rows}
