@@ -113,7 +113,7 @@ class CompiledShapes:
 
 
 def _holds_weights(arg: Any) -> bool:
-    """Return True for a dict (weights) or a tuple (captured arrays). Their shapes do not change."""
+    """Return True for a dict or a tuple, which hold weights or constants. Their shapes do not change."""
     return isinstance(arg, (dict, tuple))
 
 

@@ -178,7 +178,8 @@ def _scope_of(operation: Any) -> str:
 def layer_path(scope: str, layers: Container[str], known: Mapping[str, str]) -> str:
     """Return ``scope`` without the numbers that TensorFlow appends when the scope of a layer is opened again.
 
-    ``layers`` has the names of layers. ``known`` maps scopes to paths; it takes precedence.
+    ``layers`` has the names of layers. ``known`` maps scopes to paths: the longest leading scope in it is
+    replaced, and the rest of ``scope`` then keeps its numbers.
 
     >>> layer_path("model_1/conv1_1/batchnorm", {"model", "conv1"}, {})
     'model/conv1/batchnorm'

@@ -29,7 +29,9 @@ from .process_state import Mode
 class TensorValue:
     """Tensor of a traced graph: what it is in the recording, and its array while recording.
 
-    item: a value; an array of known numbers; None for strings, handles and the like; or an object for a list.
+    item: the ``Value`` of the graph; an object array of numbers and symbolic sizes, for small arrays whose
+        elements are known while recording; an object such as ``PartialList``, for a list of TensorFlow; None
+        for strings, handles and the like.
     made: the array, or a :class:`~graph_compiler.frontends.tensorflow.outside.LazyArray`.
     """
 

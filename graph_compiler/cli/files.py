@@ -108,7 +108,8 @@ def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
 
     A .npy file and a JSON list have positional arguments, and a JSON object named ones. Arrays of a .npz file
     are named, except ``arr_0``, ``arr_1`` and so on. JSON entries become arrays if ``dtypes`` has a dtype for
-    their name or position. Raise ``WrongInput`` for a missing or malformed file, or another suffix.
+    their name, or for their position in the file. Raise ``WrongInput`` for a missing or malformed file, or
+    another suffix.
 
     dtypes: dtypes of the inputs of the graph, by name.
     """
@@ -128,6 +129,8 @@ def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
 
 def _read_npz(file: Path, dtypes: dict[str, str]) -> tuple[list[Any], dict[str, Any]]:
     held = _loaded(file)
+    if not isinstance(held, dict):
+        raise WrongInput(f"{file} holds one array and no archive of arrays; name it .npy")
     # Sorted as strings, arr_10 would come before arr_2.
     by_position = sorted((int(name[4:]), name) for name in held if re.fullmatch(r"arr_\d+", name))
     return [held.pop(name) for _, name in by_position], held
@@ -165,7 +168,7 @@ def _as_array(item: Any, dtype: str | None, file: Path) -> Any:
         return item
     try:
         return np.asarray(item, dtype)
-    except (ValueError, TypeError) as problem:
+    except (ValueError, TypeError, OverflowError) as problem:
         raise WrongInput(f"{file} holds what is no array of {dtype}: {problem}") from None
 
 

@@ -400,8 +400,8 @@ def interpolate(
 
     ``method`` is "nearest", "nearest-exact", "linear" (in every axis), "cubic" or, with ``antialias``,
     "lanczos". ``scales`` has the scale factor of each axis; None, for one axis or all, means the ratio of the
-    sizes. ``align_corners`` aligns the centres of the corner elements of ``x`` and the result.
-    ``antialias`` widens the filter along axes that shrink.
+    sizes. For "linear" and "cubic" without ``antialias``, ``align_corners`` aligns the centres of the
+    corner elements of ``x`` and the result. ``antialias`` widens the filter along axes that shrink.
     """
     if method not in METHODS:
         raise InvalidGraph(f"interpolate knows the methods {', '.join(METHODS)}, not {method!r}")

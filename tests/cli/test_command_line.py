@@ -305,6 +305,7 @@ WRONG = {
     "a damaged graph": (("inspect", "damaged.zip"), 2, "damaged.zip is no saved graph"),
     "inputs of no form": (("run", "scores.zip", "net.py"), 2, "net.py is none of .npz, .npy, .json"),
     "inputs that are no JSON": (("run", "scores.zip", "damaged.json"), 2, "damaged.json is no JSON"),
+    "an array that is named as an archive": (("run", "scores.zip", "array.npz"), 2, "array.npz holds one array and no archive"),
     "an output of no form": (("run", "scores.zip", *X, "-o", "a.txt"), 2, "a.txt is to be one of .npz, .npy, .json"),
     "what is there already": (("convert", "net.py:scores", *X, "-o", "scores.zip"), 2, "scores.zip is there already; --force replaces it"),
     "no folder for it": (("convert", "net.py:scores", *X, "-o", "none/a.zip"), 2, "there is no folder none"),
@@ -326,6 +327,8 @@ def test_wrong_input_is_one_line(folder: Path, name: str, monkeypatch: pytest.Mo
     (folder / "damaged.zip").write_bytes(b"PK nothing")
     (folder / "models").mkdir()
     (folder / "damaged.json").write_bytes(b"{")
+    with (folder / "array.npz").open("wb") as file:
+        np.save(file, np.ones(3))
     words, code, expected = WRONG[name]
     result = invoke(*words)
     said = [line for line in result.stderr.splitlines() if not line.startswith("printed by")]

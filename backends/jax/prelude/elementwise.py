@@ -528,14 +528,16 @@ def zeta(x: jax.Array, q: jax.Array) -> jax.Array:
 
 
 def zeta_below(x: jax.Array, q: jax.Array) -> jax.Array:
-    """Compute the Hurwitz zeta function for negative ``q`` by the recurrence in ``q``, without a gradient."""
+    """Compute the Hurwitz zeta function for negative ``q`` that are no integers, without a gradient."""
     x, q = lax.stop_gradient(jnp.broadcast_arrays(x, q))
+
+    # Terms are added until `q` is not negative. At integers, which are poles, that might never happen.
+    def is_below(q: jax.Array) -> jax.Array:
+        return (q < 0) & (q != jnp.floor(q))
 
     def step(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         total, q = state
-        return jnp.where(q < 0, total + q**-x, total), jnp.where(q < 0, q + 1, q)
+        return jnp.where(is_below(q), total + q**-x, total), jnp.where(is_below(q), q + 1, q)
 
-    total, q = lax.while_loop(
-        lambda state: jnp.any((state[1] < 0) & jnp.isfinite(state[1])), step, (jnp.zeros_like(q), q)
-    )
+    total, q = lax.while_loop(lambda state: jnp.any(is_below(state[1])), step, (jnp.zeros_like(q), q))
     return total + special.zeta(x, q)

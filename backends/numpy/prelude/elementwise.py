@@ -144,8 +144,9 @@ def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     x, q = np.broadcast_arrays(x, q)
     pole = (x == 1) | (x > 1) & (q <= 0) & (q == np.floor(q))
     total, place = np.zeros(x.shape, dtype), np.array(q)
-    # The recurrence in ``q`` leads to positive arguments, which scipy supports.
-    while np.any(below := (place < 0) & np.isfinite(place)):
+    # The recurrence in ``q`` leads to positive arguments, which scipy supports. It might never end at
+    # integers, which are poles.
+    while np.any(below := (place < 0) & (place != np.floor(place))):
         total = np.where(below, total + place**-x, total)
         place = np.where(below, place + 1, place)
     value = total + special.zeta(x, place)

@@ -631,15 +631,16 @@ def zeta(x: Any, q: Any) -> tf.Tensor:
 
 
 def zeta_below(x: tf.Tensor, q: tf.Tensor) -> tf.Tensor:
-    """Compute the Hurwitz zeta function for negative ``q``, without a gradient."""
-    # Terms are added until `q` is not negative.
+    """Compute the Hurwitz zeta function for negative ``q`` that are no integers, without a gradient."""
+    # Terms are added until `q` is not negative. At integers, which are poles, that might never happen.
     shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(q))
     x, q = (tf.stop_gradient(tf.broadcast_to(array, shape)) for array in (x, q))
 
-    def step(total: tf.Tensor, q: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        return tf.where(q < 0, total + tf.pow(q, -x), total), tf.where(q < 0, q + 1, q)
+    def is_below(q: tf.Tensor) -> tf.Tensor:
+        return (q < 0) & (q != tf.floor(q))
 
-    total, q = tf.while_loop(
-        lambda total, q: tf.reduce_any((q < 0) & tf.math.is_finite(q)), step, (tf.zeros_like(q), q)
-    )
+    def step(total: tf.Tensor, q: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return tf.where(is_below(q), total + tf.pow(q, -x), total), tf.where(is_below(q), q + 1, q)
+
+    total, q = tf.while_loop(lambda total, q: tf.reduce_any(is_below(q)), step, (tf.zeros_like(q), q))
     return total + tf.math.zeta(x, q)

@@ -64,6 +64,8 @@ _IN_PARTS = frozenset(
         "index_copy_",
         "index_add_",
         "index_fill_",
+        "index_reduce_",
+        "fill_diagonal_",
         "masked_fill_",
         "masked_scatter_",
     }
@@ -77,7 +79,8 @@ def introduces_int64(
 
     Frameworks without 64-bit integers would compute other numbers there. ``filled`` are the tensors that the
     call made or wrote to; views among them are not searched. Return False if the target is torch, if other
-    operands contain inf or NaN, and for calls that leave elements unwritten or write only to a part.
+    operands contain inf or NaN, and for calls in ``_UNWRITTEN`` and ``_IN_PARTS`` and scatter calls, after
+    which elements may be uninitialized.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False

@@ -365,12 +365,14 @@ Place = tuple[dict[str, Any], str]
 
 @dataclass(eq=False)
 class WeightPlaces(contracts.Fillable):
-    """Places where modules hold parameters and buffers, by weight name. A place is a dict and a key in it.
+    """Places where modules hold parameters and buffers, by weight name.
+
+    A place is a dict, or another object in a scripted module, and a key in it.
 
     modules: the modules.
     holders: the first place of each weight.
     owners: the module that has the first place of each weight.
-    ties: name, first place and further place of tied weights.
+    ties: name, first place and further place of tied weights, without further places in scripted modules.
     """
 
     modules: ModulePaths

@@ -344,8 +344,8 @@ _CAPTURING = frozenset({"branch", "scan", "while_loop"})
 def name_by_variables(nodes: Iterable[Node]) -> None:
     """Rename outputs of nodes after the variables that store them, where these are known.
 
-    Inputs of regions and carried results that have the name of their operand are renamed as well. In
-    ``nodes``, a node with regions must precede the nodes inside them.
+    In ``branch``, ``scan`` and ``while_loop`` nodes, inputs of regions and carried results that have the name
+    of their operand are renamed as well. In ``nodes``, a node with regions must precede the nodes inside them.
     """
     nodes, with_regions = list(nodes), []
     # The region of a call is a function, whose parameters have names of their own.

@@ -98,7 +98,7 @@ class MemoryOwner:
 
     value: the owner.
     is_new: True if the block made the memory, and no array from outside may share it.
-    is_fixed: True if nothing can write to the memory.
+    is_fixed: True if the frontend treats the output as immutable; for NumPy, that is an array without axes.
     """
 
     value: Value

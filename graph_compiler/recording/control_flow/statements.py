@@ -224,9 +224,9 @@ class Statements:
         return compare(left, right)
 
     def assert_(self, test: Any, message: Any) -> None:
-        """Run ``assert test, message()``.
+        """Run ``assert test, message()``, where a message of None is left out.
 
-        If ``test`` is an array of the recording, add a guard that it is True, without the message.
+        If ``test`` is an array of the recording, call :meth:`Regions.expect` instead.
         """
         found = regions_of(test)
         if found is not None:

@@ -227,6 +227,11 @@ def _with_parameters() -> list[Sample]:
             name="polygamma 2 at poles",
         ),
         Sample(torch.special.zeta, (2.0, torch.tensor([1.0, 0.5, math.inf])), name="zeta at infinity"),
+        Sample(
+            torch.special.zeta,
+            (2.0, torch.tensor([-(2.0**25), -1e8, -2.5])),
+            name="zeta of large negative numbers",
+        ),
         Sample(torch.Tensor.polygamma, (POSITIVE, 2), name="Tensor.polygamma"),
         Sample(torch.special.polygamma, (1, POSITIVE)),
         Sample(torch.mvlgamma, (array(2, 3, kind="positive"), 1)),
