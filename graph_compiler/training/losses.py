@@ -81,9 +81,10 @@ class LossFunction:
 
     A :class:`Graph` is called by its ``functional``. A function of another framework than the target and
     NumPy is recorded at the first batch, and again for batches that fit no variant. A function of the target,
-    or one that names no framework or only NumPy, is called directly; if the latter fails, it is recorded as code of the model's framework, unless that is the target. Parameters called ``(y_true,
-    y_pred)``, as in Keras, are passed in that order. The constructor raises ``InvalidOption`` if ``function``
-    is a class or not callable.
+    or one that names no framework or only NumPy, is called directly; if the latter fails, it is recorded as
+    code of the model's framework, unless that is the target. Parameters called ``(y_true, y_pred)``, as in
+    Keras, are passed in that order. The constructor raises ``InvalidOption`` if ``function`` is a class or
+    not callable.
 
     name: name of the function, for messages.
     place: its file and line, for messages.

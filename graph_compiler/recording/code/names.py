@@ -345,7 +345,7 @@ def name_by_variables(nodes: Iterable[Node]) -> None:
     """Rename outputs of nodes after the variables that store them, where these are known.
 
     In ``branch``, ``scan`` and ``while_loop`` nodes, inputs of regions and carried results that have the name
-    of their operand are renamed as well. In ``nodes``, a node with regions must precede the nodes inside them.
+    of their operand are renamed as well. In ``nodes``, a node with regions must precede those inside them.
     """
     nodes, with_regions = list(nodes), []
     # The region of a call is a function, whose parameters have names of their own.
