@@ -26,7 +26,7 @@ from ..common.read_numbers import DTYPES, holds_numbers
 from .array_access import ElementWatch, own, write
 from .calls import Inputs, is_array, with_leaf_types
 from .draws import GENERATORS
-from .patches import original_of, replacement_of
+from .patches import replacement_of
 from .traced import is_traced
 
 
@@ -62,8 +62,6 @@ class ChangedState:
             made = [inputs.enter(name, leaf) for leaf in leaves]
             if made:
                 place.write(unflatten(tree, made))
-            elif (new := replacement_of(held)) is not None:
-                place.write(new)
             trees.append(with_leaf_types(tree, iter(leaves)))
             values.append(place.read())
         self.values, self._trees = tuple(values), tuple(trees)
@@ -86,8 +84,7 @@ class ChangedState:
                 and not is_list
                 and not (isinstance(now, (frozenset, Fixed)) and now == before)
             ):
-                now = MISSING if now is MISSING else containers.classify(original_of(now))
-                replaced.append(ReplacedPlace(index, now))
+                replaced.append(ReplacedPlace(index, MISSING if now is MISSING else containers.classify(now)))
         return ExternalState(self.places, tree, tuple(replaced))
 
     def parts(self) -> set[tuple[int, Any]]:

@@ -125,45 +125,6 @@ _BY_UFUNCS: dict[str, Callable[..., Any]] = {
 }
 
 
-class ShimFunction:
-    """Function or ufunc of NumPy as recorded code has it.
-
-    It has the attributes of the original, is equal to it, and has its hash, so that code may compare it and
-    use it as a key of a dict.
-    """
-
-    def __init__(self, original: Callable[..., Any], call: Callable[..., Any]) -> None:
-        self.__wrapped__, self._call = original, call
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:
-        return type(self.__wrapped__)
-
-    @forwards
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        item = getattr(self.__wrapped__, name)
-        return _with_arrays(item) if isinstance(self.__wrapped__, np.ufunc) and callable(item) else item
-
-    def __repr__(self) -> str:
-        return repr(self.__wrapped__)
-
-    def __eq__(self, other: Any) -> bool:
-        return self.__wrapped__ is original_of(other)
-
-    def __hash__(self) -> int:
-        return hash(self.__wrapped__)
-
-    def __reduce__(self) -> Any:
-        return original_of, (self.__wrapped__,)
-
-
-def original_of(item: Any) -> Any:
-    return item.__wrapped__ if type(item) is ShimFunction else item
-
-
 _here = threading.local()
 
 
@@ -306,7 +267,7 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
 
     def replace(module: Any, name: str, make: Callable[[Callable[..., Any]], Any]) -> None:
         original = getattr(module, name)
-        found[module, name] = (original, ShimFunction(original, make(original)))
+        found[module, name] = (original, make(original))
 
     for name in _CREATION:
         replace(np, name, functools.partial(_recording_function, f"numpy.{name}"))
@@ -357,15 +318,11 @@ _OF_SEQUENCES = frozenset({
 
 
 def _takes_lists(name: str, item: Any) -> bool:
-    return type(item) in (type(np.sum), np.ufunc) and name not in _OF_SEQUENCES
+    return type(item) is type(np.sum) and name not in _OF_SEQUENCES
 
 
 @functools.cache
 def _of_lists(function: Any) -> Any:
-    return ShimFunction(function, _with_arrays(function))
-
-
-def _with_arrays(function: Any) -> Any:
     """Wrap a NumPy function so that, while recording, it gets arrays instead of lists of traced arrays.
 
     Only positional lists and tuples are converted.
@@ -391,7 +348,7 @@ def _holds_traced(items: Any) -> bool:
 
 @functools.cache
 def _module_shims() -> dict[types.ModuleType, _ModuleShim]:
-    modules = (np, np.fft, np.linalg, np.random, np.lib, np.lib.stride_tricks, random)
+    modules = (np, np.fft, np.random, np.lib, np.lib.stride_tricks, random)
     return {module: _ModuleShim(module) for module in modules}
 
 
@@ -492,4 +449,4 @@ def unrecorded() -> Iterator[None]:
         _here.capture = before
 
 
-__all__ = ["current", "is_symbolic", "original_of", "replaced", "replacement_of", "unrecorded"]
+__all__ = ["current", "is_symbolic", "replaced", "replacement_of", "unrecorded"]

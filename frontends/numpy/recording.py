@@ -46,16 +46,7 @@ from ...recording.state.contents import buffer_bytes, refuse_outside
 from ...recording.state.places import StatePlace, merge_places, reserved
 from ...registration import frontends
 from ...sizes import expression_of, is_symbolic
-from ...trees import (
-    Path,
-    Tree,
-    call_of,
-    flatten,
-    iterate_structure,
-    map_structure,
-    static_objects,
-    statics,
-)
+from ...trees import Path, Tree, call_of, flatten, static_objects, statics
 from ..common.lifter import input_names
 from ..common.read_numbers import DTYPES, Reading
 from . import reference as checks
@@ -63,7 +54,7 @@ from .calls import Inputs, flatten_arguments
 from .capture import NumpyCapture
 from .draws import GENERATORS, UnrecordedSampling, bits_of, state_of
 from .parameters import ChangedState, NumpyWeights, StoredArrayViews
-from .patches import SYMBOLS, original_of, replaced, replacement_of
+from .patches import SYMBOLS, replaced, replacement_of
 from .reading import UnrecordedIterations
 from .regions import BlockCapture, NumpyRegions
 from .traced import TracedScalar, is_traced
@@ -304,8 +295,7 @@ def _run(
         regions = NumpyRegions(capture)
         # These restore at their end what the function sets by ``np.seterr`` and ``np.set_printoptions``.
         with np.errstate(), np.printoptions(), shims, capture.isolated(), open_regions(regions):
-            named = {name: _shimmed(item) for name, item in kwargs.items()}
-            result = forward(_shimmed(function), *map(_shimmed, args), **named)
+            result = forward(replacement_of(function) or function, *args, **kwargs)
             result = finish_lists(result, args, kwargs) if regions.lists else result
         capture.states.check(capture)
     finally:
@@ -313,11 +303,6 @@ def _run(
         for item, state in zip(generators, states):
             bits_of(item).state = state
     return result
-
-
-def _shimmed(item: Any) -> Any:
-    new = replacement_of(item)
-    return item if new is None else new
 
 
 # ------------------------------------------------------------------------------------- the graph
@@ -330,8 +315,6 @@ def _finish(
     result = (result, tuple(containers.new)) if changes else result
     arrays, found = weights.changed(containers.holds)
     graph.effects += [Effect("buffer", name, now._value) for name, now in arrays.items()]
-    if any(original_of(item) is not item for item in iterate_structure(result)):
-        result = map_structure(original_of, result)
     leaves, output_tree = flatten(
         result,
         lambda item: is_traced(item) or is_symbolic(item) or isinstance(item, (np.ndarray, np.generic)),

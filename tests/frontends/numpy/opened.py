@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy import max as max_by_name
 from numpy import mean as mean_by_name
-from numpy import tanh as tanh_by_name
 from numpy.polynomial import chebyshev, polynomial
 
 from .arrays import Array, Sample, b, c, d, i, sample
@@ -55,7 +54,6 @@ def _vectorised_with_signatures(x: Any, y: Any) -> Any:
 
 
 _TABLE = np.arange(4.0)
-_SCALES = {np.mean: 2.0, np.tanh: 3.0}
 
 
 def _enumerated(x: Any) -> Any:
@@ -189,25 +187,6 @@ SAMPLES: list[Sample] = [
         "list of elements and imported functions",
         lambda x: (max_by_name([x[0], x[1]]), mean_by_name([x, x * 2], axis=0), max_by_name(x)),
         d(6),
-    ),
-    sample(
-        "list of elements and ufuncs",
-        lambda x: (
-            np.exp([x[0], x[1]]),
-            np.hypot([x[0], 1.0], [x[1], x[2]]),
-            np.maximum.reduce([x, x * 2, -x]),
-            np.multiply.outer([x[0], x[1]], [1.0, x[2]]),
-            tanh_by_name([x[0], x[1]]),
-        ),
-        d(6),
-    ),
-    sample(
-        "list of elements and matrices",
-        lambda x: (np.linalg.det([[x[0], x[1]], [x[1], 3.0]]), np.linalg.norm([x[0], x[1]])),
-        d(6),
-    ),
-    sample(
-        "functions as keys", lambda x: _SCALES[np.mean] * np.mean(x) + _SCALES[np.tanh] * np.tanh(x), d(6)
     ),
     sample("range as an index", lambda x: (x[range(2)], x[range(2), [1, 0]]), d(3, 4)),
     sample("power of truth values", lambda p: (p**2, np.power(p, 2)), b(3, 4)),

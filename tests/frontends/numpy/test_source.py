@@ -260,40 +260,6 @@ def test_numbers_of_an_object(target: str) -> None:
         np.testing.assert_allclose(getattr(compiled, name), held, rtol=1e-5)
 
 
-class Alternates:
-    def __init__(self) -> None:
-        self.reduce: Any = np.sum
-
-    def __call__(self, x: Any) -> Any:
-        self.reduce = np.mean if self.reduce is np.sum else np.sum
-        return self.reduce(x)
-
-
-def test_functions_of_numpy_that_are_state() -> None:
-    original, compiled = Alternates(), Alternates()
-    graph = graph_for(compiled, "numpy")
-    for _ in range(4):
-        assert_same(graph(X), original(X))
-        assert compiled.reduce is original.reduce
-
-
-def told_apart(x: Any, reduce: Any, others: Any) -> Any:
-    scale = 2.0 if reduce is np.mean or reduce is np.add.reduce else 3.0
-    return reduce(x) * scale, reduce in others, {np.mean: 5.0, np.exp: 7.0}.get(reduce, 1.0)
-
-
-def test_functions_of_numpy_that_are_arguments() -> None:
-    graph = graph_compiler.compile(told_apart, source="numpy")
-    for reduce in (np.mean, np.std, np.exp):
-        arguments = X, reduce, [np.mean, np.exp]
-        assert_same(graph(*arguments), told_apart(*arguments))
-
-
-def test_functions_of_numpy_that_are_returned() -> None:
-    found = graph_compiler.compile(lambda x: {"of": np.exp, "sum": [np.sum, x]}, source="numpy")(X)
-    assert found["of"] is np.exp and found["sum"][0] is np.sum
-
-
 class CountsInItsClass:
     total = np.zeros(1)
     calls = 0
