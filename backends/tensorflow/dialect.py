@@ -60,7 +60,7 @@ class TensorFlowDialect(CanonicalDialect):
         )
         found, seen = [], node.op in _OPERATORS
         for item in with_short_literals(node):
-            written = self._operand(_without_float(item), text)
+            written = self._number(item, text)
             dtype = "bool" if isinstance(hint_of(item), bool) and not cast.to else beside
             if isinstance(item, Size) and node.op not in _TAKES_COUNTS:
                 bare = written.startswith("(") and written.count("(") == 1
@@ -74,11 +74,21 @@ class TensorFlowDialect(CanonicalDialect):
             found.append(written)
         return found
 
-
-def _without_float(item: Any) -> Any:
-    # Sizes may be tensors, which ``float`` does not take. The helper ``scalar`` casts them.
-    call = call_of_function(item, "float")
-    return item if call is None else call.arguments[0]
+    def _number(self, item: Any, text: Callable[[Any], Any]) -> Operand:
+        call = call_of_function(item, "float")
+        if call is None or not isinstance(size := call.arguments[0], Size):
+            return self._operand(item, text)
+        # Sizes may be int32 tensors, which ``float`` does not take, and whose product may overflow.
+        terms = [
+            " * ".join(
+                [
+                    *([] if count == 1 and atoms else [repr(float(count))]),
+                    *(f"scalar({self._operand(Size.of(atom), text)}, tf.float64)" for atom in atoms),
+                ]
+            )
+            for atoms, count in size.terms()
+        ]
+        return operand(" + ".join(terms), None)
 
 
 def _default_dtype(node: Node) -> str:

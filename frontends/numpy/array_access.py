@@ -54,6 +54,8 @@ class ElementStamp:
 class ElementWatch:
     """Copies of the elements of several arrays, to detect a write to any of them."""
 
+    compares_all = True
+
     def __init__(self, arrays: list[np.ndarray[Any, Any]]) -> None:
         self._pieces = [
             Pieces(array, array.ctypes.data, array.nbytes, whole=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contracts import Target
 from ..errors import nearest
 from ..ir.graph import Graph as IRGraph
 from ..registration import entry_method
@@ -231,22 +232,22 @@ def names_of_arguments(function: Any) -> list[str]:
 SUFFIXES = (".npz", ".npy", ".json")
 
 
-def named_leaves(
-    result: Any, to_numpy: Callable[[Any], np.ndarray[Any, Any]] = np.asarray, name: str = ""
-) -> Iterator[tuple[str, Any]]:
+def named_leaves(result: Any, target: Target | None = None, name: str = "") -> Iterator[tuple[str, Any]]:
     """Yield ``(path, leaf)`` for each leaf of a result.
 
-    Arrays are converted by ``to_numpy``, and other objects are left unchanged. The path of a result that is
-    not a container is ``name``, by default ``"result"``.
+    Arrays are converted to NumPy, those of ``target`` by its ``to_numpy``, and other objects are left
+    unchanged. The path of a result that is not a container is ``name``, by default ``"result"``.
 
     >>> [name for name, _ in named_leaves({"logits": np.ones(2), "states": [np.ones(1), None]})]
     ['logits', 'states.0', 'states.1']
     """
     parts = _parts(result)
     if parts is None:
-        yield name or "result", to_numpy(result) if hasattr(result, "shape") else result
+        is_own = target is not None and isinstance(result, tuple(target.array_types))
+        convert = target.to_numpy if target is not None and is_own else np.asarray
+        yield name or "result", convert(result) if hasattr(result, "shape") else result
     for part, inner in parts or ():
-        yield from named_leaves(inner, to_numpy, f"{name}.{part}" if name else str(part))
+        yield from named_leaves(inner, target, f"{name}.{part}" if name else str(part))
 
 
 def _parts(result: Any) -> list[tuple[Any, Any]] | None:

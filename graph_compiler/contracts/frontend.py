@@ -20,6 +20,10 @@ from .modules import default
 class Watch(Protocol):
     """Detector of changes of arrays that happen after the watch was created."""
 
+    @property
+    def compares_all(self) -> bool:
+        """True if the watch compares all elements of each array."""
+
     def changed(self) -> bool:
         """Return True if an array has changed since the watch was created, as far as the watch can tell.
 
@@ -36,6 +40,8 @@ class Watch(Protocol):
 
 class Unwatched:
     """Watch of immutable arrays, which never change."""
+
+    compares_all = True
 
     def changed(self) -> bool:
         return False

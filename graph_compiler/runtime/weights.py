@@ -135,7 +135,7 @@ class NativeWeights(Live):
         self._live = weights.live(names)
         self._watch_of = self._live.watch
         self.are_written = bool(written)
-        sizes = (getattr(array, "nbytes", _LARGEST_COPY) for array in self._live().values())
+        sizes = (getattr(array, "nbytes", _LARGEST_COPY + 1) for array in self._live().values())
         self._may_be_copied = target.runs_asynchronously is not None and sum(sizes) <= _LARGEST_COPY
         self.latest = ConvertedWeights(_NONE, Unwatched(), Unwatched(), dict.fromkeys(names), ())
 
@@ -168,7 +168,7 @@ class NativeWeights(Live):
     def _all_converted(self, native: Mapping[str, Any]) -> ConvertedWeights:
         seen, watched = self._live(), self._watch_of(self._steady, whole=self._may_be_copied)
         may_be_written = not isinstance(watched, Unwatched)
-        are_copied = may_be_written and self._may_be_copied
+        are_copied = may_be_written and self._may_be_copied and watched.compares_all
         # A new dict, so that other threads see either all old or all new arrays.
         made = dict(native)
         # The target may trace the first call, but the conversions are stored beyond it.

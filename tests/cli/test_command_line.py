@@ -491,16 +491,12 @@ def test_least_versions_are_those_of_the_setup(checkout: Path) -> None:
             assert f"\n{name}>={least}" in wanted, name
 
 
-def test_results_of_saved_graphs_may_be_bfloat16(tmp_path: Path) -> None:
+def test_results_of_saved_graphs_may_be_bfloat16(folder: Path) -> None:
     torch = pytest.importorskip("torch")
-    model = torch.nn.Linear(2, 1).to(torch.bfloat16)
-    graph = graph_compiler.compile(model, args=(torch.ones(1, 2, dtype=torch.bfloat16),))
-    graph.save(tmp_path / "graph.zip")
-    loaded = graph_compiler.load(tmp_path / "graph.zip")
-    to_numpy = loaded._pipeline.target.target.to_numpy
-    given = torch.tensor([[1.0, 2.0]], dtype=torch.bfloat16)
-    ((_, found),) = outputs.named_leaves(loaded(given), to_numpy)
-    np.testing.assert_array_equal(found, model(given).detach().float().numpy())
+    graph = graph_compiler.compile(lambda x: x.to(torch.bfloat16) * 2, args=(torch.ones(2),))
+    graph.save(folder / "half.zip")
+    result = invoke("run", "half.zip", "-i", "x=float32[2]", "--json")
+    assert result.exit_code == 0, result.stderr
 
 
 def test_results_are_named_by_their_path() -> None:

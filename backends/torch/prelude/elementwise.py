@@ -113,21 +113,26 @@ def incomplete_gamma(
     if not (isinstance(a, torch.Tensor) and a.requires_grad):
         return function(a, x)
 
-    class Slope(torch.autograd.Function):
+    class IncompleteGamma(torch.autograd.Function):
         @staticmethod
         def forward(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-            return torch.zeros(torch.broadcast_shapes(a.shape, x.shape), dtype=x.dtype, device=x.device)
+            return function(a, x)
 
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: torch.Tensor) -> None:
             ctx.save_for_backward(*inputs)
 
+        # Its operations have derivatives, so there are second derivatives, too.
         @staticmethod
         def backward(ctx: Any, gradient: torch.Tensor) -> Any:
             a, x = ctx.saved_tensors
-            return (gradient * sign * gammainc_slope(a, x)).sum_to_size(a.shape), None
+            by_a = (gradient * sign * gammainc_slope(a, x)).sum_to_size(a.shape)
+            if not ctx.needs_input_grad[1]:
+                return by_a, None
+            density = torch.exp((a - 1) * x.log() - x - torch.lgamma(a))
+            return by_a, (gradient * sign * density).sum_to_size(x.shape)
 
-    return function(a.detach(), x) + Slope.apply(a, x.detach())
+    return IncompleteGamma.apply(a, x)  # type: ignore[no-any-return]
 
 
 def gammainc_slope(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:

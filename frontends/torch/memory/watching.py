@@ -176,6 +176,7 @@ class TensorWatch:
     """Snapshot of many tensors, to detect later that one was written to or got another layout.
 
     whole: True to compare all elements of large tensors, too, for writes that torch does not count.
+    compares_all: True if all elements of each tensor are compared, which is impossible on a GPU.
 
     >>> weight = torch.zeros(2)
     >>> watch = TensorWatch([weight])
@@ -189,7 +190,11 @@ class TensorWatch:
         self._layouts = self._layouts_now()
         self._words = memory_versions([], [], [words for _, words in found if words is not None])
         self._noted = self._words.copy()
-        self._compare([pieces_of(tensor, whole) for tensor, _ in found])
+        pieces = [pieces_of(tensor, whole) for tensor, _ in found]
+        self.compares_all = whole and all(
+            piece is not None or not tensor.numel() for piece, (tensor, _) in zip(pieces, found)
+        )
+        self._compare(pieces)
 
     def _compare(self, pieces: Sequence[Pieces | None]) -> None:
         self._pieces = pieces
