@@ -132,7 +132,7 @@ def incomplete_gamma(
             density = torch.exp((a - 1) * x.log() - x - torch.lgamma(a))
             return by_a, (gradient * sign * density).sum_to_size(x.shape)
 
-    return IncompleteGamma.apply(a, x)  # type: ignore[no-any-return]
+    return IncompleteGamma.apply(a, x)
 
 
 def gammainc_slope(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
