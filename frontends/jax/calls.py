@@ -115,7 +115,7 @@ class Mapped:
 
     If the user maps a function with a derivative rule, the recorded call has this object as its function.
 
-    function: the function of one element of the batch.
+    function: the function that is mapped.
     axes: mapped axis of each array among the arguments; None for arrays that are not mapped.
     """
 

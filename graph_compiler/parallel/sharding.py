@@ -151,8 +151,8 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
 def unreplicate(tree: T) -> T:
     """Return the same structure with replicated or sharded arrays as plain arrays on one device.
 
-    A ``TrainState`` trains on one device again. Raise ``NotCompilable`` if there are no arrays but NumPy's,
-    and ``CallMismatch`` if the state was already consumed.
+    NumPy arrays are returned unchanged. A ``TrainState`` trains on one device again. Raise ``NotCompilable``
+    if there are no arrays but NumPy's, and ``CallMismatch`` if the state was already consumed.
     """
     if isinstance(tree, TrainState):
         engine = engine_named(tree.graph._pipeline.target.name, "parallel.unreplicate")

@@ -495,8 +495,10 @@ def test_results_of_saved_graphs_may_be_bfloat16(folder: Path) -> None:
     torch = pytest.importorskip("torch")
     graph = graph_compiler.compile(lambda x: x.to(torch.bfloat16) * 2, args=(torch.ones(2),))
     graph.save(folder / "half.zip")
-    result = invoke("run", "half.zip", "-i", "x=float32[2]", "--json")
+    np.save(folder / "x.npy", np.float32([1.0, 2.5]))
+    result = invoke("run", "half.zip", "x.npy", "--json")
     assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["result"] == {"result": [2.0, 5.0]}
 
 
 def test_results_are_named_by_their_path() -> None:
