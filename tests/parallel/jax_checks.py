@@ -462,8 +462,10 @@ def check_explicit_axes() -> None:
 
 
 def check_batches_on_more_devices_than_the_rest() -> None:
-    graph = graph_compiler.transpile(torch.nn.Linear(4, 2), to="jax", args=(torch.ones(2, 4),))
-    batch, wanted = jnp.ones((16, 4)), jnp.ones((16, 2))
+    # Small weights are copied, and JAX moves copies to the devices of the batch.
+    size = 1 << 14
+    graph = graph_compiler.transpile(torch.nn.Linear(4, size), to="jax", args=(torch.ones(2, 4),))
+    batch, wanted = jnp.ones((16, 4)), jnp.ones((16, size))
     optimizer, loss = (
         training.optimizer("sgd", learning_rate=0.1),
         lambda found, wanted: ((found - wanted) ** 2).mean(),
