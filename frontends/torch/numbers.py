@@ -63,7 +63,7 @@ class KeySizes:
     asked: sizes that were used as keys.
     fixed: sizes that are plain numbers.
     plain: True if all sizes are plain numbers.
-    origins: location of the code that first hashed a size.
+    origins: for each size, the code that first hashed it.
     """
 
     def __init__(self) -> None:
@@ -74,10 +74,7 @@ class KeySizes:
         self._caches: dict[int, Any] = {}
 
     def next_attempt(self, problem: Exception) -> bool:
-        """Make the sizes that may have caused ``problem`` plain numbers.
-
-        Return True if some of them were symbolic before, so that another attempt may succeed.
-        """
+        """Make the sizes that may have caused ``problem`` plain numbers, and return True to try again."""
         unhashable = next(
             (cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None
         )
@@ -191,8 +188,7 @@ def _stands_in(item: Any) -> bool:
 def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[Any]) -> bool:
     """Return True if the code of ``spaces`` may use the builtin ``type`` in a way that no shim can replace.
 
-    That is also so if ``type`` is an attribute of one of ``owners``, or of its class. A bound method counts
-    as its object there.
+    That is also so if ``type`` is an attribute of one of ``owners``, or of its class.
     """
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)

@@ -91,9 +91,8 @@ def record_as_installed(
 ) -> tuple[Recording | None, Exception | None]:
     """Record again with the state that the first attempt left, ``first.left``, such as hooks it installed.
 
-    Return the recording and None. If the attempt raises, changes further places, depends on
-    ``is_compiling()`` or records another graph, restore the places, and return None and the exception, if
-    any.
+    Return the recording and None. If the function raises, or the attempt refutes its hypotheses or records
+    another graph, restore the places, and return None and the exception, if any.
     """
     before = {place: place.read() for place in first.left}
     for place, item in first.left.items():
@@ -498,7 +497,7 @@ def _adopt_graph_parameters(
 ) -> Mapping[str, Any]:
     """Register the parameters of the graph ``called`` as parameters of the recording; return them by name.
 
-    ``arrays`` are its current parameters. The module that holds them is cached as an attribute of ``called``.
+    ``arrays`` are its current parameters.
     """
     known = vars(called).get("_module_within")
     if (
@@ -643,7 +642,7 @@ class _Search:
     def without_lists(self, problem: Exception) -> _Search | None:
         """Drop the hypothesis that the lists in ``hypotheses.grown`` only grow, also for later recordings.
 
-        Return the search to try again, or None if there is no such list.
+        Return None if there is no such list.
         """
         if not self.hypotheses.grown or self.request.auto_dynamic is None:
             return None
@@ -656,8 +655,8 @@ class _Search:
         """Give up guesses of one kind about sizes or views.
 
         The guesses are that sizes used as keys may stay symbolic, that certain calls are recorded as one node
-        instead of by their kernels, and that captured tensors are not views of others. Return the search to
-        try again, or None if there is nothing to give up.
+        instead of by their kernels, and that captured tensors are not views of others. Return None if there
+        is nothing to give up.
         """
         guesses = self.hypotheses
         goes_on = (
@@ -671,7 +670,7 @@ class _Search:
     def without_numbers(self, problem: Exception) -> _Search | None:
         """Stop recording numbers as inputs and symbols, so that they become constants.
 
-        Return the search to try again, or None if that would change nothing.
+        Return None if that would change nothing.
         """
         if not (
             self.request.numbers and (self.known or self.hypotheses.reading.any or self.hypotheses.numbers)
@@ -683,10 +682,7 @@ class _Search:
 
     @gives_up("making numbers that change often inputs")
     def without_often(self, problem: Exception) -> _Search | None:
-        """Stop treating the places in ``often`` as state.
-
-        Return the search to try again, or None if there are no such places.
-        """
+        """Stop treating the places in ``often`` as state. Return None if there are no such places."""
         if not self.often:
             return None
         self.known, self.often = [place for place in self.known if place not in self.often], []

@@ -88,8 +88,8 @@ Inputs = dict[str, torch.Tensor]
 def example_inputs(model: Any) -> Inputs | None:
     """Return keyword arguments that ``model`` runs on, or None if none are found.
 
-    They are found only for models with the attributes ``config``, ``dummy_inputs`` and ``main_input_name``,
-    as in transformers. Candidates are tried by running the model; buffers and generators are restored.
+    They are found for models with the interface of transformers (``config``, ``dummy_inputs``,
+    ``main_input_name``). Candidates are tried by running the model.
     """
     if not all(hasattr(model, name) for name in ("config", "dummy_inputs", "main_input_name", "forward")):
         return None

@@ -129,7 +129,7 @@ def record_cast(
     """Record a call under autocast, and return its result.
 
     Record it as casts and a call without autocast if that has the same result, and otherwise kernel by
-    kernel. Autocast does not change calls that write or detach, so these are recorded without casts.
+    kernel. Calls that write or detach are recorded without casts.
     """
 
     def recorded(cast: Cast) -> Any:

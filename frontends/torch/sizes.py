@@ -67,9 +67,9 @@ class SizeNode:
         return False
 
     def as_key(self) -> Any:
-        """Return the object to hash for this number: the symbolic size, or a plain number, which is guarded.
+        """Return the object to hash for this number: the symbolic size, or a plain number.
 
-        A guarded size is a plain number from then on. Raise ``UnhashableSize`` if a size may be neither.
+        Raise ``UnhashableSize`` if a size may be neither.
         """
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)

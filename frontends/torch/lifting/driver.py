@@ -1,4 +1,4 @@
-"""Lifting of torch graphs (:func:`lift_graph`): the row of each call, and the values that calls write."""
+"""Lifting of torch graphs (:func:`lift_graph`): the row of each call, and the elements of written arrays."""
 
 from __future__ import annotations
 
@@ -102,8 +102,7 @@ _OF_SIZES: dict[Any, str] = {
 def lift_by_tracing(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Lift a call without a row by tracing it to ATen kernels and lifting these.
 
-    Guards on sizes may be added. Raise ``UnsupportedOperation`` if torch cannot trace the call, or if one of
-    the kernels has no row.
+    Raise ``UnsupportedOperation`` if torch cannot trace the call, or if one of the kernels has no row.
     """
     values = [item for item in _leaves((args, kwargs)) if isinstance(item, Value)]
     traced = _trace(resolve(node.op), values, args, kwargs, node)
@@ -351,7 +350,7 @@ def _fresh(node: Node, result: Any) -> list[Any]:
 
 
 def own_keywords(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return ``kwargs`` with alternative keywords, such as ``axis``, renamed to parameters of ``row``.
+    """Return ``kwargs`` with alternative keywords, such as ``axis``, renamed to those that rows use.
 
     The keyword ``inplace`` is removed unless ``row`` has such a parameter, also from ``kwargs`` itself.
     """

@@ -63,9 +63,9 @@ _NONE: frozenset[Any] = frozenset()
 def with_fixed_numbers(
     b: TorchBuilder, key: str, args: list[Any], kwargs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments of the call ``key`` with numbers for the symbolic ones that its row cannot take.
+    """Return the arguments of the call ``key`` with its symbols replaced where its row cannot take them.
 
-    These are the recorded numbers, with a guard on each. In an index, :func:`as_index` replaces them.
+    Most are replaced by the recorded number, with a guard on it.
     """
     if not (b.reads_numbers or b.has_floats):
         return args, kwargs
@@ -123,10 +123,9 @@ HALF = ("float16", "bfloat16")
 def computed(
     b: TorchBuilder, operation: Callable[..., Any], x: Any, y: Any, dtype: str, exactly: bool = False
 ) -> Any:
-    """Apply ``operation`` to ``x`` and ``y``, promoted to ``dtype``.
+    """Apply ``operation`` to ``x`` and ``y``, promoted to ``dtype`` or to float32 (:func:`needs_float32`).
 
-    If ``dtype`` is a half precision and :func:`needs_float32` is True for ``y``, compute in float32 and cast
-    the result. ``exactly`` is passed to that function.
+    A float32 result is cast to ``dtype``. ``exactly`` is passed to :func:`needs_float32`.
     """
     if dtype in HALF and needs_float32(y, dtype, exactly):
         return b.cast(operation(b.cast(x, "float32"), b.operand(y, "float32")), dtype)
@@ -136,9 +135,7 @@ def computed(
 def needs_float32(y: Any, dtype: str, exactly: bool = False) -> bool:
     """Return True if operations with ``y`` are computed in float32 instead of the half-precision ``dtype``.
 
-    A 0-d array of another dtype (but bool) and a number read from an array need it; other arrays, sizes,
-    complex numbers and numbers that ``dtype`` holds exactly do not. Other numbers need it if ``exactly``, or
-    if ``dtype`` rounds them to 0, a subnormal number, inf or NaN.
+    With ``exactly``, that includes real numbers that ``dtype`` rounds to a normal number.
     """
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)

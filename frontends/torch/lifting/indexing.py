@@ -61,7 +61,7 @@ def vector(b: TorchBuilder, x: Any) -> Any:
 def is_invalid_index(b: TorchBuilder, x: Value, index: Value) -> bool:
     """Return True if ``index`` has a dtype or rank that torch accepts only for an empty index.
 
-    Sizes of ``index`` that are 0 are then fixed.
+    Then fix its sizes of 0.
     """
     if index.dtype in ("int32", "int64") and max(x.ndim, 1) == max(index.ndim, 1):
         return False
@@ -113,8 +113,7 @@ def scattered(
 ) -> Any:
     """Return ``x`` with ``source`` written at ``index`` along ``dim``, or combined by torch's ``reduce``.
 
-    Return ``x`` itself if :func:`is_invalid_index`, because ``index`` is then empty. Add guards on sizes that
-    torch checks.
+    Return ``x`` itself if :func:`is_invalid_index`, because ``index`` is then empty.
     """
     if is_invalid_index(b, x, index):
         return x
@@ -171,7 +170,7 @@ def indexed(
     """Return ``x`` with slices of ``source`` written to those that ``index`` selects along ``dim``.
 
     ``reduce`` combines the new slices with the old ones, or, without ``include_self``, only with each other.
-    If it is None, they replace the old ones. Add guards on sizes that torch checks.
+    If it is None, they replace the old ones.
     """
     target, values, places, along = (
         vector(b, x),
@@ -537,7 +536,7 @@ def _edges(b: TorchBuilder, points: Value, count: int, bins: Any, bounds: Any) -
 def _bin(b: TorchBuilder, column: Value, edges: Value, size: Any) -> tuple[Value, Value]:
     """Return the bin of each number in ``column``, and a mask of those from the first edge to the last.
 
-    Numbers outside get the nearest bin. The last edge belongs to the last bin.
+    Numbers outside get the nearest bin.
     """
     last = b.getitem(edges, key=(-1,))
     inside = b.logical_and(b.greater_equal(column, b.getitem(edges, key=(0,))), b.less_equal(column, last))

@@ -215,10 +215,7 @@ def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driv
 
 
 def _residuals(b: TorchBuilder, A: Any, right: Any, solution: Any, rank: Any) -> Any:
-    """Return the sum of squared residuals of each column, or None if torch returned an empty array.
-
-    Add guards on the sizes, and on the elements of ``rank``, that decide this.
-    """
+    """Return the sum of squared residuals of each column, or None if torch returned an empty array."""
     rows_count, columns = A.shape[-2:]
     tall = hint_of(rows_count) > hint_of(columns)
     b.guard(apply("gt" if tall else "le", rows_count, columns))

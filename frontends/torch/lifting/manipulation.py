@@ -18,7 +18,7 @@ from .table import TorchBuilder, assume, axis, rows
 
 
 def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
-    """Return the sizes or axes of a call as a tuple, from ``items`` or, if it is not None, from ``named``.
+    """Return the sizes or axes of a call as a tuple, from ``named`` if it is not None, else from ``items``.
 
     They may be single arguments, or one tuple or list.
     """
@@ -114,7 +114,7 @@ def squeeze(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
 
 
 def is_one(b: TorchBuilder, size: Any) -> bool:
-    """Return True if ``size`` was 1 while recording, with a guard if that may change."""
+    """Return True if ``size`` was 1 while recording, and guard that this does not change."""
     if hint_of(size) == 1:
         return b.fix(size) == 1
     if isinstance(size, Size) and not nonnegative(size - 2):
@@ -130,7 +130,6 @@ def _each_at_least(b: TorchBuilder, tensors: tuple[Any, ...], rank: int) -> Any:
 
 
 def at_least(b: TorchBuilder, x: Any, rank: int) -> Any:
-    """Reshape ``x`` to at least ``rank`` axes, as ``torch.atleast_1d`` to ``atleast_3d`` do."""
     shape: tuple[Any, ...] = x.shape
     if len(shape) < min(rank, 2):
         shape = (1,) * (min(rank, 2) - len(shape)) + shape
@@ -417,9 +416,7 @@ def parted(b: TorchBuilder, x: Any, sizes: list[Any], place: int) -> tuple[Any, 
 def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
     """Return the sizes of ``count`` parts of an axis of ``size``: ``part`` for each, the rest for the last.
 
-    Guards are added only if the rest and ``size % part`` are symbolic. If the rest equals ``part`` while
-    recording, guard that it does. Otherwise guard that it is at most ``part`` and, with several parts,
-    positive.
+    Guards on symbolic sizes may be added.
     """
     last = size - part * (count - 1)
     if isinstance(last, Size) and isinstance(size % part, Size):
@@ -612,10 +609,7 @@ def as_strided_scatter(
 
 
 def _cosines(b: TorchBuilder, length: Any, periodic: bool, dtype: Any, *weights: float) -> Any:
-    """Return a window that is a sum of cosines with ``weights``, or ones for a ``length`` below 2.
-
-    Guard on whether ``length`` is below 2.
-    """
+    """Return a window that is a sum of cosines with ``weights``, or ones for a ``length`` below 2."""
     name = dtype_name(dtype)
     if _is_short(b, length):
         return b.ones(shape=(length,), dtype=name)

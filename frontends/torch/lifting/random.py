@@ -1,7 +1,7 @@
 """Random numbers, with the distributions of torch but not its numbers.
 
-A generator that the function makes or seeds draws from a key derived from the seed, and one that gets a state
-from outside from a key derived from that state. Others draw from the key of the graph.
+A seed that the function sets starts a stream of random keys. Without one, keys derive from the key of the
+graph.
 """
 
 from __future__ import annotations

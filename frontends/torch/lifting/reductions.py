@@ -340,9 +340,9 @@ def _at_coordinates(b: TorchBuilder, x: Value, place: int, coordinates: Value) -
 def _at_uneven_edge(
     b: TorchBuilder, x: Value, place: int, side: int, coordinates: Value, edge_order: int
 ) -> Value:
-    """Return the derivative along axis ``place`` at its first (``side`` 0) or last (-1) element.
+    """Return the derivative along axis ``place`` at the first (``side`` 0) or last (``side`` -1) element.
 
-    ``coordinates`` are the positions of the elements, which may have any distances.
+    ``coordinates`` are the positions of the elements along the axis.
     """
     if edge_order == 1:
         steps = _difference(b, coordinates, 0, 1)
@@ -367,7 +367,7 @@ def _outermost(b: TorchBuilder, steps: Value, side: int) -> Value:
 
 
 def _in_the_middle(b: TorchBuilder, before: Value, after: Value) -> Weights:
-    """Return the weights of three consecutive elements in the slope at the middle one.
+    """Return the finite-difference weights of three consecutive elements for the slope at the middle one.
 
     ``before`` and ``after`` are its distances to the others.
     """
@@ -381,7 +381,7 @@ def _in_the_middle(b: TorchBuilder, before: Value, after: Value) -> Weights:
 
 
 def _at_first(b: TorchBuilder, near: Value, far: Value) -> Weights:
-    """Return the weights of three consecutive elements in the slope at the first one.
+    """Return the finite-difference weights of three consecutive elements for the slope at the first one.
 
     ``near`` is the distance from the first to the second element, ``far`` from the second to the third.
     """

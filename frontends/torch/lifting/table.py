@@ -444,7 +444,7 @@ def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
 def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
     """Guard on a relation of two sizes, such as ``"ge"``, if the recorded ones satisfy it.
 
-    Omit the guard that a size is at least 0, and most guards that a computed size is at least 1.
+    Omit the guard that a size is at least 0, and some that a computed size is at least 1.
     """
     # For other sizes, the guard would only exclude an empty array.
     if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):

@@ -99,11 +99,7 @@ def _unseen() -> Iterator[None]:
 
 
 def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if a call is to be recorded without its ``out=``.
-
-    That is so if all tensors of ``out=`` are empty, because torch resizes them, if the function made them
-    with separate storages, and if torch does not refuse ``out=`` for a gradient.
-    """
+    """Return True if a call is to be recorded without its ``out=``, because torch resizes empty tensors."""
     # torch refuses ``out=`` if an operand or output requires a gradient.
     if (
         kwargs.get("out") is None

@@ -1,11 +1,7 @@
 """Stride order of tensors, where it decides whether a call returns a view, returns a copy or raises.
 
-``x.view(-1)`` raises and ``x.reshape(-1)`` makes a copy if the merged axes are not contiguous. Other
-frameworks have no strides, so guards require that the arguments have the same stride order at each call. If
-the order depends on slices and permutations in the function, and a later write shows whether the call made
-a copy, guards fix all sizes, or a graph for torch is restricted to torch. A ``view`` of such a slice gets
-no guards on sizes, because they would make one in thirty models record again: at sizes where torch would
-raise, the graph returns what a copy would contain.
+``x.view(-1)`` raises and ``x.reshape(-1)`` makes a copy if the merged axes are not contiguous. Where that
+matters, guards require the same stride order of the arguments at each call.
 """
 
 from __future__ import annotations
@@ -66,7 +62,7 @@ _KEEPS_ORDER = frozenset(
 class StrideOrder:
     """Stride order of the result of a call.
 
-    is_fresh: True if the call is one whose result does not take its stride order from its operands.
+    is_fresh: True if the result does not take its stride order from the operands.
     is_size_independent: True if the order is assumed to be the same at other sizes.
     may_be_permuted: True if the result is not row-major, or is a view that may permute axes.
     """

@@ -102,8 +102,7 @@ def _begun(tensors: Sequence[torch.Tensor]) -> Callable[[], bool]:
 class StorageTable:
     """Table of the recorded values in each storage, to find aliases of a tensor.
 
-    The values in a storage are stored by dtype, shape, strides and offset. The table also lists tensors from
-    outside of the recording, to find those that share memory with written ones.
+    It also lists tensors from outside of the recording, to find those that share memory with written ones.
     """
 
     def __init__(self) -> None:
@@ -220,8 +219,7 @@ def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 class WrittenTensors:
     """Captured tensors and inputs that recorded calls may write to, with copies of their original contents.
 
-    caches: the ``functools.lru_cache`` functions that the recorded function can reach. A write to a tensor
-        that is stored in one of them, and that a recorded call made, raises ``TracingError``.
+    caches: the ``functools.lru_cache`` functions that the recorded function can reach.
     """
 
     def __init__(self, capture: Trace) -> None:
@@ -350,7 +348,6 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         return super().next_attempt()
 
     def without(self, places: Sequence[StatePlace]) -> list[StatePlace]:
-        """Return ``places`` without those whose tensor is registered as a view of another."""
         return (
             [place for place in places if self.owner_of(place.read()) is None]
             if self._owners
@@ -442,8 +439,8 @@ def on_owner(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return arguments that make ``as_strided`` act on a recorded tensor that fills the storage.
 
-    All sizes are then fixed. Return ``args`` and ``kwargs`` unchanged if the tensor itself fills the storage,
-    or if no recorded tensor does. Add guards on the layout and the offset of inputs that decide.
+    Return ``args`` and ``kwargs`` unchanged if the tensor itself does, or if none does. Otherwise all sizes
+    are fixed.
     """
     tensor, size, step, *rest = (
         args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))

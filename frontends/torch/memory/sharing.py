@@ -21,9 +21,8 @@ from .memory import MemoryTrace, has_memory
 def note_aliases(capture: MemoryTrace) -> None:
     """Find tensors from outside that may overlap in memory with another tensor that the function writes to.
 
-    If there are any, list them in ``shared_memory`` of the graph and restrict the graph to torch. If the
-    target is not torch, raise ``TracingError`` instead; the next attempt tries to record them as views of one
-    array.
+    If there are any, list them in ``shared_memory`` of the graph and restrict the graph to torch, or raise
+    ``TracingError`` if the target is not torch.
     """
     graph = capture.recorder.graph
     owners = capture.written.owners()

@@ -176,7 +176,7 @@ class TensorWatch:
     """Snapshot of many tensors, to detect later that one was written to or got another layout.
 
     whole: True to compare all elements of large tensors, too, for writes that torch does not count.
-    compares_all: True if all elements of each tensor are compared, which is impossible on a GPU.
+    compares_all: False without ``whole``, or if the memory of a tensor cannot be compared, as on a GPU.
 
     >>> weight = torch.zeros(2)
     >>> watch = TensorWatch([weight])
@@ -236,8 +236,8 @@ def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
     """Return a copy of a tensor's memory for later comparison: samples if it is large, unless ``whole``.
 
-    Return None for a tensor that is empty, is not dense on the CPU (or is quantized, nested or wrapped by a
-    transform), or spans the memory of more than ``numel()`` elements.
+    Return None for a tensor that is empty, for which :func:`has_memory` is False, or that spans the memory of
+    more than ``numel()`` elements.
     """
     if not has_memory(tensor) or tensor.numel() == 0:
         return None
@@ -322,7 +322,6 @@ class ExportedMemory:
         """Check the operands of a call that is about to run for writes by other code.
 
         Raise ``TracingError`` if contents have changed, without a new version, since torch last used them.
-        A registered tensor that no call has used before is not checked; its present contents are noted.
         """
         for one in self._in(operands):
             if one.is_used:

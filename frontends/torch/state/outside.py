@@ -74,7 +74,6 @@ def _of_tensors(weights: TorchWeights, graph: Graph, asked: list[torch.nn.Module
 
 
 def _autocast() -> tuple[tuple[str, torch.dtype], ...]:
-    """Return each type of device for which autocast is on, and the dtype that it casts to there."""
     if not is_any_autocast_enabled():
         return ()
     return tuple(

@@ -39,10 +39,7 @@ from ..trace import Trace
 
 
 def _versions_of() -> VersionsOf | None:
-    """Return a function that reads versions of dicts, or None if none detects every change.
-
-    From Python 3.12 on dicts have no readable version, so torch's compiler has to watch them.
-    """
+    """Return a function that reads versions of dicts, or None if none detects every change."""
     if is_readable:
         return memory_versions
     try:
@@ -87,10 +84,9 @@ class TrainingModes:
 
     @contextmanager
     def inside(self, mode: bool) -> Iterator[None]:
-        """Call ``train(mode)``, and restore the modes after the block.
+        """Put the modules in ``mode`` by ``train(mode)``, and restore their modes after the block.
 
-        It is called on the outermost modules in the other mode, and on the deciding ones. If nothing has
-        changed since the last block with this mode, only the flags are set.
+        If nothing has changed since the last block with this mode, the flags are set without calls.
         """
         others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
         before, after = self._known.get(mode, (None, None))

@@ -319,7 +319,6 @@ class ReachableState:
                 self.replaced.append(ReplacedPlace(number, item))
 
     def _is_buffer(self, capture: Trace, change: Change) -> bool:
-        """Return True if a persistent buffer of a module was replaced by one of the same shape and dtype."""
         was, now = change.before, change.now
         if not (isinstance(was, torch.Tensor) and isinstance(now, torch.Tensor)) or not self.weights.holds(
             change.held.item
@@ -342,10 +341,7 @@ class ReachableState:
         )
 
     def free(self, is_compared: Callable[[Any], bool]) -> FreeParts:
-        """Return the parts of containers that need no guard because a graph reads them at each call.
-
-        These include all parts of containers for which ``is_compared`` is True.
-        """
+        """Return the parts of containers that need no guard because a graph reads them at each call."""
         parts = {(id(place.held.owner), None if place.whole else place.key) for place in self.places}
 
         return free_parts(
@@ -472,8 +468,7 @@ def foreign_places(request: Request) -> list[StatePlace]:
 def changed_often(request: Request) -> list[StatePlace]:
     """Return places, other than those of ``request``, whose contents have changed often between recordings.
 
-    Also note the contents now. Before the first recording, or if this detection is off, note nothing and
-    return an empty list.
+    Also note the contents now. Before the first recording, or if this detection is off, return an empty list.
     """
     if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []

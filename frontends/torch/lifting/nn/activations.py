@@ -251,7 +251,6 @@ def one_hot_of_max(b: TorchBuilder, soft: Any, axis: int) -> Any:
 
 
 def optional(*arrays: Any) -> tuple[Any, ...]:
-    """Return the arrays without trailing Nones."""
     given = list(arrays)
     while given and given[-1] is None:
         given.pop()

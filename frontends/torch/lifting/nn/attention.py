@@ -31,7 +31,7 @@ def functional_embedding(
 def _padding_row(b: TorchBuilder, weight: Any, place: int | None) -> int | None:
     """Return the nonnegative index of the padding row, or None if ``place`` is None.
 
-    Add a guard that ``weight`` has such a row, and fix its number of rows if ``place`` is negative.
+    Fix the number of rows of ``weight`` if ``place`` is negative.
     """
     if place is None:
         return None
@@ -345,7 +345,7 @@ def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> A
     """Combine ``mask`` and ``padding`` to one mask that broadcasts to the scores, or return None for neither.
 
     Boolean masks are True where attention is not allowed, and others are added to the scores. Append
-    ``columns`` columns that mask nothing.
+    ``columns`` columns that hide nothing.
     """
     batch, heads = q.shape[:2]
     masks = []

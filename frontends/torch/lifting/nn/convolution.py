@@ -11,7 +11,7 @@ from .activations import optional
 
 
 def spread(value: Any, rank: int) -> tuple[Any, ...]:
-    """Return ``value`` as a tuple, and repeat a number or a single item for each of ``rank`` axes.
+    """Return ``value`` as a tuple, with a number or a single item repeated for each of ``rank`` axes.
 
     >>> spread(2, 3), spread([1], 2), spread((1, 2), 2)
     ((2, 2, 2), (1, 1), (1, 2))

@@ -21,8 +21,8 @@ _OF_KERNELS = {0: "none", 1: "mean", 2: "sum"}
 def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
     """Return a decorator that adds the rows of ``torch.nn.functional.<name>`` and of ATen's ``kernels``.
 
-    Without ``kernels``, it adds that of ATen's kernel ``name``, if there is one. The decorator returns the
-    formula unchanged. The rows pass ``reduction`` to the formula as a name.
+    Without ``kernels``, it adds that of ATen's kernel ``name``, if there is one. The rows pass ``reduction``
+    to the formula as a name.
     """
     signature = inspect.signature(getattr(torch.nn.functional, name))
     builder = inspect.Parameter("b", inspect.Parameter.POSITIONAL_ONLY)
@@ -57,8 +57,8 @@ def _with_signature(row: Any, signature: inspect.Signature) -> Any:
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str | int) -> str:
     """Return the name of the reduction that a call asks for, such as "mean".
 
-    Without the older arguments ``size_average`` and ``reduce``, ``reduction`` decides, which is the name or
-    ATen's number for it.
+    ``reduction`` decides, as a name or ATen's number for it, unless the deprecated arguments ``size_average``
+    or ``reduce`` are given.
     """
     if size_average is None and reduce is None:
         return reduction if isinstance(reduction, str) else _OF_KERNELS[reduction]

@@ -1,6 +1,6 @@
 """Normalization layers.
 
-A row only returns the results of a call. The driver replaces running statistics that the call writes to by
+A row returns the results of a call. The driver replaces running statistics that the call writes to by
 the result of :func:`batch_norm_statistics` or :func:`instance_norm_statistics`.
 """
 
@@ -84,8 +84,7 @@ def batch_norm_statistics(
 ) -> tuple[Any, Any]:
     """Return the running mean and variance of batch normalization after a training step.
 
-    The statistics of the batch, with the unbiased variance, get the weight ``momentum``. The results have no
-    gradients.
+    The mean and unbiased variance of the batch get the weight ``momentum``. The results have no gradients.
     """
     mean, variance = _statistics(b, input)
     count = product((input.shape[0], *input.shape[2:]))
@@ -94,7 +93,7 @@ def batch_norm_statistics(
 
 
 def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
-    """Cast ``values`` to the recorded dtypes. None becomes an empty array if torch returned one."""
+    """Cast ``values`` to the recorded dtypes, or replace None by an empty array if torch returned one."""
     results = []
     for value, spec in zip(values, b.recorded):
         empty = spec.shape == (0,) and value is None
@@ -230,8 +229,8 @@ def instance_norm_statistics(
 ) -> tuple[Any, Any]:
     """Return the running mean and variance of instance normalization after a training step.
 
-    The statistics of the instances, averaged over the batch, get the weight ``momentum``. The results have no
-    gradients.
+    The mean and unbiased variance of the instances, averaged over the batch, get the weight ``momentum``. The
+    results have no gradients.
     """
     x, over = upcast_half(b, input), tuple(range(2, input.ndim))
     mean, variance = b.mean(x, axis=over), b.var(x, axis=over, correction=1.0)
@@ -242,9 +241,9 @@ def instance_norm_statistics(
 
 # -------------------------------------------------------------------------------------------- layer and group
 def _last(b: TorchBuilder, x: Any, normalized_shape: Any, *affine: Any) -> tuple[int, ...]:
-    """Return the axes to normalize: as many last axes of ``x`` as ``normalized_shape`` has sizes.
+    """Return as many last axes of ``x`` as ``normalized_shape`` has sizes, which are the axes to normalize.
 
-    Add guards that ``x`` and the arrays of ``affine`` that are not None have these sizes there.
+    Guard that ``x`` and the arrays of ``affine``, which may be None, have these sizes there.
     """
     shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
     for array in (x, *affine):

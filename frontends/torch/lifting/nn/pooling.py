@@ -314,7 +314,6 @@ def _interpolate(
     antialias: bool = False,
     recompute_scale_factor: bool = False,
 ) -> Any:
-    """Resample ``x`` to ``size``, or by ``factors`` if ``size`` is None."""
     space = x.shape[2:]
     if size is None:
         size = tuple(map(_scaled, space, spread(factors, len(space))))
@@ -360,10 +359,7 @@ def interpolate(
 
 # ---------------------------------------------------------------------------------------------- aten
 def _factors(scales: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Return the scale factors of an ATen ``upsample_*`` kernel, one for each axis, or None if it has none.
-
-    ``scales`` and ``named`` are its arguments after the others: a number for each axis, or one list.
-    """
+    """Return the scale factors of an ATen ``upsample_*`` kernel, one for each axis, or None without any."""
     given = (*scales, *named.values())
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         return tuple(given[0])

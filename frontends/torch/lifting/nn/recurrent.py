@@ -18,7 +18,7 @@ from .activations import drop
 def unpack(b: TorchBuilder, data: Any, batch_sizes: Any, batch: Any) -> tuple[Any, Any]:
     """Return packed rows as [time, batch, ...] and the length of each sequence.
 
-    Rows beyond the end of a sequence are arbitrary rows of ``data``.
+    Elements after the end of a sequence are arbitrary rows of ``data``.
     """
     steps, kind = batch_sizes.shape[0], batch_sizes.dtype
     sizes = b.reshape(batch_sizes, shape=(steps, 1))
@@ -185,7 +185,6 @@ def _layers(
 
 
 def _grouped(params: list[Any], count: int, has_biases: bool, op: str) -> list[list[Any]]:
-    """Return the weights of each layer and direction, with None for missing biases and projections."""
     size = len(params) // count
     groups = [params[i * size : (i + 1) * size] for i in range(count)]
     filled = [group if has_biases else [*group[:2], None, None, *group[2:]] for group in groups]
