@@ -41,9 +41,7 @@ _NATIVE: dict[str, Callable[..., Any]] = {
 def collective(name: str, x: Any, **params: Any) -> Any:
     """Return the result of the collective ``name`` while a function is recorded.
 
-    Over an axis of a transformation inside of the function, such as ``vmap``, call JAX's own collective. Over
-    an axis of a device mesh, bind a primitive, or return a ``ShapeDtypeStruct`` for ``axis_indices``. A
-    ``sharding_hint`` always binds its primitive.
+    For ``axis_indices`` over the axis of a device mesh, it is a ``ShapeDtypeStruct``.
 
     x: the operand; None for ``axis_index`` and ``axis_indices``.
     """
@@ -63,7 +61,6 @@ def collective(name: str, x: Any, **params: Any) -> Any:
 
 
 def _primitive(name: str) -> Primitive:
-    """Create the primitive ``device_<name>``, which computes the identity, also of a batch."""
     made = Primitive(f"device_{name}")
     made.def_impl(lambda x, **params: x)
     made.def_abstract_eval(lambda x, **params: x.update(weak_type=False))
@@ -111,7 +108,7 @@ ad.deflinear2(_gather, _own_part)
 class JaxRegions(Regions):
     """Implementation of :class:`Regions` with ``jax.lax`` control flow, for one trace.
 
-    expected: called with the graph value of each asserted condition when the jaxpr is read.
+    expected: called with the graph value of an asserted condition when the jaxpr is read.
     numbers: graph values of the inputs that are Python numbers.
     """
 

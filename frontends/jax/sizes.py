@@ -1,9 +1,8 @@
 """Symbolic sizes, as JAX and the user's code see them while recording.
 
 JAX takes an object with ``dimension_as_value`` for a symbolic dimension and computes with its operators.
-These objects compute with :class:`graph_compiler.sizes.Size`. If JAX or the user's code needs a concrete
-answer (``==``, ``<``, ``int``), it gets the current one, under a guard. ``isinstance(size, int)`` is true
-for the user's code but not for JAX.
+These objects compute with :class:`graph_compiler.sizes.Size`. A concrete answer (``==``, ``<``, ``int``) is
+the current one, and may add a guard.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def compares(frame: FrameType) -> bool:
 
 
 def is_user_comparison(frame: FrameType) -> bool:
-    """Return True if code outside of JAX seems to compare sizes in ``frame``, rather than to call JAX."""
+    """Return True if user code seems to compare sizes in ``frame``, rather than to call JAX."""
     if _module(frame).startswith(_INTERNAL):
         return False
     return (
@@ -116,11 +115,11 @@ class SizeRecording(Protocol):
 
     @property
     def shown(self) -> Any:
-        """Return the :class:`HiddenTracers`, which recognizes and answers this recording's tracers."""
+        """The :class:`HiddenTracers` of this recording."""
 
     @property
     def loops(self) -> Any:
-        """Return the :class:`TracedLoops`, which marks iterations of Python loops."""
+        """The :class:`TracedLoops`, which marks iterations of Python loops."""
 
     def note_given_up(self, way: str, problem: Exception) -> None:
         """Store and log that an attempt to record a part of the function failed with ``problem``.
@@ -129,7 +128,7 @@ class SizeRecording(Protocol):
         """
 
     def decide(self, size: Size) -> Any:
-        """Return the number that ``size`` has in the recorded call, and guard it."""
+        """Return the number or bool that ``size`` is in the recorded call, and guard it."""
 
     def knows(self, size: Size) -> bool:
         """Return True if all symbols of ``size`` belong to this recording."""
@@ -151,10 +150,10 @@ def deciding(recording: SizeRecording) -> Iterator[None]:
 
 
 def decided(size: Any) -> Any:
-    """Return the number that ``size`` has in the recorded call, and guard it.
+    """Return the number or bool that ``size`` is in the recorded call, and guard it.
 
-    Return anything but a ``Size`` unchanged. Raise :class:`TracingError` if no recording is running in
-    this thread.
+    Return anything but a ``Size`` unchanged. For a ``Size``, raise :class:`TracingError` if no recording is
+    running in this thread.
     """
     if not isinstance(size, Size):
         return size
@@ -281,7 +280,7 @@ def _caller_of_shapes(frame: FrameType) -> FrameType:
 
 
 def _is_broadcast(condition: Any, frame: FrameType) -> bool:
-    """Return True if broadcasting in JAX is known to be right although ``condition`` answers "not equal"."""
+    """Return True if JAX's result is known to be right although ``condition`` answers "not equal"."""
     (atom,) = condition.atoms()
     if _caller_of_shapes(frame).f_code.co_name in _SHORTCUTS:
         return True
@@ -319,7 +318,7 @@ _absolute = unary("abs")
 
 
 class SymbolicFloat(SymbolicNumber):
-    """Symbolic float, whose class is ``float`` for user code but not for JAX."""
+    """Symbolic float, whose ``__class__`` is ``float`` for user code but not for JAX."""
 
     __slots__ = ("expression",)
 

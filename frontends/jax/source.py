@@ -109,8 +109,8 @@ class JaxCalls(RecordedCalls):
 class _Shortened:
     """Operands of the nodes of a block as the source text names them.
 
-    Operators and functions of jax.numpy convert and broadcast their operands, so the text leaves out casts of
-    sizes and leading axes. It contains constants without axes as numbers.
+    Operators and functions of jax.numpy convert and broadcast their operands, so the text may leave out casts
+    of sizes and leading axes.
 
     numbers: NumPy scalars of constants.
     makers: node of each value of the block that is the only result of a node.
@@ -152,7 +152,7 @@ class _Shortened:
         return size
 
     def _converted(self, node: Node) -> Node:
-        """Return ``node``, or a node that makes the same array if it is a weak cast of a size to float."""
+        """Return ``node``, or for a weak cast of a size to float a node that converts the size itself."""
         size = self._size(node.inputs[0])
         default = jax.dtypes.canonicalize_dtype(float)
         if size is None or not node.params.get("weak_type") or node.params["new_dtype"] != default:
@@ -190,7 +190,7 @@ class _Shortened:
         return before if added and ones == (1,) * added and before.spec.hints else item
 
     def _before(self, spread: Node) -> Any:
-        """Return the operand of a broadcast of a number, or of one that only adds leading axes, or None."""
+        """Return the operand of a broadcast that JAX's operators imply, or None."""
         operand, shape = self._number(spread.inputs[0]), spread.outputs[0].spec.hints
         if spread.params.get("sharding") is not None:
             return None
@@ -230,10 +230,7 @@ _OF_SIZES = {int: ("float32", "float64", "int32", "int64"), float: ("float32", "
 
 
 def _without_implied(graph: Graph) -> Graph:
-    """Return the recorded ``graph`` without casts and broadcasts that operators and ``jnp.where`` imply.
-
-    Constants without axes become numbers.
-    """
+    """Return ``graph`` without some casts and broadcasts that operators and ``jnp.where`` imply."""
     numbers = {
         value: number
         for value, array in graph.constants.values()
@@ -249,10 +246,7 @@ def _without_implied(graph: Graph) -> Graph:
 
 
 def _number_of(array: Any) -> Any:
-    """Return a NumPy scalar for a constant 0-d array with a finite number, or None.
-
-    Return None also for an array that is weakly typed or committed to a device.
-    """
+    """Return the NumPy scalar that may replace the constant ``array`` in source text, or None."""
     if not isinstance(array, jax.Array) or array.shape or is_key(array) or array.weak_type:
         return None
     # An array on devices that the user chose brings the result there.

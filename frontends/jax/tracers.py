@@ -1,8 +1,7 @@
 """Hiding of tracers from the user's code, and errors for code that needs their elements.
 
-Code that asks for the class of a tracer of the recording, or whether it is a tracer, gets the answer for an
-array. Code that catches JAX's error about the elements of a tracer would run differently untraced, so the
-recording raises that error.
+Code that catches JAX's error about the elements of a tracer would run differently untraced, so the recording
+raises that error.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _RECORDING = str(Path(__file__).with_name("recording.py"))
 
 @contextmanager
 def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
-    """Turn JAX's errors about elements in the block into :class:`CallMismatch`, if a leaf is a tracer."""
+    """Replace JAX's errors about elements of tracers by :class:`CallMismatch`, if a leaf is a tracer."""
     try:
         yield
     except (jax.errors.ConcretizationTypeError, *_CONVERSIONS) as problem:
@@ -58,10 +57,9 @@ def explain_outer_trace(name: str, leaves: Sequence[Any]) -> Iterator[None]:
 
 @contextmanager
 def explain_unknown_elements(name: str) -> Iterator[None]:
-    """Replace errors of the block about unknown elements, other threads or trace levels of flax.
+    """Replace some errors of JAX and flax about tracing by :class:`TracingError`.
 
-    The new error is :class:`TracingError`, for unknown elements its subclass :class:`UnknownElements`. Other
-    errors propagate.
+    For unknown elements, the error is its subclass :class:`UnknownElements`.
     """
     try:
         yield
@@ -133,7 +131,7 @@ class HiddenTracers:
 
     trace: the trace of the recording's tracers, or None.
     reads: answers reads of elements; None to raise JAX's errors.
-    errors: the errors of JAX about elements of tracers that were raised.
+    errors: errors of JAX about elements of tracers that were raised.
     """
 
     def __init__(self, reads: TracerReads | None = None) -> None:
@@ -166,7 +164,7 @@ class HiddenTracers:
     def class_of(self, item: Any) -> type:
         """Return the array class for a tracer of the recording, and the class of any other object.
 
-        Raise :class:`TracingError` for a random key.
+        Raise :class:`TracingError` for a random key of the recording.
         """
         if not self.is_own(item):
             return item.__class__

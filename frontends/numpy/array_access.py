@@ -13,15 +13,11 @@ from ...recording.state.contents import Pieces
 
 
 def _fills_memory(array: np.ndarray[Any, Any]) -> bool:
-    """Return True if ``array`` has elements and is contiguous in C or Fortran order."""
     return bool(array.size) and (array.flags.c_contiguous or array.flags.f_contiguous)
 
 
 def _memory(array: np.ndarray[Any, Any]) -> Any:
-    """Return the bytes of ``array``: a view if it is contiguous, otherwise a copy.
-
-    The view is valid only while ``array`` lives.
-    """
+    """Return the bytes of ``array``: a copy, or a view that is valid only while ``array`` lives."""
     if not _fills_memory(array):
         return array.tobytes()
     # NumPy gives no buffers of some dtypes, such as dates.
@@ -30,8 +26,6 @@ def _memory(array: np.ndarray[Any, Any]) -> Any:
 
 class ElementStamp:
     """Copy of the elements of an array, to detect later writes, which NumPy does not count.
-
-    A write to single elements is usual in NumPy, so all of them are compared.
 
     >>> array = np.zeros(2)
     >>> stamp = ElementStamp(array)

@@ -1,8 +1,4 @@
-"""Nodes for calls that make arrays, write to them or sample, and guards for calls that failed.
-
-``x.T.reshape(-1)`` is a copy, but a view if one axis has size 1. If the memory order that decides this
-depends on sizes, and a later write shows whether the call made a copy, guards fix all sizes.
-"""
+"""Nodes for calls that make arrays, write to them or sample, and guards for calls that failed."""
 
 from __future__ import annotations
 
@@ -61,8 +57,7 @@ def guard_failed_call(capture: Any, problem: Exception, operands: list[Any]) -> 
 def add_node(capture: Any, call: NumpyCall, noted: CallRecord) -> Any:
     """Add a node for a call if it made arrays, wrote to some or sampled. Return its result with proxies.
 
-    ``noted`` is the call record without the result, writes and views, which are added. Raise
-    :class:`TracingError` if the call returned a Python object that may depend on elements of inputs.
+    ``noted`` is the call record without the result, writes and views, which are added.
     """
     operands, written, result = call.operands, call.written, call.result
     made: dict[int, Any] = {}
@@ -157,16 +152,13 @@ _OTHER_ORDERS = frozenset("FAK")
 
 
 class RowMajorOrder:
-    """Values of one recording that are not row-major at every size.
-
-    They show which calls return a view at some sizes, and a copy at others.
-    """
+    """Values of one recording that may not be row-major at every size."""
 
     def __init__(self) -> None:
         self._not_row_major: set[Value] = set()
 
     def follow(self, node: Node, made: Sequence[Any]) -> None:
-        """Record which results of ``node`` are not row-major at every size; ``made`` are their arrays."""
+        """Record which results of ``node`` may not be row-major at every size; ``made`` are their arrays."""
         key, depends = _key(node), not self._not_row_major.isdisjoint(node.uses)
         for index, (array, value) in enumerate(zip(made, node.outputs)):
             if index in node.views:
@@ -177,7 +169,7 @@ class RowMajorOrder:
                 self._not_row_major.add(value)
 
     def depend_on_sizes(self, graph: Graph) -> bool:
-        """Return True if a write in ``graph`` shows whether a call made a copy, which depends on sizes."""
+        """Return True if a write shows whether a call made a copy, and sizes may decide that."""
         aliases = Aliases(graph)
         return bool(aliases.written) and any(
             self._may_return_either(node) and is_shown(graph, place, aliases)

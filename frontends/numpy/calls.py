@@ -84,7 +84,11 @@ def _names() -> dict[int, str]:
 
 
 def name_of(function: Any) -> str | None:
-    """Return the public name of a NumPy function or a ufunc of SciPy (``numpy.linalg.norm``), or None."""
+    """Return the public name of a function of NumPy or ufunc of ``scipy.special``, or None.
+
+    >>> name_of(np.linalg.norm)
+    'numpy.linalg.norm'
+    """
     name = _names().get(id(function))
     if name is not None or not isinstance(function, np.ufunc):
         return name
@@ -115,7 +119,7 @@ def row_key(op: str) -> str:
 def resolve(op: str) -> Any:
     """Return the function, method or operator that the recorded call ``op`` names.
 
-    Raise ``AttributeError`` if it does not exist, and ``KeyError`` if its module was not imported.
+    Raise ``AttributeError`` if it does not exist.
     """
     if op.startswith(METHOD):
         name = op.removeprefix(METHOD).removesuffix(".__get__")
@@ -231,9 +235,7 @@ def normalize_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call in the form in which they are recorded.
 
-    ``out`` becomes a keyword. NumPy integers become ints unless they are operands with a dtype, and instances
-    of subclasses of Python numbers become NumPy scalars. Raise :class:`TracingError` if an argument is a
-    function.
+    ``out`` becomes a keyword. NumPy integers that are no operands, such as an axis, become ints.
     """
     key = row_key(name)
     args, kwargs = map_structure(_scalar, args), map_structure(_scalar, kwargs)
@@ -287,7 +289,7 @@ def _out_place(key: str) -> int | None:
 def written_arrays(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """Return the arrays that a call writes to: those in ``out``, and the first argument of writing functions.
 
-    Raise :class:`TracingError` if one of them is not traced.
+    Raise :class:`TracingError` if one of them is no traced array.
     """
     out = kwargs.get("out")
     targets = [item for item in (out if isinstance(out, tuple) else (out,)) if item is not None]

@@ -1,8 +1,7 @@
-"""Recording of each NumPy ufunc, function, method and operator that gets a traced array.
+"""Recording of NumPy ufuncs, functions, methods and operators that get a traced array.
 
-Calls also run on the arrays behind the proxies. Sizes are symbolic numbers, and elements that Python reads
-become symbols or guards. Writing calls are known by name, and views by the memory of their results. Arrays
-that were written to are restored after the recording.
+A call also runs on the arrays behind the proxies. Arguments and stored arrays that were written to are
+restored after the recording.
 """
 
 from __future__ import annotations
@@ -194,13 +193,13 @@ class NumpyCapture:
     call: the current call.
     elements: guards on elements that Python code reads.
     written: arrays of inputs and parameters, which are restored at the end.
-    states: states of the random generators after the last recorded call.
+    states: noted states of the random generators.
     loops: marks of the loops that run.
     weak: values that are Python numbers in the user's code.
     read: those of ``weak`` that Python code has read from arrays or computed from such numbers.
     reads_layout: True once the function asks for the memory layout of an array.
     by_strides: arguments and results of calls that return a view or a copy, depending on strides.
-    row_major: the values that are not row-major at every size.
+    row_major: the values that may not be row-major at every size.
     """
 
     def __init__(self, recorder: Recorder, reading: Reading) -> None:
@@ -453,7 +452,6 @@ class NumpyCapture:
         )
 
     def fix_all_sizes(self) -> None:
-        """Guard all sizes of the inputs."""
         for value in self.recorder.graph.inputs:
             for axis, seen in enumerate(value.spec.shape):
                 self.decide(Size.of(Symbol(value, axis, seen)))

@@ -51,10 +51,9 @@ class TracedGenerator:
 def draw(
     capture: Any, generator: TracedGenerator | None, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Record a call of a method of ``generator``, or of a function of ``numpy.random`` if it is None.
+    """Record a call of a method of ``generator``; without one, of a function of ``numpy.random``.
 
-    ``shuffle`` is recorded as an indexing by a permutation, whose result is written to the array, and returns
-    None. Raise :class:`TracingError` if the call, or one before it, cannot be recorded.
+    ``shuffle`` is recorded as an indexing by a permutation, whose result is written to the array.
     """
     if name == "shuffle":
         return _shuffle(capture, generator, *args, **kwargs)

@@ -1,9 +1,7 @@
 """Replacements in user code for NumPy functions without array protocol (``np.zeros``, ``np.array``).
 
 NumPy itself is not changed, because compiled code that calls ``np.empty`` would take a traced array for a
-real one. In the modules of the recorded functions ``np`` is a shim whose functions are recorded, so that
-arrays they create can be written to and have symbolic sizes. In other threads the functions of the shim do
-what NumPy's do.
+real one. In the modules of the recorded functions, ``np`` is replaced by a shim.
 """
 
 from __future__ import annotations
@@ -262,7 +260,7 @@ Place = tuple[Any, str]
 
 @functools.cache
 def replacements() -> dict[Place, tuple[Any, Any]]:
-    """Map (module, name) to a pair of the original function or object and its replacement."""
+    """Return pairs of an original function or object and its replacement, by module and name."""
     found: dict[Place, tuple[Any, Any]] = {}
 
     def replace(module: Any, name: str, make: Callable[[Callable[..., Any]], Any]) -> None:
@@ -389,7 +387,7 @@ def _replaced_functions() -> list[tuple[Any, Any]]:
 
 
 def is_replaced(function: Any) -> bool:
-    """Return True if ``function`` is recorded by a replacement. Functions of ``np.random`` do not count."""
+    """Return True if :func:`replacements` has ``function``, other than as a function of ``np.random``."""
     return any(
         function is original and module is not np.random
         for (module, _), (original, _) in replacements().items()

@@ -1,7 +1,6 @@
 """Numbers that Python reads from arrays (``int(np.argmax(x))``), which stay part of the graph.
 
 A number that Python needs to know (``range``, a shape, a string) is guarded to equal its recorded value.
-So are conditions under which Python or NumPy would raise.
 """
 
 from __future__ import annotations
@@ -130,8 +129,7 @@ class UnrecordedIterations:
     def run(self, recorder: Recorder, loop: RecordedLoop, done: int) -> bool:
         """Run the iterations of ``loop`` after the first ``done``, and set the proxies to their results.
 
-        Return True if that succeeds. If an iteration raises, or if a result has another shape or dtype, undo
-        the writes to arrays and return False. Return False also if no graph can be made of the iterations.
+        Return True if that succeeds.
         """
         rest = rest_of_loop(recorder.graph, loop, done)
         held = (
@@ -255,8 +253,7 @@ def decide_operands(capture: CallCapture, key: str, operands: tuple[Any, ...]) -
 def _has_float_power(capture: CallCapture, base: Any, exponent: Any) -> bool:
     """Return True if ``base ** exponent`` is surely a float in Python.
 
-    For a base that was read from an array, guard that it stays positive, or only nonzero if the exponent is a
-    whole number that was not computed from elements.
+    A base that was read from an array may be guarded to stay positive or nonzero.
     """
     if not any(isinstance(item, float) for item in (base, exponent)) or any(
         isinstance(item, complex) for item in (base, exponent)
@@ -284,8 +281,7 @@ def _is_whole(base: Any, exponent: Any) -> bool:
 def expect_as_read(capture: CallCapture, key: str, operands: Sequence[Any], result: Any) -> None:
     """Guard numbers that Python has read from arrays where Python or NumPy may raise, but the targets do not.
 
-    A divisor must not be 0, and an index of numbers and slices must be in bounds. Lifting checks numbers next
-    to arrays, None and Ellipsis.
+    A divisor must not be 0, and an index of numbers and slices must be in bounds.
     """
     if is_traced(result) and result._value in capture.weak and key in _DIVISIONS and is_traced(operands[1]):
         _expect(capture, "__ne__", operands[1], 0)

@@ -346,12 +346,11 @@ def _output(capture: NumpyCapture, leaf: Any) -> Any:
 def _note_sharing(
     capture: NumpyCapture, graph: Graph, inputs: list[Any], count: int, views: StoredArrayViews
 ) -> None:
-    """Add assumptions to ``graph``: which inputs are the same array, which share no memory, and strides.
+    """Add assumptions to ``graph`` about identity, shared memory and strides of the inputs.
 
-    The first ``count`` inputs are arguments, the others state: set ``call_inputs`` if there is state. Demand
-    full matmul precision. Guard all sizes if they decide whether a written array is a view. If elements of a
-    written array share memory with other elements, pass the stored arrays to ``views`` for the next attempt
-    and raise :class:`TracingError`.
+    The first ``count`` inputs are arguments, the others state. Raise :class:`TracingError` if elements of a
+    written array share memory with other elements; ``views`` then gets the stored arrays for the next
+    attempt.
     """
     given = [id(item) for item in inputs]
     same = SameArray(

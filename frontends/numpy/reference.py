@@ -22,7 +22,7 @@ from .parameters import NumpyWeights
 def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
     """Return a recorded NumPy call that computes the canonical operation ``op``.
 
-    ``op`` may also be ``"array"``, which returns a 0-d bool.
+    ``op`` may also be ``"array"``, whose result is a 0-d bool.
     """
     made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
     if op == "getitem":
@@ -79,7 +79,7 @@ def with_traits(array: Array, facts: Mapping[str, Any]) -> Array:
     """Return an array equal to ``array`` whose axes lie in memory in the order of ``facts["packing"]``.
 
     ``facts["packing"]`` lists the axes by decreasing stride, then 1 for each of them without a gap and 0 for
-    the others. With a gap, or if the fact is True or missing, return ``array`` itself.
+    the others. Without such a tuple, or with a gap, return ``array`` itself.
 
     >>> with_traits(np.zeros((2, 3)), {"packing": (1, 0, 1, 1)}).strides
     (8, 16)

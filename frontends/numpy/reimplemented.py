@@ -115,8 +115,8 @@ COMPUTED: dict[str, Callable[[Recorded, Any], Any]] = {
 class TracedVectorize:
     """Replacement of an ``np.vectorize`` object while recording.
 
-    The function is called for one element after the other, or with a signature for one part, and its calls
-    are recorded. The sizes of the loop are guarded.
+    The function is called for single elements, or with a signature for parts, and its calls are recorded. The
+    sizes of the loop are guarded.
     """
 
     def __init__(self, recorded: Recorded, real: Any) -> None:

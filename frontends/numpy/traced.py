@@ -1,7 +1,7 @@
 """Proxies for NumPy arrays and scalars while a function is recorded, with their sizes and layouts.
 
 They are no arrays, so C code has no memory to read their elements from. They pass ``isinstance`` checks for
-the class that they replace, and functions, ufuncs, methods and operators of NumPy call the recording.
+the class that they replace.
 """
 
 from __future__ import annotations
@@ -285,8 +285,8 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 def clamp_index(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
     """Return ``function`` and ``args``, with traced integers out of bounds replaced by the last position.
 
-    In a region, these integers are computed from placeholders, so they need not be valid. Only an index of
-    ``getitem`` or ``setitem`` is changed, and only if it consists of numbers and slices.
+    In a region, these integers are computed from placeholders, so they need not be valid. An index other than
+    of numbers and slices is returned unchanged.
     """
     if function not in (operator.getitem, operator.setitem):
         return function, args

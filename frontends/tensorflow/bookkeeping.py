@@ -1,6 +1,6 @@
-"""Handlers of operations that are not recorded as they are, such as constants, shapes and variables.
+"""Handlers of operations that are not recorded one to one, such as constants, shapes and variables.
 
-``READ`` maps each type of operation to its handler.
+``READ`` maps types of operations to handlers.
 """
 
 from __future__ import annotations
@@ -118,8 +118,7 @@ def _read_variable(reader: GraphReader, operation: Any, operands: Sequence[Tenso
 def read_of(reader: GraphReader, operation: Any, handle: TensorValue) -> TensorValue:
     """Return the current value of the variable with this ``handle``, as a gradient tape reads it.
 
-    The gradient of an assigned value goes to the variable if that is trained, and otherwise nowhere. Raise
-    ``UnsupportedOperation`` if the handle is unknown.
+    The gradient of an assigned value goes to the variable if that is trained, and otherwise nowhere.
     """
     found, name = variable_of(reader, operation, handle), reader.assigned.get(handle_number(handle.seen))
     if name is None or not (found.made.dtype.is_floating or found.made.dtype.is_complex):

@@ -125,12 +125,10 @@ _OPTIONALS: dict[str, Handler] = {"OptionalGetValue": _recompute}
 
 # --------------------------------------------------------------------------------------------------- branches
 def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``If`` and ``Case`` to a ``branch`` node.
+    """Lift ``If`` and ``Case`` to a ``branch`` node, or lift only the operations of one branch.
 
-    Lift only the operations of one branch, without a node, in three cases: the index is known, and does not
-    depend on a size that differs between the iterations of a loop; the first of two branches only asserts and
-    the second computes nothing; or the results of the branches differ in shape or dtype. In the last case,
-    add a guard on the index, or raise ``UnsupportedOperation`` inside of a loop or another branch.
+    The latter suffices if the index is known. If the results of the branches differ in shape or dtype, the
+    branch that runs is lifted under a guard on the index, or ``UnsupportedOperation`` is raised.
     """
     index, *given = operands
     graphs = branches_of(operation)

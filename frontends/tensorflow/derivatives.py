@@ -1,8 +1,7 @@
-"""Lifts functions with ``tf.custom_gradient`` to ``custom_derivative`` nodes.
+"""Lifting of functions with ``tf.custom_gradient`` to ``custom_derivative`` nodes.
 
 A traced graph has the operations of the function, followed by an ``IdentityN`` over the results and the
-arguments, whose gradient is the custom rule. The node therefore returns the results without a gradient
-through them, and the rule computes the gradients of the arguments.
+arguments, whose gradient is the custom rule.
 """
 
 from __future__ import annotations

@@ -64,11 +64,10 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def has_kernel(node: Node, names: Sequence[str]) -> bool:
-    """Return False if TensorFlow lacks a kernel for the recorded call ``node``.
+    """Return False if TensorFlow is known to lack a kernel for the recorded call ``node``.
 
-    ``names`` are the parameters of the raw operation, in order. Convolutions and pooling with the channels
-    first or with dilation are run on zeros to find out; the answer is cached by operation, dtypes, layout and
-    whether there is dilation. All other operations count as having a kernel.
+    Convolutions and pooling with the channels first or with dilation are run on zeros to find out. ``names``
+    are the parameters of the raw operation, in order.
     """
     key, params = row_key(node.op), node.params
     layout, dilation = str(params.get("data_format")), max(params.get("dilations", ()), default=1)
@@ -214,10 +213,7 @@ class _VariableOverlay(dict[int, Any]):
 
 @forwards
 def run_operation(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
-    """Run an operation eagerly and return its results. If it has no eager kernel, compile it by XLA.
-
-    If XLA fails too, raise the error of the eager runtime.
-    """
+    """Run an operation eagerly, or compile it by XLA if it has no eager kernel, and return its results."""
     try:
         found = execute.quick_execute(
             operation.type,

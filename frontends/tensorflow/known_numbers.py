@@ -182,11 +182,10 @@ def is_few(dtype: str, count: int, rank: int) -> bool:
 def computed(
     key: str, operands: list[KnownArray], attributes: dict[str, Any], decide: Callable[[Size], Any]
 ) -> list[KnownArray] | None:
-    """Return the results of the operation ``key`` on known arrays, or None.
+    """Return the results of the operation ``key`` on known arrays, or None if they are unknown or too large.
 
-    It is None if the operation has no rule or no operands, its result is unknown, or a result has too many
-    elements. ``decide`` converts a size to a number, and guards on it. The caller must have checked the
-    operation and its operands by :func:`takes_integers` and :func:`fits`.
+    ``decide`` converts a size to a number, and guards on it. The caller must have checked the operation and
+    its operands by :func:`takes_integers` and :func:`fits`.
     """
     rule = _RULES.get(key)
     if rule is None or not operands:

@@ -1,8 +1,4 @@
-"""Results that are computed on demand, because the recording needs only the shapes of most arrays.
-
-A shape is known beforehand if the traced graph states it or a rule derives it from the operands. Only
-operations that cannot fail because of the values of their operands have rules.
-"""
+"""Results that are computed on demand, because the recording needs only the shapes of most arrays."""
 
 from __future__ import annotations
 

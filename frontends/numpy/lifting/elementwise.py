@@ -168,10 +168,9 @@ CONDITIONS: Conditions = {
 
 
 def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
-    """Guard that the nodes ``made`` produce no infinity or NaN, if ``errstate`` says that NumPy raises.
+    """Guard that the nodes ``made`` produce no infinity or NaN where ``errstate`` says that NumPy raises.
 
-    Infinities are checked if "divide" or "over" is "raise", NaN if "invalid" is. Both may be produced if an
-    input has them. Underflow is not checked.
+    Both may be produced if an input has them. Underflow is not checked.
     """
     tests = [
         *([b.isinf] if "raise" in (errstate.get("divide"), errstate.get("over")) else []),
@@ -303,10 +302,7 @@ def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Ca
 
 
 def _beyond(b: NumpyBuilder, compare: Any, operands: tuple[Any, ...]) -> Any:
-    """Return the comparison of an integer array with an int that its dtype cannot hold, as a constant.
-
-    Return None for any other comparison.
-    """
+    """Return the constant result of a comparison with an int that the array's dtype cannot hold, or None."""
     arrays = [
         item for item in operands if isinstance(item, Value) and item.dtype in INTEGERS and item not in b.weak
     ]

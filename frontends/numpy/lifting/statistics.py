@@ -397,9 +397,6 @@ def _beside_infinity(
 ) -> Value:
     """Return the interpolated values ``found``, with NaN replaced as NumPy replaces it.
 
-    The replacement at the left point is its value. Elsewhere it is computed from the right point. If that is
-    NaN, too, it is the value of both points if they have the same. NaN in ``at`` stay NaN.
-
     left, right: coordinates and values of the points on both sides of each position in ``at``.
     """
     (x0, y0), (x1, y1) = left, right

@@ -1,8 +1,7 @@
 """Lifting table of NumPy, the builder of its rows, and ranges of integers.
 
-A row has the signature of the NumPy function, after the builder. A method uses the row of the function
-with its name, unless ``ndarray.<name>`` has one. ``out``, and ``where`` of ufuncs, are handled outside of
-the rows.
+A row has the signature of the NumPy function, after the builder. A method uses the row of the function with
+its name, unless ``ndarray.<name>`` has one.
 """
 
 from __future__ import annotations
@@ -28,10 +27,9 @@ Ends = tuple[Any, Any]
 
 
 def bounds_of(b: Builder, x: Any) -> Ends | None:
-    """Return inclusive lower and upper bounds of an integer, or of all elements of an integer array.
+    """Return inclusive lower and upper bounds of an integer or of the elements of an array, or None.
 
-    Booleans count as integers. The bounds need not be tight. If only the dtype bounds the elements, return
-    its range for bools and integers of at most 16 bits, and None for others.
+    The bounds need not be tight.
     """
     if not isinstance(x, Value):
         return (x, x) if isinstance(x, (int, Size)) else None

@@ -223,10 +223,10 @@ def transposed_conv(
 def weight_gradient(
     b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: _ConvolutionParams, groups: int
 ) -> Any:
-    """Compute the gradient of a convolution of ``x`` for its weight, ``[out, in // groups, *window]``.
+    """Compute the gradient of a convolution of ``x`` with respect to its weight.
 
-    ``given`` is the gradient of the result, ``kernel`` has the sizes of the window, and ``steps`` the other
-    parameters of the convolution.
+    The result is ``[out, in // groups, *window]``. ``given`` is the gradient of the result of the
+    convolution, ``kernel`` has the sizes of the window, and ``steps`` the other parameters.
     """
     # It is the convolution of the input with the gradient as the kernel, with batch and channels exchanged,
     # and strides and dilation too.

@@ -35,8 +35,7 @@ def _unit(b: TensorFlowBuilder, x: Value) -> Value:
 def _root(b: TensorFlowBuilder, x: Value) -> Value:
     """Approximate the square root of each matrix by the scaled Denman-Beavers iteration.
 
-    A matrix for which the iteration does not converge becomes NaN. If the iteration reaches a singular
-    matrix, as for ``-I`` or a singular ``x``, targets whose ``inv`` raises do so.
+    A matrix for which the iteration does not converge becomes NaN.
     """
     root, other = x, _unit(b, x)
     for _ in range(_STEPS):

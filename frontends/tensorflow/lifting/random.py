@@ -1,9 +1,7 @@
 """Rows of random numbers.
 
 Operations without an operand for the seed (``RandomUniform``) sample other numbers than TensorFlow, of the
-same distribution. With such an operand, uniform, normal and integer samples, truncated normal ones without
-parameters, and shuffles, are TensorFlow's own, computed by Philox. Other distributions are transformed from
-such uniform samples and differ from TensorFlow's.
+same distribution. Some of those with one compute TensorFlow's own numbers by Philox.
 """
 
 from __future__ import annotations
