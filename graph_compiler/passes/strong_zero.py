@@ -1,12 +1,10 @@
-"""Rewrite a graph so that zero times infinity or NaN is zero in its derivatives.
+"""Rewrite a graph so that zero times infinity or NaN is zero in derivatives of its elementwise operations.
 
 The derivative of ``where(x > 0, log(x), 0)`` at 0 is ``0 * inf``, which is NaN, because ``where`` passes a
-cotangent of 0 to the branch that was not taken. After :func:`strong_zero` it is 0. The elementwise
-operations in ``SINGULAR`` and ``FLAT``, whose derivative may be infinite, NaN or zero, become calls with
-``strong_zero``: a product of a derivative and a tangent or cotangent is then zero if one of the two is.
-``where`` and sums stay, because their derivatives multiply nothing, and functions with a custom derivative
-keep it. ``minimum`` and similar operations are rewritten because forward mode may multiply an infinite
-tangent by their derivative of 0.
+cotangent of 0 to the branch that was not taken. After :func:`strong_zero` it is 0. Elementwise operations
+whose derivative may be infinite, NaN or zero (``SINGULAR``, ``FLAT``) become calls with ``strong_zero``: a
+product of a derivative and a tangent or cotangent is then zero if one of the two is. Functions with a custom
+derivative keep it.
 """
 
 from __future__ import annotations
@@ -117,7 +115,7 @@ HOLOMORPHIC = frozenset({
 
 
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
-    """Rewrite a canonical graph so that zero times infinity or NaN is zero in its derivatives.
+    """Rewrite a canonical graph so that zero times infinity or NaN is zero in elementwise derivatives.
 
     Return ``(graph, changed)``, as every pass does: ``compile(..., passes=[strong_zero])`` and
     ``graph.with_passes(strong_zero)`` run it. Regions are rewritten as well, except those of custom

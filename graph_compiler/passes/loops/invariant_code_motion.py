@@ -1,10 +1,10 @@
-"""Loop-invariant code motion: compute before a loop what its iterations compute independently of the carry.
+"""Loop-invariant code motion: run operations before a loop if their operands do not change in it.
 
-Elementwise operations that cannot fail, and reads of elements, run once if they are the same in all
-iterations. Results with more axes than their operands, such as a mask or a broadcast row, are still made
-where they are used. Scalars that depend on the rows of sequences are computed for all rows at once if that
-pays. The pass is for targets whose loop index is an array, because their compilers leave such code in the
-loop.
+Elementwise operations that cannot fail and reads of elements are moved. Results with more axes than their
+operands, such as a broadcast row, are still computed where they are used. Scalars that depend on rows of
+sequences are computed for all rows at once if that pays.
+
+The pass is for targets whose loop index is an array, because their compilers leave such code in the loop.
 """
 
 from __future__ import annotations
@@ -62,9 +62,8 @@ class InlinedLoop:
     def history(self, place: int) -> ArrayHistory | None:
         """Return the reads and writes, in an iteration, of the array at index ``place`` of the carry.
 
-        Return None if a node uses a version in a way that :meth:`ArrayHistory.add` does not support, if no
-        node writes, or unless the iteration returns a single version: a written one, as the new carry of this
-        array.
+        Return None if :meth:`ArrayHistory.add` does not support a node, or unless the iteration returns a
+        written version as the new carry of this array, and nowhere else.
         """
         found = ArrayHistory(self.state[place])
         for node in self.nodes:
@@ -91,10 +90,10 @@ class ArrayHistory:
         self.writes: list[Node] = []
 
     def add(self, node: Node) -> bool:
-        """Add ``node``, which uses a version, and return True; return False if it is not supported.
+        """Add ``node``, which uses a version; return False if it is not supported.
 
-        Supported are a ``getitem`` of a version, and a ``setitem`` that writes to a version a number or an
-        array of the same dtype. Neither the key nor the written array may be a version or read its sizes.
+        Supported are ``getitem``, and ``setitem`` without a conversion of dtypes. Their other operands and
+        keys must not refer to a version.
         """
         if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(
             values_in((node.inputs[1:], node.params))
@@ -186,7 +185,7 @@ class _HoistingLoop(InlinedLoop):
             self.light.add(made)
 
     def _of_rows(self) -> dict[Value, Node]:
-        """Return the elementwise nodes that compute scalars from scalar rows of sequences, by their results.
+        """Return nodes that compute scalars from scalar rows of sequences, by their results.
 
         Return an empty dict if hoisting them does not pay.
         """

@@ -1,12 +1,11 @@
-"""Remove checks in loops and branches that always hold because the loop index has known bounds.
+"""Remove checks in loops and branches that are proved to hold, such as ``i < n`` in ``for i in range(n)``.
 
-In traced statements such as ``for i in range(n): for j in range(i + 1, n): x[i, j]`` each index is an
-array element, which is checked in each iteration. Here integers are polynomials in sizes and loop indices,
-and loops and branches contribute *facts*: expressions that are at least 0. A comparison is proved by writing
-its difference as a sum of positive multiples of facts and of expressions known to be nonnegative.
+Integers are polynomials in sizes and loop indices, and loops and branches contribute *facts*: expressions
+that are at least 0. A comparison is proved by writing its difference as a sum of positive multiples of facts
+and of expressions known to be nonnegative.
 
 Integers that a program reads from arrays or computes in other dtypes than int64 may overflow. They are
-compared, but the program's arithmetic on them is not followed.
+compared, but arithmetic on them is not followed.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ def remove_certain_checks(graph: Graph) -> Graph:
 
 @dataclass(slots=True)
 class _RangeProver:
-    """Rewriter of nodes that removes checks which the known bounds of loop indices prove to hold.
+    """Rewriter of nodes that removes checks which are proved to hold.
 
-    numbers: expressions for integer scalars, in terms of loop indices and sizes of the outermost block.
+    numbers: expressions for integer scalars in terms of loop indices and sizes of the outermost block.
     sizes: expressions for sizes of regions, in the same terms.
     makers: nodes by their outputs; an input of a region has the node of the value that it captures.
     steps: the index of each loop visited so far, outer loops before inner ones.
@@ -53,10 +52,10 @@ class _RangeProver:
     steps: list[Value] = field(default_factory=list)
 
     def kept(self, nodes: Iterable[Node], facts: Facts) -> list[Node]:
-        """Return the nodes without the checks that are proved, also in loops and branches.
+        """Return the nodes without checks that ``facts`` prove, also in their loops and branches.
 
-        ``facts`` hold wherever the nodes run. Register the nodes in ``makers``, and the integers that they
-        compute in ``numbers``.
+        ``facts`` hold wherever the nodes run. Register the nodes in ``makers``, and known integers in
+        ``numbers``.
         """
         kept = []
         for node in nodes:
@@ -227,7 +226,7 @@ class _RangeProver:
             yield _COMPARED[node.op](left, right) if holds else _COMPARED[_NEGATED[node.op]](left, right)
 
     def _same_truth(self, node: Node) -> Any:
-        """Return the value that ``node`` negates or copies, or the boolean whose cast it compares with 0.
+        """Return the value that ``node`` negates or copies, or the boolean ``b`` of ``astype(b) != 0``.
 
         Return None for any other node.
         """
@@ -283,10 +282,7 @@ def _is_same_object(one: Any, other: Any) -> bool:
 
 
 def _counts(body: Block, made: Any, counter: Value) -> int | None:
-    """Return the constant by which ``made`` exceeds ``counter``, or None if none is known.
-
-    Both are values of ``body``.
-    """
+    """Return the constant by which ``made`` exceeds ``counter`` in ``body``, or None if none is known."""
     if made is counter:
         return 0
     node = body.maker(made) if isinstance(made, Value) else None

@@ -78,8 +78,7 @@ def fold_loops(graph: Graph, counts: bool = True, unroll: bool = False) -> tuple
 def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
     """Return the nodes that replace the recorded iterations of a running loop.
 
-    Return None if a loop node cannot express them, or if an inner loop has to be unrolled and not all of its
-    iterations were recorded.
+    Return None if loop nodes cannot express them.
     """
     folding = _LoopFolder(graph, True, False, loop)
     folding.places.used.update(

@@ -1,4 +1,4 @@
-"""Conversion of the recorded iterations of one loop to a ``scan`` or ``while_loop`` of any trip count.
+"""Conversion of the recorded iterations of one loop to a ``scan`` or ``while_loop``.
 
 :func:`folded_loop` is the entry.
 """
@@ -26,7 +26,7 @@ from ..repeats.find import GraphSignatures, NodeSignature
 
 
 class IterationsDiffer(Signal):
-    """Signal that iterations differ in a way that a loop node cannot express."""
+    """Signal that no loop node can express the recorded iterations."""
 
 
 class TooShort(IterationsDiffer):
@@ -107,9 +107,9 @@ class ValueIndex:
     aliases: aliases among the values.
     counts: True if loop indices of the target are Python integers.
     made: position of the node that computes a value.
-    used: position of the last use of a value; infinity for results of the graph.
+    used: position of the last use of a value; infinity if it is used after all nodes.
     sources: inputs, parameters and constants of the graph.
-    memory_used: position of the last use of an array's memory, by the owner of the memory.
+    memory_used: position of the last use of an array's memory, by the owner of the memory; infinity as above.
     written: positions of the writes, by the owner of the memory.
     guarded: values that guards read.
     of_index: loop of each loop index.

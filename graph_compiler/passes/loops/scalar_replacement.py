@@ -1,8 +1,8 @@
-"""Scalar replacement and store-to-load forwarding, for arrays that loops read and write.
+"""Scalar replacement in loops, and store-to-load forwarding for arrays that are written element by element.
 
 ``for k in range(m): c[i] += x[k]`` carries the row ``c[i]`` instead of ``c``, and writes it to ``c`` after
 the loop. The passes are for targets whose loop index is an array: there each write to a carried array
-returns the full array, and its derivative is a full array.
+returns the full array.
 """
 
 from __future__ import annotations
@@ -127,9 +127,9 @@ forward_writes = Pass("forward_writes", _forward_block, "deep", ("setitem",))
 
 
 def forward_and_drop(block: Block) -> Block:
-    """Forward writes in ``block`` to later reads if possible, and drop writes that nothing reads.
+    """Forward writes in ``block`` to later reads where possible, and drop writes whose result nothing uses.
 
-    Return the block itself if no node reads or writes elements of an array that was written to before.
+    Return the block itself if no node reads or writes elements of an array that a node of the block wrote to.
     """
     if not _writes_again(block):
         return block

@@ -1,9 +1,8 @@
 """Turn rows that iterations read and write in order into sequences and stacked outputs of a ``scan``.
 
 ``x[i]`` in iteration ``i`` reads a row of a captured array, and ``y[i] = ...`` writes a row of a carried
-array. As sequences and outputs they need no lookup, the array is not carried, and a gradient does not
-accumulate a full array in each iteration. Of the rows that earlier iterations wrote, the loop carries only
-those that it reads (``y[i - 1]``). The pass is for targets whose loop index is an array.
+array. As sequences and outputs, the arrays are not carried. Of the rows that earlier iterations wrote, the
+loop carries those that it reads (``y[i - 1]``). The pass is for targets whose loop index is an array.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class RowRead:
     """Source of the elements that a node reads in an iteration.
 
     source: a sequence (an array and its key), or the number of iterations since the row was written.
-    rest: key that the node applies to the row; empty for the full row.
+    rest: key that selects the elements from the row; empty if the node reads all of it.
     sides: keys of the parts of the row that were not written, if a slice of it was and the read needs more.
     """
 
@@ -62,9 +61,6 @@ class RowRead:
 class CarriedCells:
     """Rows, or equal parts of rows, that the iterations write to a carried array, one per iteration.
 
-    A cell is written in one piece: if rows are written part by part, XLA writes one part in place while it
-    computes another from the old contents (jaxlib 0.10, on CPUs).
-
     history: the reads and writes of the array.
     target: the key of a cell.
     reads: the source of each read.
@@ -82,7 +78,7 @@ class CarriedCells:
 
 @dataclass(frozen=True, slots=True)
 class LastCell:
-    """Last cell that a loop wrote, taken from the final carry.
+    """Newest cell in the final carry of a loop.
 
     A read of it after the loop then does not need the array with all cells.
 
@@ -98,7 +94,7 @@ class LastCell:
     index: Any
 
     def read(self, build: Builder, node: Node) -> Value | None:
-        """Return the elements that ``node`` reads after the loop; None if they may not be in the last row.
+        """Return what ``node`` reads after the loop, taken from the cell; None if that is not supported.
 
         May append nodes to ``build``.
         """
@@ -331,9 +327,9 @@ class _RowLoop(InlinedLoop):
         return place if place is not None and nonnegative(self.counter.low + place.offset) else None
 
     def _outside(self, node: Node) -> RowRead | None:
-        """Return a read of a sequence that replaces ``node``, a read of an outer array by the loop index.
+        """Return the read of a sequence that replaces ``node``; None if ``node`` stays.
 
-        Return None for any other node, or if a sequence does not pay.
+        Such a node reads an array from outside of the loop by the loop index.
         """
         if node.op != "getitem" or node.inputs[0] in self.made:
             return None

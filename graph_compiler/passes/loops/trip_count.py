@@ -4,9 +4,9 @@
 
 :func:`pad_indexed_axes` is for targets that compile code even if it never runs. ``while i < n: s += x[i]``
 has no iteration if ``x`` is empty, but JAX cannot compile ``x[i]`` for an array without elements. So arrays
-that a region reads at computed indices are padded with zeros to the length that is read. No zeros are added
-to arrays that are long enough. The pass is only correct for source frameworks that raise an error for such
-indices: the check in their graphs fails if a padded zero is read.
+that a region reads at computed indices are padded with zeros to the length that is read. The pass is only
+correct for source frameworks that raise an error for such indices: the check in their graphs fails if a
+padded zero is read.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ class _CountedLoop:
     def _counted(self, item: Any) -> tuple[int | None, int]:
         """Return the index in the carry of the value to which ``item`` adds a constant, and that constant.
 
-        The index is None if ``item`` is no such sum.
+        The index is None if none is found.
         """
         if item in self.state:
             return self.state.index(item), 0
@@ -274,7 +274,7 @@ class _CountedLoop:
 
 
 def _holds(dtype: str, number: Any) -> bool:
-    """Return True if integers of ``dtype`` can represent ``number``, so that it does not overflow.
+    """Return True if integers of ``dtype`` can represent ``number``.
 
     A symbolic size is assumed to fit into int32. For an unsigned dtype it must be known to be nonnegative.
     """
@@ -290,7 +290,7 @@ def _bare_name(node: Node) -> str:
 
 
 def _inner_size(region: Region, size: Any) -> Any:
-    """Return a size of the enclosing scope expressed in sizes of ``region``; None if that is impossible."""
+    """Return a size of the enclosing scope expressed in sizes of ``region``; None if none is found."""
     if not isinstance(size, Size):
         return size
     names = {

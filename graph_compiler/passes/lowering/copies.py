@@ -60,7 +60,7 @@ def _memory(
 
     ``writable`` is False if a view on the way to the owner is read-only, ``allocated`` is True if the block
     or a function that it calls allocated the memory. In such a function, the owner is the pair of the call
-    node and a value of the function.
+    node and the owner in the function.
     """
     writable = True
     while (node := maker(value)) is not None:

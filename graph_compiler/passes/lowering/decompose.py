@@ -34,7 +34,7 @@ class LoweringTable(Protocol):
 def decompose(graph: Graph, rows: LoweringTable) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with decompositions instead of operations without a row, also in regions.
 
-    Raise ``UnsupportedOperation`` if an operation has neither a row nor a decomposition.
+    Raise ``UnsupportedOperation`` if operations without a row remain.
     """
     if all(map(rows.can_write, nodes_of(graph.block))):
         return graph, False
@@ -48,7 +48,6 @@ def _decomposition(rows: LoweringTable) -> Pass:
 
 
 def _require(block: Block, rows: LoweringTable, name: str) -> None:
-    """Raise ``UnsupportedOperation`` if ``block``, already decomposed, has operations without a row."""
     missing = [node for node in nodes_of(block) if not rows.can_write(node)]
     if missing:
         problems = list(

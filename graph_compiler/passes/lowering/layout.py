@@ -1,9 +1,7 @@
-"""Convert arrays of signals, images and volumes to the layout that a target prefers.
+"""Convert arrays of signals, images and volumes to the layout that a target prefers: channels first or last.
 
-JAX and TensorFlow convolve arrays with the channels last, torch those with the channels first. Operations
-that a target prefers in its layout get such arrays. Operations that follow them run in the same layout if
-they can (:mod:`graph_compiler.ops.axes`), so that permutations remain only where arrays in the other layout
-enter and leave. Permutations that the user wrote cancel with these. Parameters keep their shapes.
+Operations that follow a converted one run in the same layout if they can (:mod:`graph_compiler.ops.axes`),
+which saves permutations. Parameters keep their shapes.
 """
 
 from __future__ import annotations
@@ -94,7 +92,7 @@ def _wanted(block: Block, prefers: Container[str], preferred: Layout) -> set[Val
 class _LayoutRewriter(Rewriter):
     """Rewriter that moves operations to the ``preferred`` layout, with permutations where it begins and ends.
 
-    wanted: values that later operations read in this layout.
+    wanted: values that later operations want in this layout.
     permuted: for a value, its version in this layout.
     moved: values that exist in the new block only in this layout.
     written: results of permutations to the other layout that the user wrote.

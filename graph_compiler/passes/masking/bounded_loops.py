@@ -399,7 +399,7 @@ def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
 
 
 def without_max_zero(length: Any) -> Any:
-    """Return ``n`` for a trip count ``max(n, 0)``, which may be negative; any other trip count unchanged."""
+    """Return ``n`` for a trip count ``max(n, 0)``, and any other trip count unchanged."""
     alone = next(length.atoms(), None) if isinstance(length, Size) else None
     if (
         isinstance(alone, Apply)

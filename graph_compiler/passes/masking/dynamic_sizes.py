@@ -1,10 +1,8 @@
 """Bound sizes that depend on array elements, for targets whose compilers need static shapes.
 
-``nonzero`` finds at most as many elements as its array has. If everything computed from them works row by
-row until the rows are reduced or written somewhere, as in a mixture of experts or in a masked loss, as many
-rows as the array has elements are computed: the last row found is repeated as padding, or row 0 if none is
-found. Reductions exclude the padding. Guards on the number of rows become guards on a count. If anything else
-is computed from the rows (a sort, an output of the block), the block is not changed.
+``nonzero`` finds at most as many elements as its array has, so as many rows are computed, the last row found
+is repeated as padding, and reductions exclude the padding. Blocks are changed if they use the rows one by one
+until the rows are reduced or written somewhere, as in a mixture of experts or in a masked loss.
 :func:`pad_dynamic_sizes` is the pass.
 """
 

@@ -202,7 +202,7 @@ def _draws(node: Node) -> bool:
 def _key(node: Node, leaves: list[Any], keys: SignatureCache, unsized: Collection[Value]) -> Any:
     """Return the part of ``node`` that equal iterations share, and append the rest to ``leaves``.
 
-    Raise ``TypeError`` if an argument is not hashable. The sizes of ``unsized`` are left out.
+    The sizes of ``unsized`` are left out.
     """
     origin, record, read = node.origin, node.record, _Reading(node, leaves, keys, unsized)
     outputs = tuple([read.spec(value) for value in node.outputs])
@@ -427,7 +427,7 @@ def _shift(pattern: Pattern, steps: int) -> Pattern:
 def fit_steps(
     program: IndexedBlock, first: int, period: int, count: int, fewest: int
 ) -> RepeatedSteps | None:
-    """Return at least ``fewest`` consecutive steps that one loop can run, or None if none are found.
+    """Return at least ``fewest`` consecutive steps whose leaves follow patterns, or None if none are found.
 
     They are among the ``count`` steps of ``period`` nodes that begin at node ``first``. Instead of results of
     steps before the loop, its first steps may read any value from before the loop.

@@ -1,10 +1,8 @@
 """Turn calls of one function, one per layer, into a ``scan``, so that a target compiles one layer.
 
-Values that one layer passes to the next become the carry, weights that differ are stacked into sequences,
-and operands that are the same in all layers are captured. Operands that repeat with a fixed period, such
-as the masks of alternating windowed layers, are taken by the layer's index. Operands that are this index
-become a sequence of integers. If the layers differ in any other way, the calls remain.
-:func:`scanned_layers` makes the pass.
+Values that one layer passes to the next become the carry, weights that differ are stacked into sequences, and
+operands that are the same in all layers are captured. Operands may also repeat with a fixed period, such as
+the masks of alternating windowed layers, or be the index of the layer. :func:`scanned_layers` makes the pass.
 """
 
 from __future__ import annotations

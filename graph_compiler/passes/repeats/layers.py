@@ -269,7 +269,7 @@ class GraphMemory:
     results: set[Value]
 
     def written(self, values: Iterable[Value]) -> set[Value]:
-        """Return the owners of the memory of ``values`` that some node writes to."""
+        """Return those owners of the memory of ``values`` that some node writes to."""
         return (
             self.aliases.written.intersection(map(self.aliases.base_of, values))
             if self.aliases.written

@@ -1,8 +1,7 @@
 """Recognition of reads whose result only decides whether an error is raised, or only appears in a message.
 
 An example of the first is ``if not valid.all(): raise ValueError(...)`` (:func:`in_check`). For the second
-see :func:`is_message`. A graph recorded without the error is right for every call for which the condition is
-the same, whatever the elements are.
+see :func:`is_message`.
 """
 
 from __future__ import annotations
@@ -116,10 +115,10 @@ _MAKES_TEXT = frozenset({"str", "repr", "format"})
 
 
 def is_message(frame: FrameType | None) -> bool:
-    """Return True if the string that ``frame`` makes now is known to be used only in a message.
+    """Return True if the string that ``frame`` makes now is taken to be used only in a message.
 
-    Messages are strings for ``logging``, ``warnings`` and ``print`` that the program does not read back, and
-    strings for functions that use them only in an exception, unless a ``try`` is around the call. Return
+    Messages are strings for ``logging`` and ``warnings``, for ``print`` unless it prints to a file or buffer,
+    and strings for functions that use them only in an exception, unless a ``try`` is around the call. Return
     False if ``frame`` is None.
     """
     if frame is None:
@@ -214,7 +213,7 @@ def in_check() -> bool:
     """Return True if the statement that is reading a value only decides whether to raise.
 
     Such a statement is an ``assert``, or an ``if`` without ``else`` whose body only raises, unless a ``try``
-    surrounds it.
+    surrounds it in its function.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _passes_on(frame.f_globals.get("__name__", "") + "."):

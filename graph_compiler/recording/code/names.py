@@ -23,7 +23,7 @@ HANDLERS = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def names_read(code: types.CodeType) -> frozenset[str]:
-    """Return the names of globals and attributes that ``code`` and functions inside it may read.
+    """Return the globals and attributes that ``code`` and functions inside it read by name.
 
     Names that a ``from`` import reads of a module count, too.
 
@@ -38,7 +38,7 @@ def names_read(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def attributes_set(code: types.CodeType) -> frozenset[str]:
-    """Return the names of attributes that ``code`` and functions inside it set or delete.
+    """Return the attributes that ``code`` and functions inside it set or delete by name.
 
     >>> def function(x):
     ...     x.scale = x.shift
@@ -121,9 +121,9 @@ def _strings(items: Iterable[Any]) -> Iterator[str]:
 def fragments_read(code: types.CodeType) -> frozenset[str]:
     """Return parts of names of attributes that ``code`` and functions inside it seem to read by string.
 
-    In code that reads by ``getattr`` or the like, these are the string constants that are identifiers, or the
-    empty string if there are none. The empty string, which is part of every name, is also among them if the
-    code names ``vars``, ``eval`` or the like.
+    In code that reads by ``getattr`` or the like, these are the string constants that are identifiers, apart
+    from a docstring, or the empty string if there are none. The empty string, which is part of every name, is
+    also among them if the code names ``vars``, ``eval`` or the like.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})
@@ -191,9 +191,9 @@ _PAIRS = ("STORE_FAST_STORE_FAST",)
 def stored_names(code: CodeType, instruction: int, outer: Instruction | None = None) -> tuple[str, ...]:
     """Return the names of variables that store the value made at offset ``instruction``, or an empty tuple.
 
-    There are several names if the value is unpacked. ``outer`` is the instruction that runs ``code``. If
-    ``code`` is a comprehension that is unpacked, and the value is an item of it, the names are those of all
-    its items.
+    There are several names if the value is unpacked, but one if several variables store it. ``outer`` is the
+    instruction that runs ``code``. If ``code`` is a comprehension that is unpacked, and the value is an item
+    of it, the names are those of all its items.
 
     >>> def f(a):
     ...     low, high = divmod(a, 2)

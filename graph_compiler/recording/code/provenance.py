@@ -90,7 +90,7 @@ class Locator:
         return frozenset() if frame is None else names_read(frame.f_code)
 
     def name_of(self, item: Any) -> str | None:
-        """Return a name of ``item`` in the innermost frame of the user, or None if it has none there.
+        """Return a name of ``item`` in the innermost frame outside of frameworks and this package, or None.
 
         The name is that of a local variable, a global that the code uses, or an attribute of ``self``.
         """

@@ -170,7 +170,7 @@ def _code_in(whole: types.CodeType, title: str) -> types.CodeType:
 
 # ------------------------------------------------------------------------------------- one function
 class _Conversion(ast.NodeTransformer):
-    """Rewriter of one function, in place: its statements become calls of methods of ``Statements``.
+    """Rewriter of one function, in place: control flow and calls become calls of methods of ``Statements``.
 
     Functions inside are rewritten, too, except ``async`` functions, generators, and methods of classes.
     """
@@ -396,8 +396,8 @@ class _Conversion(ast.NodeTransformer):
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, method: str, *args: ast.expr) -> Any:
         """Rewrite a comprehension as a call of ``method`` with its iterable and a function for its items.
 
-        It stays a comprehension if it has a condition or several ``for``, or if its item contains a lambda, a
-        generator or ``:=``.
+        It stays a comprehension if it has a condition, several ``for`` or ``async``, or if its item contains
+        a lambda, a generator or ``:=``.
         """
         one = node.generators[0]
         is_plain = len(node.generators) == 1 and not one.ifs and not one.is_async

@@ -1,8 +1,7 @@
 """Rewriting of ``return``, ``break`` and ``continue`` to flags, and analysis of the variables of blocks.
 
-Statements that follow a jump test its flag, so each rewritten block runs from its first statement to its
-last. ``if c: return a`` followed by statements becomes an ``if`` with these in its other branch, so that no
-flag is tested after a branch that always leaves. See :func:`lower_jumps` and :class:`Liveness`.
+A test of the flags skips the statements that a jump would skip. See :func:`lower_jumps` and
+:class:`Liveness`.
 """
 
 from __future__ import annotations

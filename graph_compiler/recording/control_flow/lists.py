@@ -1,8 +1,8 @@
 """Lists that iterations of a recorded loop append to, whose length is a size after the loop.
 
-Some functions, such as ``len``, ``sum`` and the framework's ``stack``, accept them with any length, and
-traced functions of the user receive them unchanged. Other functions receive plain lists, under guards on the
-lengths.
+Some functions, such as ``len``, ``sum`` and the framework's ``stack``, accept them without a guard on their
+exact length, and traced functions of the user receive them unchanged. Other functions receive plain lists,
+under guards on the lengths.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Recording of a loop as ``scan`` or ``while_loop`` (``LoopRecorder``), with its carry.
 
-A variable that no iteration changes stays outside the node. A variable that an iteration changes is
-carried, as arrays with the same kinds before and after the iteration. A Python number takes the kind of
-the array that the iteration replaces it by.
+Variables that iterations change are carried as arrays with the same kinds before and after an iteration. A
+Python number takes the kind of the array that an iteration replaces it by. Lists that iterations append to
+become stacked outputs.
 """
 
 from __future__ import annotations
