@@ -337,10 +337,9 @@ def _length_for(arrays: Arrays, places: TensorValue) -> Any:
 
 
 def _lengthened(arrays: Arrays, held: TensorValue, places: TensorValue, shape: Any) -> TensorValue:
-    """Return ``held`` with as many rows of zeros at its end as are needed for rows at ``places``.
+    """Return ``held``, made longer with rows of zeros if it is known to be too short for rows at ``places``.
 
-    Other lists than arrays and partial ones are returned unchanged, and so is one that was long enough while
-    recording for ``places`` that are computed from elements. ``shape`` is the concrete shape of a row.
+    ``shape`` is the concrete shape of a row.
     """
     sizes = all_sizes(held.item) if isinstance(held.item, Value) else ()
     length = sizes[0] if sizes else getattr(held.item, "length", None)

@@ -1,9 +1,8 @@
 """Lifts ``While`` of a traced graph to loop nodes.
 
-A loop that counts (``for i in tf.range(n)``, an RNN layer) becomes a ``scan``: its trip count is known
-before it starts, so its gradient can be computed backwards. Lists that its iterations read in order become
-scanned sequences, and lists that they fill in order become stacked outputs. Most other lists are arrays in
-the carry.
+A loop that counts (``for i in tf.range(n)``, an RNN layer) becomes a ``scan``: its trip count is known before
+it starts, so its gradient can be computed backwards. Lists that its iterations read in order become scanned
+sequences, and lists that they fill in order become stacked outputs.
 """
 
 from __future__ import annotations
@@ -395,7 +394,7 @@ class _WhileLoop:
     def results(self) -> list[TensorValue]:
         """Append the loop node and return the results of the operation.
 
-        Store the final values of the variables that the body assigns in the reader. :meth:`read` must have
+        Store in the reader the final values of the variables that the body assigns. :meth:`read` must have
         returned an empty list.
         """
         # The whole loop runs once on the arrays of the call, for the arrays that its results have there.

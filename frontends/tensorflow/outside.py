@@ -35,7 +35,7 @@ class LazyArray:
         self._array: Any = None
 
     def computed(self) -> Any:
-        """Return the array, which the first call computes, after all operands that are not computed yet."""
+        """Return the array. The first call computes it, and its operands that are not computed yet."""
         # A chain of operands may be as long as a network is deep, so this is a loop instead of a recursion.
         waiting: list[LazyArray] = [self]
         with run_eagerly():
@@ -103,9 +103,7 @@ _TRACING_ATTRIBUTES = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}
 def outside_guards(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
     """Return guards on state outside of the arguments and variables.
 
-    They cover the objects that code in ``reached`` refers to, the user's attributes of the Keras layers in
-    ``reached`` and ``roots``, and the settings of Keras if it is used. Parts in ``free`` get no guard, except
-    ``trainable`` of layers.
+    Parts in ``free`` get no guard, except ``trainable`` of layers.
     """
 
     def of_others(owner: Any) -> Iterator[EnvironmentGuard]:

@@ -1,7 +1,6 @@
 """Reads traced graphs: operations become nodes, and calls, variables and shape arithmetic are resolved.
 
-Results have the shapes of the recording. Some shapes are known beforehand (:mod:`.lazy_results`). For the
-others, operations are run on the arrays of the recorded call as they are read.
+Operations whose shapes are not known beforehand are run on the arrays of the recorded call.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ from .variables import VariableWeights
 
 
 class VariableCounter:
-    """Counter of the variables that the function creates while it is traced, as only a first call does."""
+    """Counter of the variables that a function creates while it is traced."""
 
     count = 0
 

@@ -212,8 +212,8 @@ class Shape(PartialShape):
 class RequiredShape(PartialShape):
     """Shape of a tensor in an inner ``tf.function``, for code that needs known sizes.
 
-    Reading an unknown size, or iterating over the shape, raises ``RuntimeError``. The recording then starts
-    again with fixed sizes.
+    Reading an unknown size, or iterating over the shape, raises ``RuntimeError``. The recording may then
+    start again with fixed sizes.
     """
 
     def __getitem__(self, key: Any) -> Any:

@@ -115,7 +115,7 @@ def variable_of(variable: Any) -> Any:
 
 
 class VariableWeights(contracts.Weights):
-    """Variables of a function, by name, which are the parameters of its graph.
+    """Variables that a function refers to, by name. Those that it reads are the parameters of its graph.
 
     mode: the training mode of the function.
     places: state outside of variables.
@@ -255,8 +255,7 @@ _MANY, _OFTEN = 24, 8
 class LiveVariables(contracts.Live):
     """Callable that returns the current arrays of variables, by name.
 
-    It returns the same dict until a variable is assigned, except in a graph or under a gradient tape, which
-    must see each read, and with a variable on a GPU.
+    It may return the same dict until a variable is assigned.
     """
 
     def __init__(self, variables: Mapping[str, Any]) -> None:

@@ -498,7 +498,9 @@ class Generators:
         return followed
 
     def has_state(self, tensor: torch.Tensor) -> bool:
-        """Return True if ``tensor`` is a byte vector that starts with the mark of a followed generator."""
+        """Return True if ``tensor`` is a byte vector on the CPU that starts with the mark of a followed
+        generator.
+        """
         if (
             tensor.dtype != torch.uint8
             or tensor.ndim != 1

@@ -58,10 +58,9 @@ def _same(item: Any, default: Any) -> bool:
 
 @functools.cache
 def _defaults(name: str) -> dict[str, tuple[int, Any]]:
-    """Map parameters of the function ``name`` to their positions (-1 if keyword-only) and defaults.
+    """Return the position (-1 if keyword-only) and the default of parameters of the function ``name``.
 
-    Parameters without a default, and those in which the overloads of an operator differ, are left out. Return
-    {} if torch states no defaults.
+    Parameters in which the overloads of an operator differ are left out.
     """
     function: Any = torch
     for part in name.split(".")[1:]:

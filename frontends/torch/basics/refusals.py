@@ -138,8 +138,7 @@ def tracer_errors_converted(name: str) -> Iterator[None]:
     """Convert errors of torch's tracers to ``OperatorRefused``.
 
     These are errors of ``torch._dynamo`` and lookups of methods that ``SizeNode`` lacks. ``name`` is the
-    function for the message. Other exceptions are raised unchanged. After an error of ``torch._dynamo`` or an
-    ``OperatorRefused``, reset ``torch._dynamo``.
+    function for the message.
     """
     try:
         yield

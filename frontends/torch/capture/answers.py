@@ -78,9 +78,7 @@ def introduces_int64(
     """Return True if int64 elements outside of int32 are found in ``filled``, and none in other operands.
 
     Frameworks without 64-bit integers would compute other numbers there. ``filled`` are the tensors that the
-    call made or wrote to; views among them are not searched. Return False if the target is torch, if other
-    operands contain inf or NaN, and for calls in ``_UNWRITTEN`` and ``_IN_PARTS`` and scatter calls, after
-    which elements may be uninitialized.
+    call made or wrote to; not all of them are searched.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
@@ -429,10 +427,8 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 def with_numbers(capture: RunningTrace, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Return the arguments of a call with numbers for the integer tensors that torch reads as numbers.
 
-    These are 0-d tensors in slices of an index, in calls that take sizes (except in ``out=``, and in the
-    first argument unless the call creates a tensor), and in parameters for which kernels take only ints. For
-    ``tensor_split``, 1-d tensors become lists, too. Numbers that are computed from sizes become symbols.
-    Others are read, with guards on them (see :func:`elements`).
+    Numbers that are computed from sizes become symbols. Others are read, with guards on them (see
+    :func:`elements`).
     """
 
     def number(item: Any) -> Any:

@@ -1,9 +1,7 @@
 """Recording of torch calls: a ``TorchFunctionMode`` intercepts public calls, on concrete tensors.
 
-Sizes are answered with symbolic ints. Elements that Python reads become symbols or guards. Most writes are
-found by the version counters of tensors, views by their storage. The mode is local to the thread. Captured
-tensors and inputs that the function writes to, and the random state, are restored after the run, also if it
-raises.
+Captured tensors and inputs that the function writes to, and the random state, are restored after the run,
+also if it raises.
 """
 
 from __future__ import annotations

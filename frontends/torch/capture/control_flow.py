@@ -1,9 +1,7 @@
 """Higher-order operators: ``torch.cond``, ``while_loop``, ``scan`` and ``map`` become nodes with regions.
 
-``flex_attention`` is recorded as torch's own reference formula. Both branches of ``cond`` are recorded
-unless no input affects its predicate, and the body of a loop once, so one recording serves both branches and
-all trip counts. A backward pass inside of the function needs tensors that the calls inside of an operator
-save for it. If a pass goes through an operator, the next attempt unrolls that operator (:mod:`.unrolled`).
+If a backward pass inside of the function goes through an operator, the next attempt unrolls that operator
+(:mod:`.unrolled`), because the pass needs tensors that the calls inside save for it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Sizes that reach kernels of torch's derivatives as plain numbers.
 
 The derivative of a sum expands to the sizes of its operand, and that of a mean divides by the number of
-elements. The autograd node that runs determines which sizes these are. A row of :data:`RULES` replaces the
-numbers in the arguments of one kernel by sizes. The numbers in kernels of a node in ``_PLAIN`` are no sizes.
-Source: torch's tools/autograd/derivatives.yaml.
+elements. The autograd node that runs tells which sizes these are. Source: torch's
+tools/autograd/derivatives.yaml.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Cache of the outcomes of calls, for calls that are like an earlier one of the recording.
 
-A model of equal layers calls the same functions repeatedly, on tensors that differ in their elements
-alone. The outcome of such a call (a view or a copy, its shape and stride order, no writes, no random
-numbers) follows from the function, from its non-tensor arguments, and from what :func:`_tensor_key`
-returns for its tensors. It is determined once. The code of each layer still runs, and each of its calls is
-made, so differences between layers are seen.
+A model of equal layers calls the same functions repeatedly, on tensors that differ in their elements alone.
+The outcome of such a call (a view or a copy, its shape and stride order, no writes, no random numbers)
+follows from the function, from its non-tensor arguments, and from what :func:`_tensor_key` returns for its
+tensors.
 """
 
 from __future__ import annotations

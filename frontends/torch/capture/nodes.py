@@ -171,9 +171,7 @@ def _part(item: Any, place: int) -> Any:
 def record_data_assignment(capture: RunningTrace, tensor: torch.Tensor, data: torch.Tensor) -> None:
     """Record ``tensor.data = data``, after which ``data`` is a view of ``tensor``.
 
-    Raise ``TracingError`` if the target is torch, ``tensor`` belongs to an input, ``data`` was not computed,
-    they differ in shape, strides, dtype or device, one is sparse or wrapped by a transform, or the memory of
-    one may be shared.
+    Raise ``TracingError`` if the assignment cannot be recorded as a write.
     """
     recorder = capture.recorder
     made = recorder.maker(recorder.base_of(capture.value(data)))

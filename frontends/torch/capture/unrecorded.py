@@ -163,10 +163,8 @@ def _follow_hooks(capture: RunningTrace, tensor: torch.Tensor, hooks: list[Any])
 def _alias(capture: RunningTrace, tensor: torch.Tensor) -> Value:
     """Record a tensor that shares storage with a recorded value but was made by no recorded call.
 
-    A result that torch saved for its derivative is the recorded value itself. Raise ``TracingError`` if no
-    recorded value has its dtype, shape, strides and offset, or if no call made that value and ``tensor`` is a
-    plain tensor without ``requires_grad``. The next attempt may then record the tensor as a view, or the
-    kernels that made it.
+    Raise ``TracingError`` if it cannot be told how it was made. The next attempt may then record the tensor
+    as a view, or the kernels that made it.
     """
     seen = capture.memory.find_alias(tensor)
     if seen is None or (
