@@ -72,10 +72,7 @@ class VmapAxis:
 
 
 class _VmapCollective(Function):
-    """Collective over the slices of the vmap that batches ``index``.
-
-    Applying it outside of that vmap, such as after the vmap has returned, raises ``LookupError``.
-    """
+    """Collective over the slices of the vmap that batches ``index``."""
 
     @staticmethod
     def forward(array: Any, index: Any, name: str) -> Any:

@@ -1,10 +1,4 @@
-"""Collectives of ``torch.distributed`` and their derivatives, also under ``torch.func``.
-
-``total`` and ``stacked`` are called in a function that runs on each device of an axis. Their derivatives sum
-the cotangents of all devices, as in JAX. ``SharedAcrossDevices``, ``local_rows``, ``concatenated``,
-``summed_result`` and ``replicated_result`` are called at the boundary of such a function. The code after the
-function is the same in all processes, so a cotangent of its results counts once.
-"""
+"""Collectives of ``torch.distributed`` and their derivatives, also under ``torch.func``."""
 
 from __future__ import annotations
 
@@ -334,7 +328,7 @@ class Exchange(Function):
 
 
 class SharedAcrossDevices(Function):
-    """Autograd function ``(group, *arrays)`` that returns the arrays, which all processes have alike.
+    """Autograd function ``(group, *arrays)`` that returns the arrays, which are the same in all processes.
 
     The backward pass sums the cotangents over the processes of ``group``.
     """
@@ -371,10 +365,7 @@ def sum_in_place(array: Any, over: Exchanges) -> Any:
 
 
 def is_differentiated_or_transformed(*arrays: Any) -> bool:
-    """Return True if autograd tracks one of ``arrays``.
-
-    Return True for any arrays if a transform of ``torch.func`` or forward mode is active.
-    """
+    """Return True if autograd tracks one of ``arrays``, or if ``torch.func`` or forward mode is active."""
     if (
         torch._C._functorch.peek_interpreter_stack() is not None
         or torch.autograd.forward_ad._current_level >= 0
@@ -392,7 +383,6 @@ def has_transforms() -> bool:
 
 
 def apply_function(function: type[Function], *inputs: Any) -> Any:
-    """Call ``function.apply(*inputs)``, with less overhead outside of transforms of ``torch.func``."""
     # Outside of transforms, this avoids torch's inspection of `forward` at each call.
     return (
         function.apply(*inputs)

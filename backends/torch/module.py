@@ -385,7 +385,7 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 def _with_original_signature(base: type[_GraphCaller], graph: Any) -> Any:
     """Return a subclass of ``base`` whose ``forward`` has a signature like the original's, if it is known.
 
-    The subclass has the name of the original's class if that is a module.
+    The subclass has the name of the original's class if the original is a ``torch.nn.Module``.
     """
     # Exporters of torch and others read argument names from the signature.
     forward = FunctionType(base.forward.__code__, base.forward.__globals__, "forward")

@@ -43,10 +43,10 @@ _AUTOCAST = ("cpu", "cuda")
 
 
 def on_device_of_inputs(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
-    """Wrap ``function`` so that a call with a tensor on an accelerator creates its arrays there.
+    """Wrap ``function`` so that a call with tensors on an accelerator creates its arrays there.
 
     The call then moves its constants there, too. If the source contains the casts of autocast, disable
-    autocast in all calls. Return ``function`` itself if none of this is necessary.
+    autocast in all calls.
     """
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
@@ -196,8 +196,8 @@ _is_recorded._dynamo_marked_constant = True  # type: ignore[attr-defined]
 def assert_guards(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
     """Assert in the traced program that each of ``checks`` has the elements that its guard recorded.
 
-    ``guards`` are in the order of ``checks``. Return ``result``; under ``torch.jit.trace``, its tensors are
-    made to depend on the assertions. Raise ``GuardFailed`` at once for a number or a shape that differs.
+    ``guards`` are in the order of ``checks``. Python numbers are checked at once. Return ``result``; under
+    ``torch.jit.trace``, its tensors are made to depend on the assertions.
     """
     for check, guard in zip(checks, guards):
         # Python numbers can be checked at once, and torch guards its own symbols.
@@ -548,10 +548,9 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any]:
 
 @forwards
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a tensor with the elements of ``array``, which shares its memory if possible.
+    """Return a tensor with the elements of ``array`` that shares its memory if possible.
 
-    Read-only arrays, and those of foreign byte order or with negative strides, are copied. Raise
-    ``CallMismatch`` if torch cannot convert the array, for example because of its dtype.
+    Read-only arrays, and those of foreign byte order or with negative strides, are copied.
     """
     # torch does not accept NumPy's bfloat16 (of ml_dtypes), which has the same bits.
     if array.dtype.name == "bfloat16":

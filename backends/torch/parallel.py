@@ -362,9 +362,10 @@ def _distribute_like(like: Any, array: Any) -> Any:
 
 
 def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
-    """Return a copy of the training state ``held``, with the arrays of the first process of ``group``.
+    """Return a copy of the training state ``held``, with the weights and buffers of process 0 of ``group``.
 
-    All processes of the group have to call this function. Their random generators get different seeds.
+    All processes of the group have to call this function. The rank is added to the seed of the random
+    generator.
     """
 
     def first(name: str, array: Any) -> Any:

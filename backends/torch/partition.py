@@ -45,8 +45,7 @@ def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
 def laid_out(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
     """Return the tensor or ``DTensor`` ``array`` as a ``DTensor`` over ``mesh``, split by ``layout``.
 
-    The result is detached, and requires a gradient if ``array`` does. Raise ``CollectiveFailed`` if torch
-    cannot distribute it.
+    The result is detached, and requires a gradient if ``array`` does.
     """
     whole = array.full_tensor() if isinstance(array, DTensor) else array
     with communication_errors(mesh.get_group(0)):

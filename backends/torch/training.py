@@ -273,8 +273,7 @@ def _default_generator(generator: torch.Generator) -> torch.Generator:
 def _same_options(item: Any) -> Make:
     """Return a function from a list of tensors to an optimizer of the class of ``item``.
 
-    It gets those options of the parameter group of ``item`` that its constructor accepts. Raise
-    ``InvalidOption`` if ``item`` has several parameter groups.
+    The optimizer gets those options of the parameter group of ``item`` that its constructor accepts.
     """
     if len(item.param_groups) > 1:
         raise InvalidOption(
@@ -290,8 +289,7 @@ def _same_options(item: Any) -> Make:
 def _option_names(cls: type) -> set[str]:
     """Return the names of the parameters of the constructor of ``cls``, without that of the tensors.
 
-    If it takes any keywords (``**options``), those of the constructor that it overrides are included, because
-    it passes them on.
+    If it takes ``**options``, the parameters of the constructor that it overrides are included.
     """
     names: set[str] = set()
     for constructor in (vars(each)["__init__"] for each in cls.__mro__ if "__init__" in vars(each)):

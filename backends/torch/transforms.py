@@ -58,10 +58,7 @@ _COMPOSED: dict[Any, Callable[..., Any]] = {functional.rms_norm: rms_norm, torch
 
 
 class OutOfPlaceMode(TorchFunctionMode):
-    """Context manager that computes the functions in ``_COMPOSED`` without in-place writes.
-
-    ``DTensor`` rejects in-place writes that change the layout.
-    """
+    """Context manager that computes the functions in ``_COMPOSED`` without in-place writes."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _COMPOSED.get(function, function)(*args, **(kwargs or {}))

@@ -65,7 +65,7 @@ class RaisingBuilder(Builder):
     steps: indices of the current iterations and calls of the enclosing regions that draw random numbers,
         outermost first.
     streams: for each seeded generator, its key and the number of keys derived from it.
-    intervals: cache of lower and upper bounds of integer arrays, which follow from sizes; None if unknown.
+    intervals: cache of lower and upper bounds of arrays of indices; None if unknown.
     """
 
     recorded: tuple[ArraySpec, ...] = ()

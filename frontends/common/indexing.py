@@ -748,9 +748,8 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
 def _broadcastable_value(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
     """Return a value that broadcasts against ``x`` and equals ``value`` where ``mask`` is true, or None.
 
-    For ``value = y[mask]`` with ``y`` of the shape of ``x``, return ``y``. For any other array with an axis
-    for the selected elements, return None unless that axis has size 1, under a guard, and not the size of
-    another selection by ``mask``. ``behind`` is the number of axes of ``x`` after those of the mask.
+    For ``value = y[mask]`` with ``y`` of the shape of ``x``, this is ``y``. ``behind`` is the number of axes
+    of ``x`` after those of the mask.
     """
     if not isinstance(value, Value) or value.ndim <= behind:
         return value

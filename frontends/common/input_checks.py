@@ -1,8 +1,7 @@
 """Guards on inputs for which a framework raises an error and a target computes a result.
 
-The recording assumes that no call raises. If a guard fails, the function is recorded again, and the
-framework raises or the function handles the exception. Conditions on elements are keyed by the canonical
-operations that a call becomes. Layers of Keras check the sizes of the recorded call.
+If a guard fails, the function is recorded again, and the framework raises or the function handles the
+exception.
 """
 
 from __future__ import annotations
@@ -26,9 +25,8 @@ _BY_SINGULAR_VALUES = (2, -2)
 def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
     """Compute the condition numbers of the matrices ``x`` in the norm ``order``.
 
-    Unless ``order`` is 2 or -2, a matrix without NaN whose LU factors have a pivot of 0 has the number
-    infinity, and without ``keeps_nan`` so has one that contains NaN. With ``keeps_nan``, only a matrix that
-    contains NaN can have the number NaN.
+    With ``keeps_nan``, only a matrix that contains NaN has the number NaN. Otherwise, for orders other than 2
+    and -2, infinity replaces NaN.
     """
     has_nan = b.any(b.isnan(x), axis=(-2, -1))
     if order in _BY_SINGULAR_VALUES:

@@ -1,9 +1,7 @@
 """Lifting of recorded graphs: calls become canonical operations, and in-place writes new values.
 
-A recorded value is an array object, whose elements change when something writes to its memory. The lifter
-stores the canonical value that each object currently holds. A write through a view becomes a new value of
-the owner of the memory (the chain of views is inverted), and other views of that owner are derived again
-at their next read.
+A write through a view becomes a new value of the owner of the memory, and other views of that owner are
+derived again at their next read.
 """
 
 from __future__ import annotations
@@ -524,8 +522,7 @@ class Lifter:
         """Return what the row of ``node`` returns.
 
         If the row needs the number of a size among its arguments, it is called again with the recorded
-        number, and a guard fixes the size. Raise :class:`UnsupportedOperation` if the call depends on how the
-        memory of an array is laid out.
+        number, and a guard fixes the size.
         """
         if node.record is not None and node.record.strided:
             raise UnsupportedOperation(
@@ -547,9 +544,6 @@ class Lifter:
         """Guard that sizes among the arguments of ``node`` have their recorded numbers, and store these.
 
         The sizes are those that share a symbol with the size in ``problem``, whose number the row needs.
-        Raise ``problem`` if there are none, since the row then needs the number of a size of an array, or if
-        the row needs the number of an array that is no argument. Raise :class:`UnsupportedOperation` if it
-        needs the number of an argument that is an array.
         """
         if isinstance(problem.item, Value):
             if all(problem.item is not item for item in iterate_structure(self.arguments(node))):
@@ -583,11 +577,7 @@ class Lifter:
             self.current_values[value] = Value(value.name, value.spec)
 
     def _bind(self, node: Node, result: Any, only: Value | None = None) -> None:
-        """Set the outputs of ``node``, or only the output ``only``, to ``result``, which its row returned.
-
-        Raise :class:`UnsupportedOperation` if the number of results, or the dtype or recorded shape of an
-        output, differs from what the framework returned. A node without outputs is not checked.
-        """
+        """Set the outputs of ``node``, or only the output ``only``, to ``result``, which its row returned."""
         recorded, lifted = list(iterate_structure(node.result)), list(iterate_structure(result))
         if not node.outputs:
             return
@@ -638,8 +628,7 @@ def _report(name: str, problems: list[str]) -> str:
 def _refuse_kept_views(graph: Graph) -> None:
     """Raise :class:`UnsupportedOperation` if the call stores a view of an array that it writes to.
 
-    In another framework the stored array would be a copy and would not show these writes. Only parameters
-    and arrays in the state count.
+    In another framework the stored array would be a copy and would not show these writes.
     """
     if graph.state.updates is None and not graph.effects:
         return

@@ -1,8 +1,7 @@
 """Numbers that a recorded function read from arrays, and Python's ``math`` on them.
 
 An expression over them stays symbolic until an array is needed. A number that must be known when the graph
-is written (a shape, a bound) is guarded to equal its recorded value. No gradient flows to a number unless
-the frontend says so.
+is written (a shape, a bound) is guarded to equal its recorded value.
 """
 
 from __future__ import annotations
@@ -126,7 +125,7 @@ DTYPES: dict[type, str] = {int: "int64", float: "float64"}
 def holds_numbers(held: Any, is_whole: bool) -> bool:
     """Return True if the ints and floats in the state ``held`` may become inputs of the graph.
 
-    A list qualifies if all of its items are ints or floats. A number or a tuple qualifies unless
+    A list qualifies if all of its items are ints or floats. An int, a float or a tuple qualifies unless
     ``is_whole``, that is, unless the whole container is the state.
 
     >>> holds_numbers([0.1, 2], True), holds_numbers(["adam", 2], True)
@@ -206,10 +205,7 @@ def record_read(
 
 
 def decide(recorder: Recorder, size: Size, where: Origin) -> Any:
-    """Return the recorded value of ``size``, and guard it if needed.
-
-    For a float that is computed from elements of arrays, guard each number that it is computed from instead.
-    """
+    """Return the recorded value of ``size``, and guard it if needed."""
     # For a float, the numbers that it is computed from are guarded.
     if size.type is not float or not size.reads_elements():
         return recorder.decide_size(size, where)
@@ -242,11 +238,7 @@ def is_read(item: Any) -> bool:
 
 
 def number_of(b: Any, size: Size) -> Value:
-    """Emit ``size`` as a 0-d array of int64, float64 or bool, with guards on its operands where needed.
-
-    Raise :class:`UnsupportedOperation` if the recorded value of an integer power, or of a product of more
-    than two factors, is at least :data:`LARGE` in absolute value.
-    """
+    """Emit ``size`` as a 0-d array of int64, float64 or bool, with guards on its operands where needed."""
     total: Any = None
     for monomial, coefficient in size.terms():
         factors = [_atom(b, atom) for atom in monomial]

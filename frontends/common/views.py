@@ -58,8 +58,7 @@ def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) ->
     """Return ``base`` after ``value``, a number or an array that broadcasts, was written into a view of it.
 
     ``replay(array)`` takes the view of any array of the shape of ``base``; in a sequence of functions each
-    takes a view of the result of the previous one. Raise :class:`UnsupportedOperation` if the view has no
-    inverse here and reads memory as complex numbers or as another dtype.
+    takes a view of the result of the previous one.
     """
     view = _taken(replay, base)
     value = b.operand(value, view.dtype)

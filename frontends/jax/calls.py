@@ -1,9 +1,7 @@
 """Recording of public function calls while a function is traced, each as one equation.
 
-Functions with a lifting row are replaced in their modules, for the recording thread. A call of one binds
-:data:`call_p`. Transformations (``vmap``, ``grad``) run the function itself, so no row sees a transformed
-call. If the row accepts the arguments, it infers the result sizes, and JAX only the dtypes, at the current
-sizes; otherwise the call carries the program of its body.
+Functions with a lifting row are replaced in their modules. In the recording thread, a call of one binds
+:data:`call_p`.
 """
 
 from __future__ import annotations
@@ -384,10 +382,9 @@ def _bind_call(name: str, original: Callable[..., Any], args: Any, kwargs: Any) 
 def _abstract_results(
     name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any]
 ) -> tuple[Any, ...] | None:
-    """Return the types of a call's results as its lifting row infers them. Guards on sizes may be added.
+    """Return the types of a call's results as its lifting row infers them, or None if it cannot infer them.
 
-    Return None if the row cannot infer them (see :func:`abstract_eval`), or if the call raises at the current
-    sizes.
+    Guards on sizes may be added.
     """
     from .lifting.driver import abstract_eval
 

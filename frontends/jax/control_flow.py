@@ -97,8 +97,8 @@ def cond(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]
     """Read a ``cond`` equation as a ``branch`` node.
 
     If the index is a number, inline the branch that it selects. If the equation is an error check that is
-    read for another framework, inline the branch that is taken when the check passes. A guard requires this
-    branch, unless ``reader.checks`` is False (see :func:`read_error_check`).
+    read for another framework, inline the branch that is taken when the check passes
+    (:func:`read_error_check`).
     """
     index, *captured = operands
     branches = equation.params["branches"]
@@ -417,7 +417,8 @@ def call_with_rule(
     """Read a call of a function with a derivative rule as a ``custom_derivative`` node.
 
     Inline the function if rules are not followed here, or if nothing is differentiated. If the rule cannot be
-    traced, or only higher orders would need it, inline the function with results whose derivative raises.
+    traced, or the order of the derivative exceeds ``ORDERS``, inline the function with results whose
+    derivative raises.
     """
     call = CallWriter(reader, equation, inner, operands)
     if reader.orders is None:

@@ -61,8 +61,7 @@ _OWN = ("jax.", "jaxlib.", "graph_compiler.")
 def foreign_program(equation: Any) -> ClosedJaxpr | None:
     """Return the jaxpr of the implementation (``impl``) of a primitive, if another package has written it.
 
-    Return None for an implementation of JAX, such as the default one, or of this package, and for one without
-    ``__module__``.
+    Return None for an implementation of JAX, such as the default one, or of this package.
     """
     primitive = equation.primitive
     if not _is_foreign(primitive):
@@ -513,10 +512,7 @@ def _applies_function(equation: Any) -> bool:
 
 
 def _apply_program(equation: Any, origin: Origin) -> ClosedJaxpr:
-    """Return a jaxpr that computes ``equation``, which is from ``x.at[index].apply``, by other operations.
-
-    Raise :class:`UnsupportedOperation` unless the call has ``unique_indices=True``.
-    """
+    """Return a jaxpr that computes ``equation``, which is from ``x.at[index].apply``, by other operations."""
     params = dict(equation.params)
     if not params["unique_indices"]:
         raise UnsupportedOperation(

@@ -1,8 +1,8 @@
 """Models that a function refers to: names of their arrays, and how to replace these while tracing.
 
-A model is either an object whose variables are assigned to (``flax.nnx``, Keras), or an immutable one that
-is rebuilt with other arrays (a module of ``equinox`` or any other pytree, a bound module of
-``flax.linen``, the arguments that ``parameters=`` names).
+Variables of ``flax.nnx`` and Keras are assigned to. Immutable models are rebuilt with other arrays: modules
+of ``equinox`` and other pytrees, bound modules of ``flax.linen``, and the arguments that ``parameters=``
+names.
 """
 
 from __future__ import annotations

@@ -147,8 +147,7 @@ def called_program(equation: Any) -> ClosedJaxpr | None:
 def has_reverse_mode_only(equation: Any) -> bool:
     """Return True if the derivative rule of a call holds for reverse mode only.
 
-    That of a linear solve with a transposed solver counts, because JAX cannot transpose a loop in forward
-    mode.
+    That of a linear solve with a transposed solver counts, too.
     """
     if is_solve(equation):
         return equation.params["jaxprs"].transpose_solve is not None

@@ -179,10 +179,7 @@ def opens(item: Any) -> bool:
 # decorator makes `record` the outermost one, so the frames stay until it is known whose code has raised.
 @api_boundary
 def record(request: Request) -> Recording:
-    """Record a call of ``request.function``, and return the recording. The function may run several times.
-
-    Raise the exception of the last attempt, or :class:`TracingError` if too many were refuted.
-    """
+    """Record a call of ``request.function``, and return the recording. The function may run several times."""
     with recording_lock, restored_config():
         return search_recording(
             lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(),

@@ -110,10 +110,10 @@ def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
 
 
 def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> tf.Tensor:
-    """Return the magnitude up to which singular values of ``x`` are treated as zero.
+    """Return the larger of ``atol`` and ``rtol * largest``, up to which singular values count as zero.
 
-    It is the maximum of ``atol`` and ``rtol * largest``, where ``largest`` is the largest singular value. If
-    both are None, ``rtol`` is the machine epsilon times the longer side of ``x``; otherwise None is 0.
+    ``largest`` is the largest singular value of ``x``. If ``rtol`` and ``atol`` are None, ``rtol`` is the
+    machine epsilon times the longer side of ``x``.
     """
     if rtol is None and atol is None:
         epsilon = 2.0**-52 if x.dtype in (tf.float64, tf.complex128) else 2.0**-23

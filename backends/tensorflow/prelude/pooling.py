@@ -138,11 +138,7 @@ def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf
 
 
 def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
-    """Return True if TensorFlow's own pooling kernels are to be used.
-
-    They need static ``kernel`` and ``strides``, an array that is not empty, at most three axes, no dilation,
-    and float32, or with fewer than three axes also float16 or float64.
-    """
+    """Return True if TensorFlow's own pooling kernels are to be used."""
     # In TensorFlow 2.21, the gradient of maxima over an empty array ends the process (oneDNN).
     known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()
     floats = (tf.float32,) if len(kernel) == 3 else (tf.float16, tf.float32, tf.float64)
@@ -152,7 +148,7 @@ def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dila
 def native_pool(
     pool: Any, x: tf.Tensor, kernel: Sequence[int], strides: Sequence[int], lead: int
 ) -> tf.Tensor:
-    """Call ``pool``, such as ``tf.nn.max_pool``, over the axes from ``lead`` on, without padding."""
+    """Call ``pool``, such as ``tf.nn.max_pool``, on ``len(kernel)`` axes from ``lead``, without padding."""
     # Without a layout, gradients over three axes fail.
     layout = f"N{'DHW'[-len(kernel) :]}C"
     if lead == 1 and len(x.shape) == len(kernel) + 2:

@@ -1,8 +1,7 @@
 """Control flow as Python statements, custom derivatives and collectives in torch.
 
-``torch.compile`` does not support statements that depend on elements. So the blocks of two-way branches, and
-of ``while`` loops without in-place writes, are functions, which ``torch.cond`` and ``while_loop`` run if the
-graph is compiled. The compiler unrolls ``for`` loops, since their trip counts are known.
+The blocks of two-way branches, and of ``while`` loops without in-place writes, are functions, because
+``torch.compile`` requires them for statements that depend on elements.
 """
 
 from __future__ import annotations
@@ -205,7 +204,7 @@ def _distinct_results(
 
 
 def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:
-    """Write ``setup_context``, which saves what ``rule`` uses and marks residuals as non-differentiable."""
+    """Write ``setup_context``, which saves the values that the backward pass needs."""
     values = [*derivative.operands, *derivative.results, *derivative.residuals]
     names = dict(zip(values, arguments(scope, values)))
     held = [names[value] for value in _saved_values(derivative, rule)]

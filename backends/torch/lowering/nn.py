@@ -640,10 +640,7 @@ rows.table(
 
 
 def _mode(method: str, rank: int, antialias: bool) -> str:
-    """Return torch's name for interpolation by ``method`` over ``rank`` axes.
-
-    Raise ``UnsupportedOperation`` if torch lacks the method for this rank, or with ``antialias``.
-    """
+    """Return torch's name for interpolation by ``method`` over ``rank`` axes."""
     if method.startswith("nearest") and 1 <= rank <= 3 and not antialias:
         return method
     if method == "linear" and rank in ((2,) if antialias else _LINEAR):

@@ -128,8 +128,8 @@ def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
 def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
     """Return a function that computes the ``reduce_window`` equation with ``params`` by other operations.
 
-    Return None if the equation reduces by one of ``OPERATIONS``, which lifting rows handle, or if the result
-    would have more than ``MOST_EQUATIONS`` equations.
+    Return None if the equation reduces by one of ``OPERATIONS``, which lifting rows handle, or if its windows
+    are too large.
     """
     window, dilation = params["window_dimensions"], params["window_dilation"]
     equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)
@@ -247,10 +247,7 @@ def symbolic_associative_scan(
 ) -> Callable[..., Any]:
     """Return a replacement of ``jax.lax.associative_scan`` that binds one primitive for any length.
 
-    It calls ``original`` where it cannot bind the primitive: in another thread or outside of tracing; without
-    leaves, or for leaves that are not JAX arrays or differ in length along the axis; for an axis that is no
-    int, is out of bounds, or is negative with ``reverse``; and for a function that cannot be traced for an
-    unknown number of pairs.
+    It calls ``original`` where it cannot bind the primitive.
     """
     thread = threading.get_ident()
 
@@ -286,7 +283,7 @@ def _combine(
 ) -> tuple[CombineFunction, list[Any]] | None:
     """Trace ``fn`` for any number of pairs, and return it with the list of arrays that it closes over.
 
-    Return None if it cannot be traced for a symbolic number, and note the reason in the current recording.
+    If it cannot be traced for a symbolic number, note the reason in the current recording and return None.
     """
     outside: list[Any] = []
 

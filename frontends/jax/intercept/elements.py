@@ -190,9 +190,7 @@ class TracerReads:
         """Take from ``answers`` the next array that the user's current instruction read, and return it.
 
         Return None if there is none. Add an equation that reads its elements, unless ``asked`` returns True
-        for the array. ``depth`` is the number of frames from the caller to the user's code. Raise
-        :class:`TracingError` if the dtype or shape of the array differs from those of the tracer, or if it
-        has more than ``MOST`` elements.
+        for the array. ``depth`` is the number of frames from the caller to the user's code.
         """
         if (array := self._next(tracer, depth + 1)) is not None and not asked(array):
             _bind(tracer, seen=ReadElements(array.tolist()))
@@ -201,10 +199,8 @@ class TracerReads:
     def number(self, tracer: Any, depth: int) -> Any:
         """Return the element of a 0-d tracer as a symbolic number, which an equation reads, or None.
 
-        It is None for tracers with axes, or whose dtype is no integer or float of NumPy. It is also None if
-        numbers are not symbols in this attempt, or if ``answers`` has nothing left for the current
-        instruction. Otherwise ``reading`` and ``numbers`` are updated. Raise :class:`TracingError` as
-        :meth:`elements` does.
+        It is None if the element cannot be a symbol, or if ``answers`` has nothing left for the current
+        instruction.
         """
         if not self.reading.symbolic or tracer.ndim or tracer.dtype.kind not in "iuf":
             return None

@@ -128,8 +128,7 @@ def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> TracedRul
     """Trace the derivative rule of an equation with respect to operands at ``places``.
 
     With ``is_forward``, trace it in forward mode if all results are differentiable, and otherwise in reverse
-    mode. Exceptions of the rule, which is the user's code, propagate. In reverse mode, raise
-    :class:`TracingError` if it closes over a traced array.
+    mode.
     """
     results = tuple(place for place, var in enumerate(equation.outvars) if has_derivative(var.aval))
     sources = tuple(place for place in places if has_derivative(equation.invars[place].aval))

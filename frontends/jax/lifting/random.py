@@ -1,7 +1,4 @@
-"""Rows of ``jax.random``: keys are two words along the last axis, and samples are Threefry hashes.
-
-Samples are therefore equal in all targets.
-"""
+"""Rows of ``jax.random``: keys are two words along the last axis, and random bits are Threefry hashes."""
 
 from __future__ import annotations
 
@@ -70,10 +67,7 @@ def _counts(b: JaxBuilder, shape: tuple[Any, ...]) -> tuple[Value, Value]:
 
 
 def _hashes(b: JaxBuilder, keys: Value, shape: tuple[Any, ...]) -> Value:
-    """Return the Threefry hashes of the counters 0, 1, ... in ``shape``, for each of ``keys``.
-
-    Raise ``NotImplementedError`` if ``jax_threefry_partitionable`` is off.
-    """
+    """Return the Threefry hashes of the counters 0, 1, ... in ``shape``, for each of ``keys``."""
     if not jax.config.jax_threefry_partitionable:
         raise NotImplementedError("random numbers where jax_threefry_partitionable is off")
     counts = b.stack(*_counts(b, shape), axis=len(shape))

@@ -1,8 +1,7 @@
 """Lifting table of JAX, the builder of its rows, and ranges of integer elements.
 
 Rows of public functions are registered by dotted name (``jax.nn.softmax``, ``jax.Array.__getitem__``),
-rows of primitives by name with ``_p`` (``dot_general_p``). A row gets Python numbers for the scalar
-operands of a primitive. If no operand is an array, the first is converted to one.
+rows of primitives by name with ``_p`` (``dot_general_p``).
 """
 
 from __future__ import annotations
