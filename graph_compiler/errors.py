@@ -12,9 +12,7 @@ from difflib import get_close_matches
 class GraphCompilerError(Exception):
     """Base class of the errors of this package.
 
-    Outside of training steps, learning-rate schedules, ``reduce=`` functions and statements that ``trace``
-    records, exceptions that your own code raises are not wrapped. Neither is the ``TypeError`` for a call
-    that does not fit your function's signature.
+    Most exceptions that your own code raises are not wrapped.
 
     >>> import graph_compiler
     >>> try:
@@ -26,15 +24,14 @@ class GraphCompilerError(Exception):
 
 
 class UnsupportedOperation(GraphCompilerError):
-    """Raised when recorded calls have no translation to the target framework.
+    """Raised when something that was recorded has no translation to the target framework.
 
-    The message names them with your lines; ``problems`` has one string for each, or is empty. It is also
-    raised for arguments and parameters with 64-bit floats in JAX under ``numbers="strict"``.
+    ``problems`` may list the calls, one string for each.
 
     Cause: no row of the source framework's frontend, or of the target's backend, covers the call, and it has
-        no decomposition.
+        no decomposition; or the target lacks a dtype that the graph needs.
     Fix: replace the call, or add a row for it as docs/adding_an_operation.md describes.
-        ``graph.list_missing(target)`` tells beforehand.
+        ``graph.list_missing(target)`` lists calls without a row beforehand.
 
     >>> import torch, graph_compiler
     >>> graph_compiler.transpile(lambda x: x.to_mkldnn(), to="jax", args=(torch.ones(2, 2),))
@@ -86,7 +83,7 @@ class InvalidRegistration(GraphCompilerError, TypeError):
 
 
 class FrameworkNotInstalled(GraphCompilerError, ImportError):
-    """Raised when a framework or optional package that is needed cannot be imported.
+    """Raised when a framework or optional package that is needed is not installed, or is too old.
 
     Cause: ``to=`` or ``source=`` names a framework that is not installed, or a saved graph needs one.
     Fix: run the installation command in the message.
@@ -98,7 +95,7 @@ class NotCompilable(GraphCompilerError, TypeError):
 
     Cause: the object is not a function, method, module or callable; ``trace`` found no source; ``as_module``
         met state that a module has no place for; ``jit`` got a NumPy function, which has no compiler.
-    Fix: pass a callable, and its example arguments as ``args=``. The message names the alternative.
+    Fix: pass a callable, and its example arguments as ``args=``.
 
     >>> import graph_compiler
     >>> graph_compiler.compile(3)
@@ -111,9 +108,8 @@ class NotCompilable(GraphCompilerError, TypeError):
 class InvalidOption(GraphCompilerError, ValueError):
     """Raised when an option does not exist, has an invalid value, or conflicts with another option.
 
-    Cause: usually a misspelled name. Names and types of options are checked before anything is recorded;
-        what depends on the graph, such as the patterns in ``freeze=`` of a training step, afterwards.
-    Fix: use the name or value that the message suggests.
+    Cause: usually a misspelled name.
+    Fix: correct the option as the message says.
 
     >>> import torch, graph_compiler
     >>> graph_compiler.compile(torch.relu, static_argnum=0)
@@ -126,8 +122,7 @@ class InvalidOption(GraphCompilerError, ValueError):
 class SourceNotFound(GraphCompilerError, ValueError):
     """Raised when the framework that a function is written in is unknown or ambiguous.
 
-    Cause: neither the function nor its arguments name a framework, or code that names NumPy alone is called
-        with TensorFlow arrays, whose rules differ from NumPy's.
+    Cause: neither the function nor its arguments name a framework, or they name different ones.
     Fix: pass ``source=``.
 
     >>> import numpy as np, tensorflow as tf, graph_compiler
@@ -199,8 +194,7 @@ class WeightsMissing(GraphCompilerError):
 class WeightsMismatch(GraphCompilerError, ValueError):
     """Raised when arrays given to ``load_weights`` or ``to_source`` are not those of the model.
 
-    Cause: names are missing or unexpected, or shapes or dtypes differ. The message lists all of them; nothing
-        was changed.
+    Cause: names are missing or unexpected, or shapes or dtypes differ. No weight was changed.
     Fix: pass the arrays under their ``state_dict`` names, with the shapes of the model.
 
     >>> import torch, graph_compiler
@@ -217,9 +211,8 @@ class WeightsMismatch(GraphCompilerError, ValueError):
 class TargetRefused(GraphCompilerError):
     """Raised when the target framework refuses a value, dtype or size when a graph runs.
 
-    The message names the recorded call and your line; ``__cause__`` is the framework's own exception. A call
-    of the graph itself may raise the exception of the original instead.
-
+    ``__cause__`` is the framework's own exception. A call of the graph itself may raise the exception of the
+    original instead.
     Cause: a singular matrix, an index out of range, or a dtype that the target's function does not take.
     Fix: check the input at that line; convert dtypes before the call.
 
@@ -235,11 +228,11 @@ class TargetRefused(GraphCompilerError):
 class TooManyVariants(GraphCompilerError):
     """Raised when a call needs more than ``max_variants`` recordings and the original cannot run instead.
 
-    By default the original runs, after one warning. The error is raised under ``on_limit="raise"``, with
-    ``freeze=True`` or ``include_generators=False``, and if a target other than the source framework
-    traces or differentiates the call.
+    By default the original runs, after one warning.
 
-    Cause: something changes at every call that the graph is guarded on; the message names it.
+    Cause: something that the graph is guarded on changes from call to call; the message names it. The
+        original cannot run under ``on_limit="raise"``, with ``freeze=True`` or ``include_generators=False``,
+        or if a target other than the source framework traces or differentiates the call.
     Fix: pass it as an array, compute the branch with ``where`` or under ``graph_compiler.trace``, or raise
         ``max_variants``.
 
@@ -260,8 +253,7 @@ class TracingError(GraphCompilerError):
     Cause: values leave the framework (``x.numpy()`` into a C extension), memory is reached behind the
         framework's back, state changes that no graph can repeat, or statements under ``trace`` make values of
         other shapes or dtypes.
-    Fix: compute the line with the framework's own functions, or move it out of the function; the message
-        names the alternative.
+    Fix: compute the line with the framework's own functions, or move it out of the function.
 
     >>> import numpy as np, torch, graph_compiler
     >>> graph_compiler.compile(lambda x: torch.from_numpy(np.sort(x.numpy())), args=(torch.ones(2),))
@@ -325,9 +317,8 @@ class VerificationFailed(GraphCompilerError, AssertionError):
     Cause: rounding beyond the tolerance, a result that the source framework leaves open (order of equal
         elements, signs of eigenvectors), something outside the arguments that is a constant of the graph (the
         date), or a bug; for a derivative also a kink or a jump.
-    Fix: if results differ, the message names the first call whose result does, if there is one. Loosen
-        ``rtol`` and ``atol`` for rounding; pass what changes as an argument; verify a derivative at other
-        arguments; report anything else.
+    Fix: loosen ``rtol`` and ``atol`` for rounding; pass what changes as an argument; verify a derivative at
+        other arguments; report anything else.
 
     >>> import datetime, torch, graph_compiler
     >>> now = datetime.datetime.now
@@ -344,7 +335,7 @@ class InvalidFile(GraphCompilerError, ValueError):
 
     Cause: the file is truncated, altered, of another kind or of another format version; or the graph has
         something that a file cannot hold, such as state outside its buffers.
-    Fix: save the graph again with this version; the message names what cannot be saved.
+    Fix: save the graph again with this version, without what the message names.
 
     >>> import pathlib, tempfile, graph_compiler
     >>> path = pathlib.Path(tempfile.mkdtemp(), "model.zip")
@@ -402,8 +393,6 @@ class NarrowedNumbers(UserWarning):
 class InvalidGraph(GraphCompilerError):
     """Raised when a graph breaks a rule of the intermediate representation.
 
-    The fault is in a pass or row.
-
     Cause: a pass, also one of your own (``passes=``), returned a block that the verifier rejects, or a row
         applies an operation to operands that do not fit it.
     Fix: mend the pass or row; the message names the rule.
@@ -440,7 +429,7 @@ class UnknownOperation(GraphCompilerError, LookupError):
 
 
 class DuplicateRow(GraphCompilerError, ValueError):
-    """Raised when two declarations, rows or decompositions are registered under one name.
+    """Raised when two declarations, rows, decompositions or helpers are registered under one name.
 
     Cause: a frontend or backend, also of another package, repeats a row.
     Fix: remove one of the two.

@@ -22,10 +22,7 @@ def forwards(function: Function) -> Function:
 
 @forwards
 def forward(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Return ``function(*args, **kwargs)``, and let an exception of C code count as the user's.
-
-    The same holds for the ``TypeError`` of arguments that do not fit ``function``.
-    """
+    """Return ``function(*args, **kwargs)``, and let an exception of C code count as the user's."""
     # C code, and a call that does not fit its function, have no frame of their own: they raise in this one.
     return function(*args, **kwargs)
 
@@ -33,8 +30,7 @@ def forward(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 def passes_on(function: Function) -> Function:
     """Mark ``function``, a method that users call, and return it.
 
-    Public functions that it calls then prepare their exceptions for the user, as if the user had called
-    them. If the method were wrapped in ``public``, compilers that trace modules would break the graph.
+    Public functions that it calls then prepare their exceptions as if the user had called them.
     """
     PASSING.add(function.__code__)
     return function

@@ -58,9 +58,6 @@ class Namespace:
     def lasting(self, wanted: str) -> str:
         """Return a name that resembles ``wanted`` and that this namespace has not returned before.
 
-        Released names are not used again, because a name outside of the function, such as that of a helper,
-        would be shadowed by a variable of the same name.
-
         >>> names = Namespace()
         >>> names.unique("top"), names.release("top"), names.lasting("top"), names.unique("top")
         ('top', None, 'top_1', 'top')

@@ -32,7 +32,7 @@ class Assumption(Protocol):
         """
 
     def why_broken(self, call: MismatchedCall) -> str | None:
-        """Return a sentence that says why the condition rejects ``call``; None if it does not reject it.
+        """Return a sentence that says why the condition rejects ``call``; None if no reason is found.
 
         ``call`` matches the recorded call in structure, dtypes and ranks.
         """
@@ -118,7 +118,7 @@ class JsonWriter(Protocol):
     """Encoder of values, sizes and origins of a graph as JSON data."""
 
     def item(self, item: Any) -> Any:
-        """Return the JSON form of a value, size, number, string or None, or of these nested in containers."""
+        """Return the JSON form of an argument, such as a value, a size, or a container of these."""
 
     def origin(self, origin: Origin) -> Any:
         """Return the JSON form of a source location."""
@@ -132,7 +132,7 @@ class JsonReader(Protocol):
         """Inputs of the graph."""
 
     def item(self, data: Any) -> Any:
-        """Return the value, size, number, string, None or container that has this JSON form."""
+        """Return the argument that has this JSON form."""
 
     def origin(self, data: Any) -> Origin:
         """Return the source location that has this JSON form."""

@@ -79,8 +79,8 @@ class _Closing:
 
     body: the body to convert.
     captured: outer values that become inputs of the region.
-    own: region value for each captured value, and for each value of the body converted so far.
-    inner: size in the region for each size of the body converted so far.
+    own: region value for each value converted so far.
+    inner: size in the region for each size converted so far.
     sizes: ``Region.sizes`` of the result.
     """
 
@@ -178,9 +178,8 @@ class Builder:
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Append a node for ``op`` and return its output, or a tuple of outputs.
 
-        If an array is known to equal the result, return it and append nothing. Raise ``InvalidGraph`` for a
-        wrong number of operands, ``UnknownOperation`` for unknown or missing parameters, and the errors of
-        the operation's shape rule.
+        If an array is known to equal the result, return it and append nothing. Raise ``UnknownOperation`` for
+        unknown or missing parameters.
         """
         params = check_params(op, params)
         if not (op.variadic or op.required <= len(inputs) <= len(op.inputs)):
@@ -191,10 +190,7 @@ class Builder:
         return self.append(op.name, inputs, params, op.infer(*map(_spec, inputs), **params))
 
     def maker(self, item: Any) -> Node | None:
-        """Return the node that produces ``item``.
-
-        Return None for inputs, for values whose node is unknown, and if ``item`` is not a ``Value``.
-        """
+        """Return the node that produces ``item``; None if there is none, or if it is unknown."""
         if not isinstance(item, Value):
             return None
         made = self._made.get(item)
@@ -293,7 +289,7 @@ class Builder:
         return value
 
     def constant(self, name: str, spec: ArraySpec, array: Any) -> Value:
-        """Add ``array``, of the source framework, to the constants of the graph, and return its value.
+        """Add ``array`` to the constants of the graph, and return its value.
 
         If there is a constant of this ``name``, underscores are appended to the name.
         """
@@ -307,8 +303,8 @@ class Builder:
 def symbolic(value: Value, axes: Any, shared: dict[int, Size] | None = None) -> None:
     """Replace the ``Unknown`` sizes of ``value``, and all its sizes at ``axes``, by symbols read from it.
 
-    ``value.spec`` is replaced. An ``Unknown`` object that occurs in several outputs of a node becomes one
-    size: ``shared`` maps the ``id`` of each ``Unknown`` object seen so far to its size, and is updated.
+    An ``Unknown`` object that occurs in several outputs of a node becomes one size: ``shared`` maps the
+    ``id`` of each ``Unknown`` object seen so far to its size, and is updated.
     """
     known = {} if shared is None else shared
 

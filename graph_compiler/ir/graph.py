@@ -1,9 +1,7 @@
 """Graphs: programs as lists of nodes in program order.
 
-A node is ``(op, inputs, params) -> outputs``. Two dialects share the classes. In a *recorded* graph ``op``
-is the name of a framework function, and the arguments are those of the user's call: nested containers of
-values, sizes and numbers. In a *canonical* graph ``op`` is an operation of the vocabulary, inputs are
-arrays or numbers, and params are static.
+In a *recorded* graph, the operation of a node is the name of a framework function, and its arguments are
+those of the call. In a *canonical* graph, nodes are operations of :mod:`graph_compiler.ops`.
 """
 
 from __future__ import annotations
@@ -167,8 +165,7 @@ class Guard:
 def check(guard: Guard, is_recorded: bool = False) -> Node:
     """Return a node without outputs that checks ``guard`` within a block.
 
-    A check on sizes runs at its position in the block. The pass
-    :mod:`graph_compiler.passes.lowering.region_checks` moves a check on elements out of its region.
+    The pass :mod:`graph_compiler.passes.lowering.region_checks` moves a check on elements out of its region.
     ``is_recorded`` is True for a node of a recorded graph, which needs a ``CallRecord``.
     """
     details = (guard.expected, guard.rounding) if isinstance(guard.condition, Value) else ()
@@ -503,8 +500,7 @@ class Graph:
     def entry_guards(self) -> list[Guard]:
         """Return the guards on sizes that can be checked before any node runs.
 
-        They depend only on inputs, parameters and constants: on their sizes, or on numbers among them. Guards
-        on strides and on elements of arrays are left out.
+        They depend on the sizes of inputs, parameters and constants, and on numbers among these.
         """
         # Most graphs have no guards, and need no search.
         if not self.guards:
@@ -713,7 +709,7 @@ def call_signature(graph: Graph) -> inspect.Signature:
     """Return a signature with the names of the recorded arguments, for a function without a signature.
 
     A positional argument that is not one input of the graph, such as a container or a static number, is named
-    ``argument_<position>``. Each parameter can be passed by position or by keyword, and has no default.
+    ``argument_<position>``.
     """
     args, kwargs = unflatten(graph.input_tree, graph.inputs)
     names = [item.name if isinstance(item, Value) else f"argument_{place}" for place, item in enumerate(args)]

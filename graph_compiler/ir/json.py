@@ -35,10 +35,9 @@ log = logging.getLogger("graph_compiler")
 
 
 def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
-    """Return the JSON form of a tree. ``item`` encodes keys, and static values that are no classes.
+    """Return the JSON form of a tree. ``item`` encodes keys and most static values.
 
-    Settings of containers, such as the factory of a defaultdict, are left out. The type of a leaf is written
-    only if it is int or float.
+    Settings of containers, such as the factory of a defaultdict, are left out.
     """
     if isinstance(tree, Leaf):
         return (
@@ -79,9 +78,8 @@ def _form(cls: type) -> str:
 def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -> Tree:
     """Return the tree that has the JSON form ``data``. ``item`` decodes keys and static values.
 
-    A container of a class that ``known`` does not find becomes a plain container or, if it was a named tuple,
-    one of a new class; a warning is logged once for each class. Raise ``InvalidFile`` for an unknown class
-    that is a static value. For malformed data, raise that or another error, such as ``KeyError``.
+    A plain container, or a named tuple of a new class, replaces one of a class that ``known`` does not find.
+    Raise ``InvalidFile`` or another error, such as ``KeyError``, for malformed data.
     """
     if data == "*":
         return Leaf()
@@ -144,9 +142,8 @@ def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:
 class KnownClasses:
     """Lookup of the classes that a file may name. A call returns the class for a module and name, or None.
 
-    Files are not trusted. Modules are searched if they are imported already; only those of known result
-    classes, such as ``transformers``, are imported. Exceptions, enums, metaclasses, classes with ``__del__``,
-    and all classes of the standard library but tuples count as unknown.
+    Files are not trusted, so no module is imported for a class, except those of known result classes, such as
+    ``transformers``. Some classes, such as exceptions and enums, count as unknown.
 
     given: the only classes to find, by module and name; None to search modules.
     """
@@ -608,7 +605,6 @@ def _number(item: Any) -> Any:
 
 
 def matching(pattern: re.Pattern[str], text: Any) -> str:
-    """Return ``text`` if all of it matches ``pattern``; otherwise raise ``InvalidFile``."""
     if not isinstance(text, str) or not pattern.fullmatch(text):
         raise InvalidFile(f"{text!r:.80} is no legal name here")
     return text

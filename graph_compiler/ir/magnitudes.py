@@ -1,9 +1,7 @@
 """Range analysis of Python integers in a graph: they have no bounds in Python, but overflow in arrays.
 
-The analysis is interval arithmetic over the Python integers. Arrays, and numbers computed from their
-elements, have the range :data:`OF_ARRAY`; numbers computed from elements and Python integers have the range
-:data:`MIXED`. The carry of a loop is iterated to a fixed point with widening; a counter, which changes by a
-small amount per iteration, is bounded by an assumed trip count.
+The analysis is interval arithmetic. The carry of a loop is iterated to a fixed point with widening; a
+counter, which changes by a small amount per iteration, is bounded by an assumed trip count.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ _Ranges = Mapping[Value, Range]
 def outgrows(graph: Graph) -> bool:
     """Return True if a Python integer in a canonical graph may exceed int32, the narrowest dtype used for it.
 
-    Integer arguments are assumed to be below 2 ** 30, and trip counts below 2 ** 15.
+    Integer arguments are assumed to be below 2 ** 30 in magnitude, and trip counts below 2 ** 15.
     """
     known = {value: _ANY if _is_number(value) else OF_ARRAY for value in graph.sources()}
     for value, array in graph.constants.values():
@@ -193,8 +191,7 @@ def _call(node: Node, known: dict[Value, Range]) -> list[Range]:
 def _loop(node: Node, known: dict[Value, Range]) -> list[Range]:
     """Return the ranges of a loop's outputs: fixed points for the carry, ``OF_ARRAY`` for stacked outputs.
 
-    All are ``_ENDLESS`` if no fixed point is found, if a number in the loop may exceed int32, or if a carry
-    becomes ``MIXED``.
+    All are ``_ENDLESS`` if no fixed point is found.
     """
     count, given = node.params["carried"], [_of(item, known) for item in node.inputs]
     rows = node.params.get("sequences", 0)

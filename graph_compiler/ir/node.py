@@ -146,12 +146,10 @@ def portable_path(file: str) -> str:
 
 @leaf
 class Value:
-    """Array or number in a graph: an input, a parameter, a constant, or an output of a node.
+    """Array or number in a graph, such as an input, or an output of a node.
 
     name: preferred name in generated code. It need not be unique.
     spec: shape and dtype.
-
-    A graph made by ``Graph.derive`` shares the values of the original graph.
     """
 
     __slots__ = ("name", "spec")
@@ -238,10 +236,7 @@ class Node:
 
     @property
     def depends_on_devices(self) -> bool:
-        """True for collectives and device indices, whose results depend on the device.
-
-        They do even if all operands are constants.
-        """
+        """True for collectives and device indices, whose results depend on the device."""
         return (self.key or self.op) in DEPEND_ON_DEVICES
 
     @property
@@ -283,7 +278,7 @@ def count_all(nodes: Iterable[Node]) -> int:
 
 
 def values_in(structure: Any) -> list[Value]:
-    """Return all values in nested arguments, including sources of sizes; they may repeat."""
+    """Return the values in nested arguments, and the sources of sizes there; they may repeat."""
     found: list[Value] = []
     for item in iterate_structure(structure):
         # Most items that are no numbers are values, so this is tested first.
@@ -351,7 +346,7 @@ class Region:
     """Block that a node runs: the body of a loop, a condition or a branch.
 
     Regions are isolated from above, as jaxprs are and as MLIR's `IsolatedFromAbove` demands: a region
-    reads only the inputs of its block. Values captured from the enclosing scope are operands of the node.
+    reads no values of the enclosing scope. Captured values are operands of the node and inputs of its block.
 
     name: name of the function that is generated for the region.
     sizes: for symbols read from inputs of the block, the equal size in the enclosing scope (a ``Size`` or

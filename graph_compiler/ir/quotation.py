@@ -35,7 +35,7 @@ _CONVERSIONS: dict[str, tuple[type, ...]] = {
 def place_of(origin: Origin) -> str:
     """Return the user's code at ``origin``, quoted, with its file and line, for a message.
 
-    If the source is not found, return ``str(origin)``, which has the name of the recorded call instead.
+    If the source is not found, return ``str(origin)``.
     """
     around = _nodes(origin)
     return f"`{_quoted(origin, around)}` at {origin.place}" if around else str(origin)
@@ -44,8 +44,8 @@ def place_of(origin: Origin) -> str:
 def value_at(origin: Origin, value: Any) -> str:
     """Return the text of :func:`place_of` for a message about ``value``, which was read from an array.
 
-    The text begins with "a number in", "a condition in" or "a list in" if ``value`` may belong to a part of
-    the quoted code, such as ``n`` in ``table[n]``.
+    "a number in", "a condition in" or "a list in" precedes it if ``value`` may belong to a part of the quoted
+    code, such as ``n`` in ``table[n]``.
     """
     around = _nodes(origin)
     if not around or _has_value(around, value):
@@ -55,12 +55,10 @@ def value_at(origin: Origin, value: Any) -> str:
 
 
 def recorded(origin: Origin, value: Any) -> str:
-    """Return the message "... was ... when recorded" for a ``value`` that was read at ``origin``."""
     return f"{value_at(origin, value)} was {shortened(repr(value))} when recorded"
 
 
 def shortened(text: str) -> str:
-    """Return ``text``, or its beginning and ``...`` if it has more than ``MOST_COLUMNS`` characters."""
     return text if len(text) <= MOST_COLUMNS else f"{text[: MOST_COLUMNS - 3]}..."
 
 
@@ -98,8 +96,7 @@ def _is_test(node: ast.AST, outer: Any) -> bool:
 def _has_value(around: tuple[Any, ...], value: Any) -> bool:
     """Return True if ``value`` is assumed to be the value of the innermost node in ``around``.
 
-    This is so for ``a < b``, for the condition of an ``if``, for operands of ``and``, ``or`` and ``not``, and
-    for conversions such as ``x.item()``. In ``y = table[n]``, ``value`` may be that of ``n``.
+    It is for ``a < b`` and for ``x.item()``. In ``y = table[n]``, ``value`` may be that of ``n``.
     """
     node = around[-1]
     # Python reads the parts of ``a and b``, ``not a`` and ``a < b < c``.

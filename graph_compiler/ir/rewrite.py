@@ -67,8 +67,7 @@ def copy_with_replacements(node: Node, pairs: Iterable[tuple[Value, Value]]) -> 
 def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], None]) -> tuple[Any, ...]:
     """Append copies of the nodes of ``region``, applied to ``operands``, and return the outputs of the copy.
 
-    ``operands`` are values or numbers, one for each input of the region, also for captured ones. ``append``
-    is called with each copied node.
+    ``operands`` are values or numbers, one for each input of the region, also for captured ones.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ir.builder import close

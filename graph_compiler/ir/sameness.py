@@ -18,8 +18,7 @@ def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], boo
     """Return True if both recordings have equal calls, guards, assumptions, constants, state and effects.
 
     ``same_array`` compares two constants. The names of parameters and constants must be equal; those of
-    graphs and values need not. The arrays of parameters are not compared. Return False if a comparison of
-    other objects, such as static arguments, raises an ``Exception``.
+    graphs and values need not. The arrays of parameters are not compared.
 
     >>> one = Graph("f", "torch")
     >>> same_program(one, Graph("g", "torch")), same_program(one, Graph("f", "torch", outputs=[2]))
@@ -66,7 +65,7 @@ def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[A
     """Return a description that is equal for regions with the same name and the same program.
 
     It numbers the values of the region, so their identities and names do not matter. ``outside`` describes
-    the sizes of the enclosing scope. The description can be hashed if the leaves of all arguments can.
+    the sizes of the enclosing scope.
     """
     block = region.block
     plain = _numbered(block.inputs, block.nodes)

@@ -92,8 +92,7 @@ def _operand_faults(node: Node, region: Region, operands: tuple[Any, ...]) -> It
 def _lengths_of_pairs(node: Node) -> Iterator[str]:
     """Yield faults for inputs and outputs of wrong length in the region of an ``associative_scan``.
 
-    Their length along its axis must be the number of pairs. Captured values are not checked. Yield none if an
-    array lacks the axis, because the shape rule reports that.
+    Their length along its axis must be the number of pairs.
     """
     (region,), axis = node.regions, node.params["axis"]
     pairs = region.block.inputs[: own_inputs(node.op, node.params)]
@@ -129,10 +128,7 @@ def rule_inputs(node: Node) -> int:
 
 
 def _carry_faults(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
-    """Yield faults for a carry that changes sizes, and for output sizes unknown outside the region.
-
-    Condition regions are skipped.
-    """
+    """Yield faults for a carry that changes sizes, and for output sizes unknown outside the region."""
     carried = node.params.get("carried", 0)
     for region in node.regions:
         if region.name == "condition":
@@ -154,10 +150,10 @@ def _carry_faults(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
 
 
 def _repeated_draws(region: Region, own: int) -> Iterator[str]:
-    """Yield faults for random operations of a loop's region whose operands are the same in every iteration.
+    """Yield faults for draws in a loop's region whose key is the same in every iteration.
 
-    ``random_fold_in`` may repeat. ``own`` is the number of leading inputs of ``region`` that change between
-    iterations: its carry and sequences.
+    ``own`` is the number of leading inputs of ``region`` that change between iterations: its carry and
+    sequences.
     """
     changing: set[Value] = set(region.block.inputs[:own])
     for inner in region.block.nodes:
