@@ -1,4 +1,4 @@
-"""Verifier of graphs. It runs after every pass in tests, and if GRAPH_COMPILER_VERIFY is set."""
+"""Verifier of graphs. It runs after each pass if GRAPH_COMPILER_VERIFY is set, as in the tests."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 An *order* lists for each axis of the permuted array the axis of the original: ``(0, 2, 3, 1)`` for images
 whose channels were second and are now last. A rule returns the parameters for arrays in that order and the
-order of the result, or None if the operation has to run in the original order. The table names operations of
-all sections, so they are declared before it is built.
+order of the result, or None if the operation has to run in the original order.
 """
 
 from __future__ import annotations

@@ -216,11 +216,7 @@ def gather_nd(x: ArraySpec, /, *indices: ArraySpec, axes: tuple[int, ...]) -> Ar
 
 
 def gathered_shape(x: ArraySpec, indices: tuple[ArraySpec, ...], axes: tuple[int, ...]) -> tuple[Any, ...]:
-    """Return the shape of ``gather_nd(x, *indices, axes=axes)``.
-
-    Raise ``InvalidGraph`` unless ``axes`` are ascending, counted from the front, and there is one index array
-    for each.
-    """
+    """Return the shape of ``gather_nd(x, *indices, axes=axes)``."""
     if len(indices) != len(axes) or list(axes) != sorted(set(axes)):
         raise InvalidGraph(f"{len(indices)} index arrays for the axes {axes}")
     for axis in axes:

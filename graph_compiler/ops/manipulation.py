@@ -129,7 +129,7 @@ def zeros(*, shape: tuple[Dim, ...], dtype: str) -> ArraySpec:
 def tril_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySpec:
     """Return row and column indices, ``(2, n)``, of the lower triangle of a matrix, row by row.
 
-    The triangle includes diagonal ``k``. This is an extension of the standard.
+    The triangle includes diagonal ``k``.
     """
     return ArraySpec((2, _lower_count(n_rows, n_cols, k)), dtype)
 
@@ -138,7 +138,7 @@ def tril_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySp
 def triu_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySpec:
     """Return row and column indices, ``(2, n)``, of the upper triangle of a matrix, row by row.
 
-    The triangle includes diagonal ``k``. This is an extension of the standard.
+    The triangle includes diagonal ``k``.
     """
     # The upper triangle of a square matrix is the lower one, transposed.
     if n_rows == n_cols:
@@ -369,9 +369,6 @@ inside the axis, and ``start <= stop``: lifting has clamped them if the source f
 
 def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
     """Return the shape of ``x[key]`` for an array ``x`` of this ``shape``; see :data:`Key`.
-
-    Raise ``InvalidGraph`` if the key has too many items, if an index or the start of a slice is known to lie
-    outside of its axis, or if a slice is known to have a negative length.
 
     >>> keyed_shape((5, 6, 7), (0, (1, -1, 1), None))
     (4, 1, 7)

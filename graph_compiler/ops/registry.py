@@ -174,8 +174,7 @@ def declare(
     ``UnknownOperation`` if the section does not exist, and ``DuplicateRow`` if the operation exists already.
 
     ``regions`` names the arguments of the rule that are blocks (:class:`Op`). The others are arrays, which
-    are positional-only or ``*args``, and parameters, which are keyword-only. Raise ``TypeError`` for another
-    kind.
+    are positional-only or ``*args``, and parameters, which are keyword-only.
     """
     if section not in SECTIONS:
         raise UnknownOperation(
@@ -223,8 +222,7 @@ def decomposition(name: str) -> Callable[[Rule], Rule]:
     """Register the decorated function as the decomposition of the operation ``name`` into smaller ones.
 
     It is called as ``f(build, *inputs, **params)`` and returns the outputs. Backends without a row for the
-    operation use it. Raise ``DuplicateRow`` if the operation has one already, and ``UnknownOperation`` if
-    it does not exist.
+    operation use it.
     """
 
     def register(function: Rule) -> Rule:
@@ -255,7 +253,6 @@ def get(name: str) -> Op:
 
 
 def find(name: str) -> Op | None:
-    """Return the declaration of an operation, or None if the vocabulary has none of that name."""
     return _OPS.get(name)
 
 

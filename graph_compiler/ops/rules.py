@@ -153,8 +153,6 @@ def _recorded_size(dim: Any) -> int:
 def broadcast(*shapes: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the shape that all of ``shapes`` broadcast to.
 
-    Raise ``InvalidGraph`` if two ints among their sizes cannot be broadcast.
-
     >>> broadcast((2, 1), (3,), ())
     (2, 3)
     """
@@ -175,10 +173,7 @@ def shape_of(operand: Input) -> tuple[Any, ...]:
 
 
 def dtype_of(*operands: Input) -> str:
-    """Return the dtype that all arrays among ``operands`` share.
-
-    Raise ``InvalidGraph`` if their dtypes differ, or if there is no array.
-    """
+    """Return the dtype that all arrays among ``operands`` share. Raise ``InvalidGraph`` if there is none."""
     found = {operand.dtype for operand in operands if isinstance(operand, ArraySpec)}
     if len(found) != 1:
         raise InvalidGraph(
@@ -189,20 +184,12 @@ def dtype_of(*operands: Input) -> str:
 
 
 def elementwise(*operands: Input) -> ArraySpec:
-    """Return the spec of an elementwise operation: the broadcast shape, and the dtype of the arrays.
-
-    Raise ``InvalidGraph`` if their dtypes differ, if two ints among their sizes cannot be broadcast, or if no
-    operand is an array.
-    """
+    """Return the spec of an elementwise operation: the broadcast shape, and the dtype of the arrays."""
     return ArraySpec(broadcast(*map(shape_of, operands)), dtype_of(*operands))
 
 
 def predicate(*operands: Input) -> ArraySpec:
-    """Return the spec of an elementwise predicate: the broadcast shape and bool.
-
-    Raise ``InvalidGraph`` if the dtypes of the arrays differ, if two ints among their sizes cannot be
-    broadcast, or if no operand is an array.
-    """
+    """Return the spec of an elementwise predicate: the broadcast shape and bool."""
     dtype_of(*operands)
     return ArraySpec(broadcast(*map(shape_of, operands)), "bool")
 
@@ -222,10 +209,7 @@ def normalise_axis(axis: int, rank: int) -> int:
 
 
 def normalise_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
-    """Return ``axis`` (an int, a tuple, or None for all axes) as a tuple of axes counted from the front.
-
-    Raise ``InvalidGraph`` if one is out of range.
-    """
+    """Return ``axis`` (an int, a tuple, or None for all axes) as a tuple of axes counted from the front."""
     if axis is None:
         return tuple(range(rank))
     return tuple(normalise_axis(a, rank) for a in (axis if isinstance(axis, tuple) else (axis,)))
@@ -264,7 +248,6 @@ def window_output(
 
 
 def is_symbolic(*dims: Any) -> bool:
-    """Return True if any of these sizes is a ``Size``."""
     return any(isinstance(dim, Size) for dim in dims)
 
 
@@ -272,10 +255,7 @@ Rule = Callable[..., ArraySpec]
 
 
 def declare_unary(section: str, rule: Callable[[Input], ArraySpec], meanings: Mapping[str, str]) -> None:
-    """Declare an operation of one operand for each name in ``meanings``, which maps it to its docstring.
-
-    All of them have the shape and dtype rule ``rule``.
-    """
+    """Declare an operation of one operand for each name in ``meanings``, which maps it to its docstring."""
     for name, meaning in meanings.items():
         # Each operation needs a function of its own, because the docstring belongs to the function.
         def infer(x: Input, /) -> ArraySpec:
@@ -288,10 +268,7 @@ def declare_unary(section: str, rule: Callable[[Input], ArraySpec], meanings: Ma
 def declare_binary(
     section: str, rule: Callable[[Input, Input], ArraySpec], meanings: Mapping[str, str]
 ) -> None:
-    """Declare an operation of two operands for each name in ``meanings``, which maps it to its docstring.
-
-    All of them have the shape and dtype rule ``rule``.
-    """
+    """Declare an operation of two operands for each name in ``meanings``, which maps it to its docstring."""
     for name, meaning in meanings.items():
         # Each operation needs a function of its own, because the docstring belongs to the function.
         def infer(x1: Input, x2: Input, /) -> ArraySpec:

@@ -47,9 +47,9 @@ def psum(x: T, axis_name: str) -> T:
 
 @public
 def pmean(x: T, axis_name: str) -> T:
-    """Average arrays and numbers over the devices of an axis. Integers become floats.
+    """Average arrays and numbers over the devices of an axis. Integers and bools become floats.
 
-    In a function that is recorded for another framework, they have to be converted first. Arguments and
+    In a function that is recorded for another framework, these have to be converted first. Arguments and
     errors are those of :func:`psum`.
     """
     return _reduce_over("pmean", x, axis_name)
@@ -82,7 +82,7 @@ def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T
     Like ``jax.lax.all_gather``. In a recorded function the number of devices may be a symbolic size.
 
     Args:
-        x: Arrays in any structure.
+        x: Arrays and numbers in any structure.
         axis_name: Name of the axis.
         axis: Position of the new axis, or with ``tiled`` of the concatenated axis.
         tiled: Concatenate along ``axis`` instead of stacking.
@@ -134,8 +134,7 @@ def _is_recorded(axis_name: str) -> bool:
 def _query_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
     """Return the result of the method ``name`` of a parallel engine that runs over the axis ``axis_name``.
 
-    With ``has_array``, ask only the engine of the framework of ``x``. Raise ``InvalidOption`` if no engine
-    asked runs over this axis, and ``NotCompilable`` if the framework of ``x`` has no engine.
+    With ``has_array``, ask only the engine of the framework of ``x``.
     """
     if not isinstance(axis_name, str):
         raise _no_axis(name, axis_name)

@@ -39,8 +39,8 @@ _CONV1D_BY_INPUTS = ("c_proj",)
 class PresetRules(dict[str, Rule]):
     """Predefined rules, which adapt to the model and the mesh.
 
-    At least one pattern must match a parameter. An array axis whose size is not a multiple of the number of
-    devices it would be split over is replicated. Entries for axes that the array lacks are left out.
+    An array axis whose size is not a multiple of the number of devices it would be split over is replicated.
+    Entries for axes that the array lacks are left out.
     """
 
 

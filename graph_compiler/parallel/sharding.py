@@ -46,11 +46,7 @@ def engine_named(framework: str, what: str) -> Parallelism:
 
 
 def framework_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the framework that a graph is written for, or that a function runs in for these arguments.
-
-    Raise ``NotCompilable`` if ``function`` is not callable, or if nothing tells its framework and none with
-    derivatives is installed.
-    """
+    """Return the framework that a graph is written for, or that a function runs in for these arguments."""
     if not callable(function):
         raise NotCompilable(
             f"{function!r} cannot run on many devices: a function, a graph or a model is needed"

@@ -119,9 +119,8 @@ _ARITHMETIC = frozenset({"add", "divide", "multiply", "subtract"})
 def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with literals instead of constant scalars, in a canonical graph.
 
-    Elementwise operations and ``where``, also those in loops and branches that capture a scalar, take it as a
-    Python number if another array of the operation has its dtype. Bools, integers outside of int32, negative
-    exponents of integers and the first operand of ``clip`` stay arrays. Constants that are NumPy scalars
+    Elementwise operations and ``where``, also those in loops and branches that capture a scalar, may take it
+    as a Python number if another array of the operation has its dtype. Constants that are NumPy scalars
     become ``full`` nodes if they are still read, and are dropped otherwise.
     """
     # Other constants can be written to.
@@ -175,8 +174,8 @@ def _nodes_with_literals(nodes: Iterable[Node], numbers: dict[Value, Any]) -> li
 def _number_made_by(node: Node, numbers: Mapping[Value, Any]) -> Any:
     """Return the Python number that ``node`` computes, or None if it is not known.
 
-    Only a 0-d ``full`` and a cast of a value in ``numbers`` have known numbers. A number of an inexact dtype
-    is rounded to this dtype. A symbolic integer is not, because float32 and float64 arrays round it.
+    Only a 0-d ``full`` and a cast of a value in ``numbers`` have known numbers. A Python number of an inexact
+    dtype is rounded to this dtype.
     """
     is_created = node.op == "full" and node.params["shape"] == ()
     if not is_created and node.op != "astype":

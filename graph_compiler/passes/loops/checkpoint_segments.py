@@ -2,8 +2,7 @@
 
 The gradient of a ``scan`` stores the intermediate results of all ``n`` iterations. With segments of ``s``
 iterations it stores the carry of each of the ``n / s`` segments and recomputes one segment at a time:
-about ``n / s + s`` stored results, which is least for ``s = sqrt(n)``. The segment length is fixed by the
-recorded trip count; other trip counts lead to another number of segments.
+about ``n / s + s`` stored results, which is least for ``s = sqrt(n)``.
 """
 
 from __future__ import annotations

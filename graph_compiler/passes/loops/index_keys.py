@@ -216,7 +216,7 @@ def _with_rows(build: Builder, array: Value, rows: Value, first: Any, length: An
 
 
 def is_axis_first(node: Node | None, axis: int) -> bool:
-    """Return True if ``node`` moves the first axis of an array to ``axis`` and permutes no other axes."""
+    """Return True if ``node`` only moves the first axis of an array to position ``axis``."""
     return (
         node is not None
         and node.op == "permute_dims"
