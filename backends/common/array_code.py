@@ -57,7 +57,6 @@ def grouped_query_attention(
 
 
 def hard_tanh(x: Array, minimum: float, maximum: float) -> Array:
-    """Limit ``x`` to the range from ``minimum`` to ``maximum``."""
     return xp.where(x <= minimum, minimum, xp.where(x >= maximum, maximum, x))
 
 

@@ -57,9 +57,8 @@ class CompiledShapes:
     def note(self, args: Sequence[Any]) -> None:
         """Record that ``function`` is traced for the shapes and numbers of ``args``.
 
-        Dicts and tuples, which hold weights, are ignored. Set ``message`` at the third record. Raise
-        ``NewShape`` if the call should run uncompiled; the next trace for the same shapes and numbers is
-        recorded.
+        Dicts and tuples, which hold weights, are ignored. Raise ``NewShape`` if the call should run
+        uncompiled; the next trace for the same shapes and numbers is recorded.
         """
         key = tuple(
             tuple(arg.shape) if hasattr(arg, "shape") else arg for arg in args if not _holds_weights(arg)
@@ -113,7 +112,6 @@ class CompiledShapes:
 
 
 def _holds_weights(arg: Any) -> bool:
-    """Return True for a dict or a tuple, which hold weights or constants. Their shapes do not change."""
     return isinstance(arg, (dict, tuple))
 
 

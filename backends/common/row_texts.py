@@ -93,7 +93,7 @@ class SliceKeys:
 
     @contextmanager
     def drawing(self, randomness: str, outside: Draw, of_slice: Callable[[Any], Any]) -> Iterator[None]:
-        """Make :meth:`next` return a function that draws keys by ``outside``, inside of the ``with`` block.
+        """Make :meth:`next` return a function that draws keys by ``outside``.
 
         ``randomness`` is the option of ``vmap``. With ``"same"`` the keys are used unchanged, with
         ``"different"`` they are mapped by ``of_slice``, and with ``"error"`` drawing a key raises

@@ -74,7 +74,7 @@ class Scope(Protocol):
     def free(self, names: Iterable[str]) -> None: ...
 
     def release(self, node: Node) -> None:
-        """Free the names of values that are not used after ``node``, so that its outputs may reuse them."""
+        """Free the names that nothing needs after ``node``, so that its outputs may reuse them."""
 
     def name(self, node: Node) -> list[str]:
         """Name the outputs of ``node``, and return the names, with ``_`` for unused outputs among several."""
@@ -108,7 +108,7 @@ class Scope(Protocol):
     def define_region(self, region: Region, write: Callable[[Any, str], None]) -> str:
         """Return the name of the function of ``region`` at module level.
 
-        The first call for ``region`` lets ``write(scope, name)`` write this function.
+        If it is not written yet, ``write(scope, name)`` writes it.
         """
 
     def indexed_weights(self, region: Region) -> IndexedWeights: ...
@@ -117,7 +117,7 @@ class Scope(Protocol):
         """Append the lines of ``inside`` at the current indentation."""
 
     def drop(self, value: Value, reads: int = 1) -> None:
-        """Remove the line that computes ``value`` if the block reads it only ``reads`` times.
+        """Remove the line that computes ``value`` unless it has other uses than ``reads`` reads by nodes.
 
         The caller does not need the line for these reads.
         """
@@ -359,7 +359,6 @@ class Rule:
         return [value for part in values for value in part if self.inside.reads(self.names[value])]
 
     def named(self, *values: Sequence[Value]) -> list[str]:
-        """Return the names of the inputs ``values``, with ``_`` for inputs that the rule does not read."""
         return [
             self.names[value] if self.inside.reads(self.names[value]) else "_"
             for part in values
@@ -376,7 +375,6 @@ def bare(texts: Sequence[str]) -> str:
 
 
 def insert_region(scope: Scope, region: Region, names: Sequence[str]) -> list[str]:
-    """Write and insert ``region`` with the input names ``names``, and return the texts of its outputs."""
     inside = scope.write_separately(region, names)
     scope.take(inside)
     inside.free()

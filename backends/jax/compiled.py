@@ -108,9 +108,8 @@ _WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
 def key_of(text: str, args: Iterable[Any]) -> str | None:
     """Return the cache key of the source ``text`` and the traced ``args``, or None for no caching.
 
-    It also depends on settings, versions and the device. It is None if JAX's cache is disabled, if JAX checks
-    for NaN or infinities or does not compile, inside of a context manager that changes JAX's settings, and
-    for arguments or imported packages that cannot be described.
+    It also depends on settings, versions and the device. It is None if JAX's settings or context exclude
+    caching, and for arguments or imported packages that cannot be described.
     """
     is_off = not jax.config.jax_enable_compilation_cache
     if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
@@ -286,8 +285,7 @@ class StoredPrograms:
     def traced(self, *args: Any) -> Packed:
         """Return the packed result of ``function`` for traced ``args``, from a stored program if possible.
 
-        If there is no file, a program that takes long enough to trace is stored. If the first call neither
-        finds nor stores a program, ``are_used`` becomes False.
+        If the first call neither finds nor stores a program, ``are_used`` becomes False.
         """
         with self._tracing:
             found = self._found(args) if self.are_used else None
@@ -391,7 +389,7 @@ _SETTINGS = {"jax_persistent_cache_min_compile_time_secs": 0.1}
 
 
 class PersistentCache:
-    """Switch that enables XLA's cache for one function, from the end of a trace until :meth:`close`.
+    """Switch that enables XLA's cache from the end of a trace until :meth:`close`.
 
     It enables nothing if the user has configured or disabled a cache, or if there is no cache folder.
     """
@@ -400,8 +398,6 @@ class PersistentCache:
         self._before: dict[str, Any] | None = None
 
     def opened_by(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function`` wrapped to enable the cache after it is traced."""
-
         def traced(*args: Any) -> Any:
             result = function(*args)
             self._open()
@@ -424,7 +420,6 @@ class PersistentCache:
         return self._before is not None
 
     def close(self) -> None:
-        """Restore the settings from before the cache was opened, and reset JAX's cache."""
         for name, value in (self._before or {}).items():
             jax.config.update(name, value)
         # JAX opens its cache once, and would go on to use this package's folder.
@@ -494,8 +489,8 @@ class _Entries:
 
     outermost: counts shapes, and runs a stored program if there is one.
     transformed: runs no stored program, because these have no derivative and no batching rule.
-    nested: has no compiler options besides those of the user, because JAX rejects them inside of another
-        compiled function.
+    nested: for calls inside of another compiled function, where JAX rejects compiler options; adds none to
+        those of the user.
     """
 
     outermost: Callable[..., Packed]

@@ -101,7 +101,7 @@ class JaxDialect(CanonicalDialect):
         return super().expression(self.clipped(node), text)
 
     def clipped(self, node: Node) -> Node:
-        """Return ``node`` with finite Python floats clipped to the range of the floats that JAX has."""
+        """Return ``node`` with its finite float inputs and parameters clipped to the range that JAX has."""
         # JAX would convert larger floats to infinities, which can turn into NaN.
         if not jax.config.jax_enable_x64:
             for item in (*node.inputs, *node.params.values()):

@@ -59,9 +59,8 @@ _UNPOLLED_CALLS = 100
 class ResultWaiter:
     """Callable that waits for the results of one function.
 
-    It polls before it blocks, because a thread that blocks takes up to 40 microseconds to wake up, which is
-    half the time of a small model. After a call that took longer, it only blocks for some calls, because a
-    thread that polls takes time from those that compute.
+    It polls before it blocks, because a blocked thread wakes up late. After a call that took longer, it only
+    blocks for some calls, because a thread that polls takes time from those that compute.
     """
 
     def __init__(self) -> None:
@@ -471,8 +470,8 @@ def _as_expected(check: Any, guard: Guard) -> Any:
     """Return a boolean scalar that is True if ``check`` has the elements that ``guard`` recorded.
 
     Floats and complex numbers may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0
-    does not equal -0.0. In a complex number that is not 0, the sign of a part that is 0 does not count. Raise
-    ``GuardFailed`` if the shapes differ.
+    does not equal -0.0. In a finite complex number that is not 0, the sign of a part that is 0 does not
+    count. Raise ``GuardFailed`` if the shapes differ.
     """
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:
@@ -497,7 +496,8 @@ def invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, 
     """Return ``result``, marked as invalid at run time if one of ``guards`` fails.
 
     ``each`` has the outcome of each guard. Invalid floats and complex numbers are NaN, and invalid integers
-    and booleans 0. If NaN alone would not mark the whole result, ``GuardFailed`` is raised at run time, too.
+    and booleans 0. If NaN alone would not mark the whole result, a callback on the host raises
+    ``GuardFailed``, too.
     """
     leaves, tree = flatten(result, is_leaf)
     holds = functools.reduce(jnp.logical_and, each)
@@ -513,7 +513,7 @@ def _raised_unless(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
     """Call ``raising(each)`` on the host if ``holds`` is False, and return a bool equal to ``holds``.
 
     The callback is pure, so results must depend on the returned value, or XLA may drop the call. Under
-    ``vmap`` it is called in any case, with a batch, so ``raising`` checks ``each`` itself.
+    ``vmap`` it may be called in any case, with a batch, so ``raising`` checks ``each`` itself.
     """
     # An effect would take ``jax.jit`` off its fast path, so the callback is pure.
     called = functools.partial(

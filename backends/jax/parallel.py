@@ -229,11 +229,6 @@ class JaxParallelism(Parallelism):
             return {type(jnp.zeros(())): operator.attrgetter("aval", "_sharding")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Return the axis ``name`` over ``devices``.
-
-        ``devices`` is None (all devices), a count (the first devices), an iterable of devices, or a mesh
-        whose other axes have size 1. Raise ``InvalidOption`` for anything else.
-        """
         if is_count(devices):
             devices = jax.devices()[
                 : require_count(devices, len(jax.devices()), "JAX devices (jax.devices())")

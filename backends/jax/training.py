@@ -1,4 +1,4 @@
-"""Training with optimizers of optax and steps compiled by ``jax.jit``, which donate their state."""
+"""Training with optimizers of optax and steps compiled by ``jax.jit``."""
 
 from __future__ import annotations
 

@@ -107,8 +107,8 @@ def _cost(flow: Any, variable: Any, size: int) -> None:
 def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
     """Return the operands whose values the derivative of ``equation`` may read.
 
-    These are all operands if the derivative cannot be traced, and none if no operand is inexact. ``outside``
-    maps variables to equal ones of enclosing jaxprs.
+    These are all variables among the operands if the derivative cannot be traced. ``outside`` maps variables
+    to equal ones of enclosing jaxprs.
     """
     inexact = [
         jax.numpy.issubdtype(getattr(item.aval, "dtype", int), jax.numpy.inexact) for item in equation.invars

@@ -1,4 +1,4 @@
-"""TensorFlow as a target: canonical operations written as calls of public functions of ``tf``."""
+"""TensorFlow as a target: canonical operations written as calls of ``tf``."""
 
 from __future__ import annotations
 

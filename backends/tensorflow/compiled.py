@@ -58,7 +58,7 @@ def dropped_checks(graph: Any) -> list[Any]:
 
 
 def python_checks(graph: Any) -> list[Any]:
-    """Add operations to the default graph that check its floating-point scalar divisions and powers.
+    """Add operations to the default graph that check the scalar float divisions and powers of ``graph``.
 
     Return the checks, boolean scalars that are False if Python may compute something else than TensorFlow.
     """
@@ -295,8 +295,8 @@ _FLAGS = ("xla_cpu_enable_fast_min_max", "xla_allow_excess_precision")
 def why_not_exact() -> str:
     """Return a message if XLA ignores NaN in maxima or drops casts to half precision, or an empty string.
 
-    The first call in a process compiles a small function with flags of XLA against both, unless the user has
-    set these, and tests its results.
+    The first call in a process compiles a small function and tests its results. For this, it sets flags of
+    XLA against both, where TensorFlow knows the flags and the user has not set them.
     """
     # TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags have no effect if
     # something else was compiled before.
@@ -380,7 +380,7 @@ class ConcreteFunctions:
         """Return the result, and the values of the tensors that ``extra`` added to the trace.
 
         Raise ``FirstCall`` or ``NewShape`` instead of tracing for new arguments that should run uncompiled,
-        and ``NotTraceable`` for sparse and ragged arguments, and if the trace fails with a ``ValueError``.
+        and ``NotTraceable`` for arguments that TensorFlow cannot trace, such as sparse tensors.
         """
         # A ``tf.function`` would look at all arguments, which takes longer than running a small model.
         key, tensors = _key_and_tensors(args)

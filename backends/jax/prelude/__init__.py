@@ -1,7 +1,7 @@
 """Helper functions that generated JAX source uses.
 
-Generated source contains a copy of each helper that it calls. So a helper may use other helpers, and only
-those imported names that the source may import, too, such as ``jax``, ``jnp``, ``lax`` and ``math``.
+Generated source contains a copy of each helper that it calls. Helpers may use each other, and imported names
+that the source may import, too, such as ``jax``, ``jnp``, ``lax`` and ``math``.
 """
 
 import jax.numpy as jnp

@@ -55,7 +55,7 @@ def nan_to_num(
     """Replace NaN by ``nan``, inf by ``posinf`` and -inf by ``neginf``, also in the parts of complex numbers.
 
     By default, infinities become the largest and the smallest finite value of the dtype. Unlike in
-    ``jnp.nan_to_num``, replacements that are infinite stay.
+    ``jnp.nan_to_num``, an infinite ``nan`` is not replaced in turn.
     """
     if jnp.iscomplexobj(x):
         return lax.complex(*(nan_to_num(part, nan, posinf, neginf) for part in (x.real, x.imag)))

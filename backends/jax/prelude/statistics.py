@@ -205,7 +205,7 @@ def last_index_of(x: jax.Array, values: jax.Array, axis: int) -> jax.Array:
 def searchsorted_rows(
     sequences: jax.Array, x: jax.Array, sorter: jax.Array | None = None, *, side: str = "left"
 ) -> jax.Array:
-    """Return the indices at which to insert the elements of each row of ``x`` into that row of ``sequences``.
+    """Return the indices at which to insert elements of row ``i`` of ``x`` into row ``i`` of ``sequences``.
 
     Rows are on the last axis. ``sorter`` has the indices that sort ``sequences``, or is None if it is sorted.
     ``side`` is "left" to insert before equal elements, or "right" to insert after them.

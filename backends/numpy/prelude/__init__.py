@@ -1,9 +1,9 @@
 """Helper functions that generated NumPy source uses.
 
-Generated source contains a copy of each helper that it calls. So a helper may use other helpers, and only
-those imported names that the source may import, too, such as ``np``, ``math`` and ``special`` of scipy.
-Helpers do not modify arguments of generated calls. Half-precision arrays are converted to float32 before
-they are passed to most helpers.
+Generated source contains a copy of each helper that it calls. Helpers may use each other, and imported names
+that the source may import, too, such as ``np``, ``math`` and ``special`` of scipy. Helpers do not modify
+arguments of generated calls. Half-precision arrays are converted to float32 before they are passed to most
+helpers.
 """
 
 import numpy as np

@@ -76,7 +76,6 @@ def pad(
 
 
 def with_items(x: np.ndarray, key: Any, values: Any) -> np.ndarray:
-    """Return a copy of ``x`` with ``x[key]`` set to ``values``."""
     result = np.array(x)
     result[key] = values
     return result

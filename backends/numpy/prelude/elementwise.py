@@ -27,7 +27,6 @@ def rounded(arrays: tuple[np.ndarray, ...], dtype: np.dtype) -> tuple[np.ndarray
 
 
 def airy_ai(x: np.ndarray) -> np.ndarray:
-    """Compute the Airy function Ai."""
     # scipy returns NaN for large finite ``x``.
     return np.where((x > 1e3) & (x < np.inf), 0, special.airy(x)[0]).astype(x.dtype)
 

@@ -31,7 +31,6 @@ def grouped_matmul(x: np.ndarray, weight: np.ndarray, offsets: np.ndarray) -> np
 
 
 def complex_eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute eigenvalues and right eigenvectors, always as complex numbers."""
     # NumPy returns real numbers if all eigenvalues are real, which depends on the elements.
     values, vectors = np.linalg.eig(x)
     dtype = np.result_type(x.dtype, np.complex64)

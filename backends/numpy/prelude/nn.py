@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def elu(x: np.ndarray, alpha: float = 1.0) -> np.ndarray:
-    """Compute ``x`` where it is positive, else ``alpha * expm1(x)``."""
     return np.where(x > 0, x, alpha * np.expm1(x))
 
 
@@ -27,7 +26,6 @@ def selu(x: np.ndarray) -> np.ndarray:
 
 
 def celu(x: np.ndarray, alpha: float) -> np.ndarray:
-    """Compute ``x`` where it is positive, else ``alpha * expm1(x / alpha)``."""
     return np.where(x > 0, x, alpha * np.expm1(x / alpha))
 
 
@@ -62,7 +60,6 @@ def single_erf(x: np.ndarray) -> np.ndarray:
 
 
 def gelu_tanh(x: np.ndarray) -> np.ndarray:
-    """Compute the tanh approximation of GELU."""
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 

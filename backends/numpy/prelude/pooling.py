@@ -241,7 +241,7 @@ def affine_grid(theta: np.ndarray, size: tuple[int, ...], align_corners: bool = 
     """Return the positions ``[batch, *size, axes]`` to which the affine maps ``theta`` take a regular grid.
 
     ``theta`` has the shape ``[batch, axes, axes + 1]``. With ``align_corners``, -1 and 1 are the centres of
-    the first and last element of an axis of several elements, and otherwise their outer edges. Coordinates
+    the first and last element of an axis of several elements, and without it their outer edges. Coordinates
     are ordered from the last spatial axis to the first.
     """
     lines = []

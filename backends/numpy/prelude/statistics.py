@@ -1,6 +1,6 @@
 """Reductions, order statistics, histograms, distances and random numbers.
 
-The samplers advance the ``np.random.Generator`` that they take as ``key``.
+A random key is a ``np.random.Generator``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 
 # ------------------------------------------------------------------------------------------ moments and norms
 def mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
-    """Compute the mean over ``axis``, or over all axes if it is None."""
     # ``np.mean`` would warn if there are no elements.
     total = np.sum(x, axis=axis, keepdims=keepdims)
     return total / (x.size // total.size if total.size else 1)

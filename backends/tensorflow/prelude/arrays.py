@@ -117,7 +117,6 @@ def shifted_eye(n_rows: Any, n_cols: Any, k: Any, dtype: tf.DType) -> tf.Tensor:
 
 
 def larger(a: Any, b: Any) -> Any:
-    """Return the larger of two sizes, as a Python int if both of them are Python ints."""
     return tf.maximum(a, b) if tf.is_tensor(a) or tf.is_tensor(b) else max(a, b)
 
 
@@ -157,7 +156,6 @@ def dynamic_update_slice(x: tf.Tensor, update: tf.Tensor, start: Any) -> tf.Tens
 
 
 def moved_axis(x: tf.Tensor, source: int, target: int) -> tf.Tensor:
-    """Move the axis at ``source`` to ``target``."""
     rank = len(x.shape)
     order = [axis for axis in range(rank) if axis != source % rank]
     order.insert(target % rank, source % rank)

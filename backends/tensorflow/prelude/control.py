@@ -326,7 +326,6 @@ def stacked(array: tf.TensorArray, length: Any, shape: tuple[Any, ...] | None) -
 
 
 def static(dim: Any) -> int | None:
-    """Return ``dim`` if it is a Python int, else None."""
     return dim if isinstance(dim, int) else None
 
 

@@ -171,7 +171,6 @@ def right_shift(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
-    """Compute the logarithm to ``base``."""
     # At integer powers of `base`, the rounded quotient is the exact logarithm.
     quotient = tf.math.log(x) / math.log(base)
     if x.dtype.is_complex:
@@ -224,7 +223,6 @@ def power(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def trunc(x: tf.Tensor) -> tf.Tensor:
-    """Round towards 0."""
     return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
 
 
@@ -254,7 +252,6 @@ def airy_waves(x: tf.Tensor) -> tf.Tensor:
 
 
 def like(number: float, x: tf.Tensor) -> tf.Tensor:
-    """Return ``number`` as a scalar of the dtype of ``x``."""
     return tf.constant(number, x.dtype)
 
 
