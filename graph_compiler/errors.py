@@ -415,7 +415,7 @@ class Signal(Exception):
 
 
 class UnknownOperation(GraphCompilerError, LookupError):
-    """Raised when a pass, row or graph names an unknown operation or parameter, or leaves a parameter out.
+    """Raised for an unknown operation, section or parameter, or a missing parameter, in a pass, row or graph.
 
     Cause: a misspelled name in a pass, a row or a graph, or a template that does not name a parameter.
     Fix: use the name that the message suggests; docs/support.md lists all operations.

@@ -309,8 +309,8 @@ def scaled_dot_product_attention(
     """Compute ``softmax(query @ key.T * scale + mask) @ value`` for arrays [..., tokens, features].
 
     A boolean ``mask`` is not added: it is True where a query (row) attends to a key (column). With
-    ``is_causal``, a query attends only to keys whose index is at most its own. The result for a query that
-    attends to no key is 0. ``scale`` is ``1 / sqrt(features)`` if it is None. With ``enable_gqa``, groups of
+    ``is_causal``, a query attends only to keys whose index is at most its own. A query that attends to no key
+    has weights of 0. ``scale`` is ``1 / sqrt(features)`` if it is None. With ``enable_gqa``, groups of
     consecutive query heads (axis -3) share a head of key and value. With a ``random_key`` (and without
     ``enable_gqa``), weights are dropped with probability ``dropout_rate``.
     """

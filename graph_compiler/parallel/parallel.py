@@ -110,9 +110,8 @@ class CallStructure:
 class ShardedCall:
     """Arrays of a call, with a flag for each of them that is True if it is split along its first axis.
 
-    ``replicated`` holds the positions of arguments that are not split; arrays in all other arguments are. If
-    it is None, arrays are split unless they are already replicated over the devices. Arrays without axes are
-    never split.
+    Arrays without axes are not split, nor those in the arguments at the positions ``replicated``. If that is
+    None, arrays that are already replicated over the devices are not split.
 
     static: static arguments by position.
     tree: the structure of the other arguments.
