@@ -1,9 +1,8 @@
 """Distinction of bugs of this package from exceptions of the user's code and of frameworks.
 
-No fallback may hide a bug. :func:`is_fault` tells bugs apart, by the innermost Python frame of the
-traceback. :func:`owner_of_problem` blames whoever called a framework: it skips the frames of frameworks and
-of the standard library. Functions of this package that only forward a call of the user are marked
-(:mod:`graph_compiler.forwarding`) and count as the user's.
+No fallback may hide a bug, which :func:`is_fault` recognizes. :func:`owner_of_problem` blames whoever called
+a framework: it skips the frames of frameworks and of the standard library. Functions of this package that
+only forward a call of the user are marked (:mod:`graph_compiler.forwarding`) and count as the user's.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ def _is_users_recursion(problem: BaseException) -> bool:
 
 
 def is_fault(problem: BaseException) -> bool:
-    """Return True if ``problem`` was raised by a bug of this package, so that a fallback must not hide it.
+    """Return True if ``problem`` counts as a bug of this package, so that a fallback must not hide it.
 
     An error or ``Signal`` of this package is judged by its class, and another exception by its traceback.
 

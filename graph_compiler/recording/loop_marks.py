@@ -57,8 +57,8 @@ def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, 
     """Return the paths in ``(args, kwargs)`` of numbers that may be trip counts in ``function``.
 
     These are ints whose parameter is named in the ``range`` of a ``for``, also in functions of the user to
-    which it is passed. For a function that ``trace`` has rewritten, they are all ints and floats among the
-    arguments.
+    which it is passed by position. For a function that ``trace`` has rewritten, they are all ints and floats
+    among the arguments.
     """
     if _NUMBERS.isdisjoint(map(type, (*args, *kwargs.values()))):
         return frozenset()

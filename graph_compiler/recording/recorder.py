@@ -45,7 +45,7 @@ class Savepoint:
 
 
 class LengthAsked(TracingError):
-    """Raised if the combine function of an associative scan may read how many pairs it combines at once.
+    """Error of an associative scan whose combine function may read how many pairs it combines at once.
 
     The block recorded from that function must work for any number of pairs.
     """
@@ -222,10 +222,6 @@ class Recorder:
         return value in self._random or self.base_of(value) in self._random
 
     def note_given_up(self, way: str, problem: BaseException) -> None:
-        """Store and log that an attempt to record a part of the function failed with ``problem``.
-
-        ``way`` describes the attempt.
-        """
         self.gave_up.append(log_abandoned_way(self.graph.name, way, problem))
 
     # ------------------------------------------------------------------------------ blocks
@@ -363,7 +359,6 @@ def is_subclassed(item: Any) -> bool:
 
 
 def as_builtin(item: Any) -> Any:
-    """Convert an item that :func:`is_subclassed` accepts to the builtin class; return others unchanged."""
     if not is_subclassed(item):
         return item
     return next(convert(item) for cls, convert in _BUILTINS.items() if isinstance(item, cls))

@@ -102,7 +102,6 @@ class _ScalarLoop(InlinedLoop):
 
 
 def broadcast_value(build: Builder, value: Any, spec: Any) -> Value:
-    """Return ``value`` broadcast to the shape of ``spec``. A number gets the dtype of ``spec`` as well."""
     if isinstance(value, Value):
         whole: Value = build.broadcast_to(value, shape=spec.shape)
         return whole

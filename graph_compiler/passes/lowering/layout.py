@@ -35,7 +35,6 @@ class Layout:
     back: Callable[[int], Order]
 
     def is_other(self, node: Node) -> bool:
-        """Return True if ``node`` is in the other layout; False if it has no parameter ``layout``."""
         return bool(node.params.get("layout", self.name) != self.name)
 
 

@@ -176,10 +176,6 @@ class _LayerLoop:
         return ".".join(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, paths))
 
     def _finals(self) -> list[Value]:
-        """Return the values of the final carry: results of the last layer.
-
-        If the carry has a result twice, the second is a new value.
-        """
         found: list[Value] = []
         for _, result in self.carried:
             value = self.layers[-1].outputs[result]

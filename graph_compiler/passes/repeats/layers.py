@@ -139,10 +139,6 @@ class ArrayNames:
         return max(bare.values(), default=0) >= fewest
 
     def numbering(self, one: object, other: object) -> Numbering | None:
-        """Return the :func:`numbering` of the names of two values.
-
-        Return None for objects that are no values, for the same value twice, and for values without names.
-        """
         if one is other or not isinstance(one, Value) or not isinstance(other, Value):
             return None
         first, second = self.of_value.get(one), self.of_value.get(other)

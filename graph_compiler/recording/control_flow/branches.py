@@ -141,9 +141,7 @@ class Trials:
                 )
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, ArrayKind]] = ()) -> None:
-        """Call ``function`` on arrays like those in ``given``, and undo what it changes.
-
-        This restores the variables of the blocks, and the objects that the blocks refer to.
+        """Call ``function`` on arrays like those in ``given``, and restore variables and objects it changes.
 
         Raise ``Raised`` if a ``raise`` or ``assert`` of the user ends the call. Raise ``TracingError`` for
         another exception of the user's code or a framework, and if ``function`` changes an object other than

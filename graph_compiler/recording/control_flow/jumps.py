@@ -249,7 +249,6 @@ def blocks_of(statement: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 
 
 def walk(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """Yield the nodes of ``body`` and all nodes in them, without those inside functions and classes."""
     for node in body:
         yield node
         if not isinstance(node, _FUNCTIONS):

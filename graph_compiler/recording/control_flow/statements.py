@@ -224,10 +224,6 @@ class Statements:
         return compare(left, right)
 
     def assert_(self, test: Any, message: Any) -> None:
-        """Run ``assert test, message()``, where a message of None is left out.
-
-        If ``test`` is an array of the recording, call :meth:`Regions.expect` instead.
-        """
         found = regions_of(test)
         if found is not None:
             found.expect(found.truth(test))

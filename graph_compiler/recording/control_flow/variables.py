@@ -331,9 +331,9 @@ class VariableLeaf:
         return type(self.item) in NUMBERS or self.kind is None
 
     def is_same(self, other: VariableLeaf) -> bool:
-        """Return True if both leaves are the same object, or equal numbers, strings or bytes of one class.
+        """Return True if both leaves are the same object, or equal constants of one class.
 
-        NaN equals NaN, and 0.0 differs from -0.0.
+        These are Python numbers, strings and bytes. NaN equals NaN, and 0.0 differs from -0.0.
         """
         if self.item is other.item:
             return True

@@ -1,9 +1,9 @@
 """Shims for ``int``, ``float``, ``complex``, ``len`` and ``type`` in the modules of the user's functions.
 
 The builtins require Python numbers, which symbolic numbers are not, and ``type`` of a proxy should be the
-class that it represents. While recording, these modules hold shims under the names. If a module also
-passes a name on as a value (``dtype=float``, ``return len``), the name keeps the builtin, and the code of
-its calls is rewritten to look up the shim under another name.
+class that it represents. While recording, these modules hold shims under the names. If a module also passes a
+name on as a value (``dtype=float``, ``return len``), the name keeps the builtin, and since Python 3.11 the
+code of its calls is rewritten to look up the shim under another name.
 """
 
 from __future__ import annotations

@@ -56,7 +56,6 @@ def restore_host_state(states: tuple[Any, Any]) -> None:
 
 @contextmanager
 def host_state_kept() -> Iterator[None]:
-    """Restore the states of Python's and NumPy's global generators after the block."""
     before = host_state()
     try:
         yield

@@ -45,7 +45,6 @@ def replaced(places: Iterable[Replacement]) -> Iterator[None]:
 
 
 def to_the_end(restore: Callable[[], None]) -> None:
-    """Call ``restore``. If a ``KeyboardInterrupt`` ends it, call it once more and raise the interrupt."""
     try:
         restore()
     except KeyboardInterrupt:

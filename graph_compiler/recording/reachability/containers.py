@@ -1,9 +1,8 @@
 """How each kind of container is read, changed and restored, and which of its parts a graph reads.
 
 Kinds are, for example, lists, dicts, closure cells, globals, classes and objects. :func:`kind_of` is for
-containers that a function finds outside its arguments; for dicts, objects and classes it bypasses overridden
-methods. :func:`given_kind` is for arguments, whose items are read through the methods of their class, as the
-caller reads them.
+containers that a function finds outside its arguments. :func:`given_kind` is for arguments, whose items are
+read through the methods of their class, as the caller reads them.
 """
 
 from __future__ import annotations

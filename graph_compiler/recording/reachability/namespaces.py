@@ -1,7 +1,7 @@
 """Namespaces in which recorded code finds its globals, and an index of attributes by name.
 
-``spaces_of`` finds the namespaces of all functions that may run, by the names in their code. ``NameIndex``
-stores attributes until code reads their names.
+``spaces_of`` finds the namespaces of functions that may run, by the names in their code. ``NameIndex`` stores
+attributes until code reads their names.
 """
 
 from __future__ import annotations
