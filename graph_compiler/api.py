@@ -279,10 +279,6 @@ def _method_graph(asked: _GraphRequest, bound: Any) -> Graph:
 
 
 def _compile_each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
-    """Apply ``one`` to each object, and return the only result or a tuple of several.
-
-    If ``objs`` is empty, return ``one`` itself, which then is the decorator.
-    """
     if not objs:
         return one
     # A list, because `map` would take a StopIteration that the user's code raises for its end.
@@ -309,8 +305,8 @@ def _with_first_variant(graph: Graph, given: tuple[tuple[Any, ...], dict[str, An
 def transpile(*objs: Any, source: str | None = None, to: str | None = None, **options: Any) -> Any:
     """Record a callable and return it as a flat graph for another framework.
 
-    All options of :func:`compile` can be passed. Without ``args`` and ``kwargs``, a transformers model may be
-    recorded now, on inputs derived from its dummy inputs; everything else is recorded at its first call.
+    All options of :func:`compile` can be passed. Without ``args`` and ``kwargs``, the first call records it,
+    but a model of transformers may be recorded now, on inputs derived from its dummy inputs.
 
     Args:
         objs: As in :func:`compile`.
@@ -434,8 +430,8 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     looked up among the public functions that can be recorded. The original need not be installed, and its
     framework only if the graph was saved for that framework. A call that fits no saved variant raises
     ``GuardFailed`` with the reason. Classes of containers and objects are looked up in imported modules,
-    but most of the standard library is left out. A class that is not found is replaced, and the log warns
-    once for each.
+    but most of the standard library is left out. A class that is not found is replaced, and the log has a
+    warning.
 
     Args:
         path: Zip file, or folder.

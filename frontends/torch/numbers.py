@@ -74,7 +74,10 @@ class KeySizes:
         self._caches: dict[int, Any] = {}
 
     def next_attempt(self, problem: Exception) -> bool:
-        """Make the sizes that may have caused ``problem`` plain numbers, and return True to try again."""
+        """Make the sizes that may have caused ``problem`` plain numbers.
+
+        Return True if another attempt may succeed.
+        """
         unhashable = next(
             (cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None
         )

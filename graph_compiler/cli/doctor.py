@@ -93,10 +93,6 @@ def own_version() -> str:
 
 
 def installed(name: str) -> str | None:
-    """Return the version of the distribution ``name``, or of one that replaces it.
-
-    Return None if none of them is installed.
-    """
     for one in (name, *_INSTEAD.get(name, ())):
         try:
             return metadata.version(one)
@@ -236,10 +232,6 @@ def _try_conversions(source: str, targets: list[str]) -> dict[str, str]:
 
 
 def table(found: Mapping[str, Any]) -> Any:
-    """Return the packages, registered frameworks and conversions in ``found`` as a table of ``rich``.
-
-    ``found`` is a result of :func:`examine`.
-    """
     from rich.table import Table
 
     drawn = Table(

@@ -170,10 +170,9 @@ def end_when_interrupted() -> None:
 
 
 def exit_interrupted() -> None:
-    """End the process at once with exit code 130.
+    """End the process with exit code 130, after removing unfinished files of saved graphs.
 
-    Python would need seconds to release objects of the frameworks, so its cleanup is skipped. Unfinished
-    files of saved graphs are removed first.
+    Python's cleanup is skipped, because it would need seconds to release objects of the frameworks.
     """
     discard_partial()
     for stream in (sys.stdout, sys.stderr):
@@ -184,10 +183,6 @@ def exit_interrupted() -> None:
 
 
 def _watch(reader: socket.socket, writer: socket.socket) -> None:
-    """Wait for SIGINT on ``reader``, then end the process after ``SECONDS``.
-
-    ``writer`` is an argument only so that it stays open.
-    """
     while signal.SIGINT not in reader.recv(64):
         pass
     # Nothing ends this wait: the main thread ends the process, and so this thread.

@@ -222,7 +222,7 @@ def _count_positional(graph: IRGraph) -> int:
 
 
 def names_of_arguments(function: Any) -> list[str]:
-    """Return the parameter names of a callable, for messages; an empty list if it has no signature."""
+    """Return the parameter names of a callable; an empty list if its signature is unknown."""
     try:
         return list(inspect.signature(entry_method(function, function)).parameters)
     except (TypeError, ValueError):
@@ -233,10 +233,9 @@ SUFFIXES = (".npz", ".npy", ".json")
 
 
 def named_leaves(result: Any, target: Target | None = None, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield ``(path, leaf)`` for each leaf of a result.
+    """Yield ``(path, leaf)`` for each leaf of a result, with arrays converted to NumPy.
 
-    Arrays are converted to NumPy, those of ``target`` by its ``to_numpy``, and other objects are left
-    unchanged. The path of a result that is not a container is ``name``, by default ``"result"``.
+    The path of a result that is not a container is ``name``, by default ``"result"``.
 
     >>> [name for name, _ in named_leaves({"logits": np.ones(2), "states": [np.ones(1), None]})]
     ['logits', 'states.0', 'states.1']
@@ -273,10 +272,10 @@ def _plain(leaf: Any) -> Any:
 
 
 def write(leaves: Mapping[str, Any], path: Path) -> None:
-    """Write results to a file in the format of its suffix.
+    """Write results to a file in the format of its suffix, one of ``SUFFIXES``.
 
-    The suffix is one of ``SUFFIXES``. A ``.npz`` or ``.npy`` file gets the arrays only. Raise ``WrongInput``
-    for ``.npy`` unless there is exactly one.
+    A ``.npz`` or ``.npy`` file gets the arrays only. Raise ``WrongInput`` for ``.npy`` unless there is
+    exactly one.
     """
     if path.suffix == ".json":
         path.write_text(json.dumps(as_json(leaves)), "utf-8")
@@ -299,8 +298,8 @@ def write(leaves: Mapping[str, Any], path: Path) -> None:
 def check_path(path: Path, suffixes: tuple[str, ...], force: bool) -> Path:
     """Return ``path`` if it may be written to. Call this before any long computation.
 
-    Raise ``WrongInput`` for a suffix that is not in ``suffixes`` (if there are any), a missing folder, or an
-    existing file or folder without ``force``.
+    Raise ``WrongInput`` for a suffix that is not in ``suffixes`` (if there are any), a missing folder, or
+    something that exists at ``path`` without ``force``.
     """
     if suffixes and path.suffix not in suffixes:
         raise WrongInput(f"{path} is to be one of {', '.join(suffixes)}")

@@ -219,7 +219,8 @@ def graph_of(
     """Return the graph of a source: loaded if it was saved, otherwise recorded.
 
     If ``texts`` is empty, a model is recorded with the example inputs that it provides. Raise ``WrongInput``
-    if example inputs are missing, or if those, ``framework`` or ``freeze`` are passed for a saved graph.
+    if there are none but arguments are needed, or if ``texts``, ``framework`` or ``freeze`` is given for a
+    saved graph.
 
     to: framework to write for; None for that of the source.
     texts: values of ``--input``.
@@ -264,8 +265,8 @@ def _record_examples(graph: Graph) -> None:
 def verify(made: ConvertedGraph, runs: int = 2) -> None:
     """Compare the graph with its original, and store the result in ``made.verified``.
 
-    ``runs`` is that of :meth:`Graph.verify`. For a graph without its original, store the reason in
-    ``made.not_verified``. Raise ``VerificationFailed`` if the results differ.
+    For a graph without its original, store the reason in ``made.not_verified``. Raise ``VerificationFailed``
+    if the results differ.
     """
     if not made.graph._pipeline.has_original:
         made.not_verified = "it was loaded from a file, without its original"

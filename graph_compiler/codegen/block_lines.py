@@ -107,12 +107,7 @@ class Folding:
     ends: list[tuple[int, Node, str]] = field(default_factory=list)
 
     def note(self, node: Node, expression: str) -> None:
-        """Record the last line, which assigns ``expression`` to the output of ``node``, if it may be inlined.
-
-        A value that no node reads may be inlined into the results of the block. A value that is read only
-        once, and by a node, may be inlined into the line of that node, unless ``node`` writes, samples random
-        numbers or has regions, or the original assigns the value to a variable of its name.
-        """
+        """Record the last line, which assigns ``expression`` to the output of ``node``, if others may inline it."""
         (value,) = node.outputs
         uses, last = self.uses.counts[value], (len(self.lines.texts), node, expression)
         if not uses:
@@ -173,7 +168,6 @@ class Folding:
 
 # --------------------------------------------------------------------------------------------- uses of values
 def arrays_in(structure: Any) -> set[Value]:
-    """Return the values in nested arguments, and the sources of all symbols there that are not sizes."""
     found = set()
     for item in iterate_structure(structure):
         if isinstance(item, Value):

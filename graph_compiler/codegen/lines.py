@@ -94,7 +94,7 @@ _BINDS = {**dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 1), "+": 5, "-": 5
 
 
 def remove_parentheses(expression: str) -> str:
-    """Remove parentheses around a negative number or name that is a complete argument or item.
+    """Remove some needless parentheses around negative numbers and names.
 
     >>> remove_parentheses("jnp.where(mask, (-1e9), x)")
     'jnp.where(mask, -1e9, x)'
@@ -170,10 +170,9 @@ def _parts(line: str, masked: str, left: int, right: int) -> tuple[list[str], st
 def _outside_of_brackets(
     masked: str, left: int, right: int
 ) -> tuple[list[int], list[int], list[tuple[int, int]], bool]:
-    """Find the commas, operators and brackets of ``masked[left:right]`` that are in no brackets.
+    """Return the places of commas, of spaces before operators, and of brackets, and True if there is a colon.
 
-    Return the positions of commas, the positions of the spaces before operators, the pairs of positions of
-    brackets, and True if there is a colon, all of them outside of other brackets.
+    Those inside of other brackets in ``masked[left:right]`` are left out.
     """
     depth, opened, has_slice = 0, 0, False
     commas: list[int] = []

@@ -169,10 +169,6 @@ class _Results:
         return self._object(cls.__name__, cls)
 
     def _object(self, name: str, item: Any) -> str:
-        """Import a class or function into the source, and return its name there.
-
-        If it cannot be imported, bind it as a global.
-        """
         if _is_importable(item):
             return self._imported(item.__module__, item.__name__)
         if id(item) not in self.named:
@@ -193,7 +189,7 @@ class _Results:
 def _is_literal(value: Any) -> bool:
     """Return True for numbers, strings, bytes and None, and for tuples, lists and slices of these.
 
-    Their ``repr`` evaluates to the value. Infinities, NaN and objects of subclasses do not count.
+    Infinities, NaN and objects of subclasses do not count.
     """
     if type(value) in (tuple, list):
         return all(map(_is_literal, value))

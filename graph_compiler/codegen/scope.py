@@ -72,7 +72,7 @@ class Definitions:
         return [text.replace(OWN_NAME, name) for text, name in self.named.items()]
 
     def origins_in(self, source: str) -> list[tuple[int, Origin]]:
-        """Return pairs of a line of ``source``, counted from 1, and the origin of a node that begins it."""
+        """Return the lines of ``source``, counted from 1, on which nodes begin, each with the node's origin."""
         found = []
         for text, own in zip(self.texts(), self.named):
             first = source.count("\n", 0, source.find(text)) + 1
@@ -314,10 +314,7 @@ class BlockWriter:
         self.released[node] = self._release_after(node)
 
     def name(self, node: Node) -> list[str]:
-        """Name the outputs of a node and return the names.
-
-        If there are several outputs, those that are never used are named ``_``.
-        """
+        """Name the outputs of a node and return the names, with ``_`` for unused ones of several."""
         unused = self.uses.unused_outputs(node) if len(node.outputs) > 1 else ()
         names = []
         for value in node.outputs:
@@ -442,10 +439,7 @@ class BlockWriter:
         return RegionText(scope, outputs)
 
     def drop(self, value: Value, reads: int = 1) -> None:
-        """Remove the line that computes ``value`` unless it has other uses than ``reads`` reads by nodes.
-
-        These are reads for which the caller does not need the line.
-        """
+        """Remove the line that computes ``value`` unless it has other uses than ``reads`` reads by nodes."""
         if self.uses.counts[value] == reads and value not in self.uses.needed:
             self.lines.drop_unread(self.text[value], [])
 
@@ -477,7 +471,10 @@ class BlockWriter:
         return name
 
     def define_region(self, region: Region, write: Callable[[BlockWriter, str], None]) -> str:
-        """Return the name of the function for a region; write it if no region with the same block has one."""
+        """Return the name of the function for a region, after writing it if it has none yet.
+
+        Regions with the same block share a function.
+        """
         known, block = self.shared.functions, id(region.block)
         known[block] = known.get(block) or self.define(region.name, write)
         return known[block]

@@ -65,11 +65,10 @@ class Target(Protocol):
     def convert(self, array: Any) -> Any:
         """Return ``array``, of any framework, as a native array; None for any other object.
 
-        Native arrays have ``shape``, ``ndim`` and ``dtype``, and are returned unchanged. NumPy scalars,
-        masked arrays and the like count as other objects. The result may share memory with an array of
-        another framework, unless this framework computes asynchronously (JAX, TensorFlow). Raise
-        ``CallMismatch`` for an array without a counterpart in the framework, and ``GuardFailed`` for integers
-        beyond the range of its dtype.
+        Native arrays have ``shape``, ``ndim`` and ``dtype``. NumPy scalars, masked arrays and the like count
+        as other objects. The result may share memory with an array of another framework, unless this
+        framework computes asynchronously (JAX, TensorFlow). Raise ``CallMismatch`` for an array without a
+        counterpart in the framework, and ``GuardFailed`` for integers beyond the range of its dtype.
         """
 
     def dtype(self, name: str) -> Any:
@@ -146,7 +145,7 @@ class Target(Protocol):
     def write_back(self, array: Any, value: Any) -> None:
         """Write the elements of the native array ``value`` to ``array``, an array of the caller.
 
-        Raise ``GuardFailed`` if ``array`` is immutable. The default writes to NumPy arrays only.
+        Raise ``GuardFailed`` if arrays of its class are immutable. The default writes to NumPy arrays only.
         """
         if not isinstance(array, np.ndarray):
             raise GuardFailed(
@@ -159,7 +158,7 @@ class Target(Protocol):
     def register_classes(self, classes: Iterable[type]) -> None:
         """Register ``classes`` as containers that the framework's transformations traverse.
 
-        In JAX, they become pytree nodes. Does nothing by default.
+        In JAX, they become pytree nodes. The default does nothing.
         """
         return
 
@@ -382,7 +381,7 @@ class Target(Protocol):
     def seed(self, number: int) -> None:
         """Seed the sequence of keys that :meth:`next_key` returns, or the framework's own generator.
 
-        Does nothing by default.
+        The default does nothing.
         """
         return
 

@@ -22,7 +22,7 @@ class Watch(Protocol):
 
     @property
     def compares_all(self) -> bool:
-        """True if the watch compares all elements of each array."""
+        """True if the watch is known to notice a change of any element."""
 
     def changed(self) -> bool:
         """Return True if an array has changed since the watch was created, as far as the watch can tell.
@@ -236,7 +236,7 @@ class Weights(Protocol):
     def set_training(self, mode: bool) -> None:
         """Set the modules of the model to training mode if ``mode`` is True, otherwise to evaluation mode.
 
-        Does nothing by default.
+        The default does nothing.
         """
         return
 

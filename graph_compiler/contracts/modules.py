@@ -55,8 +55,7 @@ def default(member: F) -> F:
 def require(contract: type, item: Any, what: str) -> None:
     """Raise ``InvalidRegistration`` if ``item`` is a class, or lacks members of ``contract``.
 
-    The message names the item as ``what`` and lists each missing member with its purpose, which is the
-    first paragraph of the member's docstring.
+    For each missing member, the message has the first paragraph of its docstring.
 
     >>> class Named:
     ...     @property
@@ -110,8 +109,7 @@ def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
 def _members(contract: type) -> dict[str, Any]:
     """Return the methods and properties of a contract by name, those of its base protocols first.
 
-    A member that a base protocol has, too, is taken from the contract. Names with a leading underscore are
-    left out, except ``__call__``.
+    Names with a leading underscore are left out, except ``__call__``.
     """
     found = {name: item for base in reversed(contract.__mro__[:-1]) for name, item in vars(base).items()}
     return {
