@@ -107,7 +107,7 @@ class Folding:
     ends: list[tuple[int, Node, str]] = field(default_factory=list)
 
     def note(self, node: Node, expression: str) -> None:
-        """Record the last line, which assigns ``expression`` to the output of ``node``, if others may inline it."""
+        """Record the last line, which assigns ``expression``, if a later line or the result may inline it."""
         (value,) = node.outputs
         uses, last = self.uses.counts[value], (len(self.lines.texts), node, expression)
         if not uses:

@@ -72,7 +72,7 @@ class Definitions:
         return [text.replace(OWN_NAME, name) for text, name in self.named.items()]
 
     def origins_in(self, source: str) -> list[tuple[int, Origin]]:
-        """Return the lines of ``source``, counted from 1, on which nodes begin, each with the node's origin."""
+        """Return the lines of ``source`` on which nodes begin, counted from 1, and the nodes' origins."""
         found = []
         for text, own in zip(self.texts(), self.named):
             first = source.count("\n", 0, source.find(text)) + 1
