@@ -1,9 +1,6 @@
 """Views, and writes through them: compute the owner's new value after a write into a view.
 
 Some calls return a view or a copy; whether a later write shows which one is decided here, too.
-
-The view is taken with canonical operations, which are inverted in reverse order. If one of them has no
-inverse here, the same view is taken of an array of positions, and the new elements are scattered to these.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Recording of public function calls while a function is traced, each as one equation.
 
-Functions with a lifting row are replaced in their modules. In the recording thread, a call of one binds
-:data:`call_p`.
+The functions are replaced in their modules, and a call in the recording thread binds :data:`call_p`.
 """
 
 from __future__ import annotations

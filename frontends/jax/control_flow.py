@@ -1,7 +1,7 @@
 """Loops, branches and derivative rules of a jaxpr, read as nodes with regions.
 
 A ``while`` that only counts (``lax.fori_loop`` to a symbolic size) becomes a ``scan``, because its trip
-count is known before it begins. Reverse mode then works through it, as in JAX where sizes are numbers.
+count is known before it begins.
 """
 
 from __future__ import annotations

@@ -423,7 +423,8 @@ def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
 def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] | None = None) -> tf.Tensor:
     """Return the ``bins + 1`` edges of equal bins over ``range``, by default the range of ``x``.
 
-    The range of an empty ``x`` is (0, 1). A range of a single number is widened by 0.5 on both sides.
+    The range of a statically empty ``x`` is (0, 1). A range of a single number is widened by 0.5 on both
+    sides.
     """
     if range is not None:
         low, high = (tf.constant(end, x.dtype) for end in range)

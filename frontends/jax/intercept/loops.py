@@ -1,8 +1,7 @@
 """Python loops in a traced function, and ``jax.lax`` loops with a symbolic trip count.
 
 No nodes or values exist before the traced program is read, so a loop mark is an equation of the program,
-whose operands are the arrays in the loop's variables. Reading that equation sets the position of the mark
-in the graph.
+whose operands are the arrays in the loop's variables.
 """
 
 from __future__ import annotations
