@@ -1,4 +1,4 @@
-"""Registration entries of the built-in backends: what is known before their frameworks are imported."""
+"""Registration entries of the built-in backends, which are known before their frameworks are imported."""
 
 from __future__ import annotations
 

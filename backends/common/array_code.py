@@ -269,7 +269,7 @@ def interpolate_bytes(
     antialias: bool,
     first: int,
 ) -> Array:
-    """Resample the axes of the uint8 array ``x`` from ``first`` on, in fixed-point arithmetic.
+    """Resample ``len(size)`` axes of the uint8 array ``x``, from ``first`` on, in fixed-point arithmetic.
 
     ``size`` has the new sizes of these axes, and ``scales`` their scale factors, or None for the ratio of the
     sizes. ``method`` is linear or cubic, or lanczos with ``antialias``. The result is rounded after each

@@ -1,4 +1,4 @@
-"""Code that the files ``native.py`` share: conversion of arrays to NumPy and back, and failures of functions.
+"""Code shared by the files ``native.py``: conversion of arrays to NumPy and back, and failures of functions.
 
 Arrays of other frameworks than NumPy are recognized by duck typing, without importing the framework.
 """

@@ -181,10 +181,10 @@ def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any
 
 
 def with_inferred_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return ``shape`` with -1 for a size that ``reshape`` can infer, such as ``n // b`` in ``(b, n // b)``.
+    """Return ``shape`` with -1 in place of a quotient, such as ``n // b`` in ``(b, n // b)``.
 
-    Such a size is a quotient whose symbolic divisor divides the product of the other sizes into a constant.
-    If there is none, return ``shape`` unchanged. ``sizes`` has the same sizes as ints and :class:`Size`
+    The symbolic divisor of the quotient divides the product of the other sizes into a constant. If there is
+    no such quotient, return ``shape`` unchanged. ``sizes`` has the same sizes as ints and :class:`Size`
     objects.
     """
     for axis, dim in enumerate(sizes):

@@ -26,7 +26,7 @@ READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Copy outputs that alias inputs, parameters, constants or each other, or are read-only or 0-d.
+    """Copy outputs that may be read-only or alias inputs, parameters, constants or each other, or are 0-d.
 
     Also copy results and new state that effects of the graph could overwrite. Return the graph, and True if
     copies were added.

@@ -32,7 +32,7 @@ class NotForXla(Exception):
 
 
 class FirstCall(Exception):
-    """Exception instead of a compilation at the first call with its shapes, dtypes and static arguments."""
+    """Exception in place of a compilation, at the first call with its shapes, dtypes and static arguments."""
 
 
 class NotTraceable(Exception):

@@ -45,9 +45,9 @@ def matrix_rank(
 ) -> jax.Array:
     """Count the singular values of the matrices above ``max(atol, rtol * largest)``.
 
-    ``largest`` is the largest one of a matrix. ``atol`` defaults to 0. ``rtol`` defaults to 0 if ``atol`` is
-    given, else to the larger dimension times the machine epsilon. With ``hermitian``, the matrices are
-    Hermitian, and only their lower triangles are read.
+    ``largest`` is the largest singular value of a matrix. ``atol`` defaults to 0. ``rtol`` defaults to 0 if
+    ``atol`` is given, else to the larger dimension times the machine epsilon. With ``hermitian``, the
+    matrices are Hermitian, and only their lower triangles are read.
     """
     values = jnp.abs(jnp.linalg.eigvalsh(hermitian_matrix(x))) if hermitian else jnp.linalg.svdvals(x)
     cutoff = singular_cutoff(x, jnp.max(values, axis=-1, initial=0), rtol, atol)
@@ -264,7 +264,7 @@ def istft(
 ) -> jax.Array:
     """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
 
-    Parameters that ``stft`` has, too, are those with which it computed ``x``. The signal is real unless
+    Parameters shared with ``stft`` have the values with which ``x`` was computed. The signal is real unless
     ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not None.
     """
     norm = "ortho" if normalized else "backward"

@@ -57,9 +57,9 @@ def matrix_rank(
 ) -> np.ndarray:
     """Count the singular values of the matrices above ``max(atol, rtol * largest)``.
 
-    ``largest`` is the largest one of a matrix. ``atol`` defaults to 0. ``rtol`` defaults to 0 if ``atol`` is
-    given, else to the larger dimension times the machine epsilon. With ``hermitian``, the matrices are
-    Hermitian, and only their lower triangles are read.
+    ``largest`` is the largest singular value of a matrix. ``atol`` defaults to 0. ``rtol`` defaults to 0 if
+    ``atol`` is given, else to the larger dimension times the machine epsilon. With ``hermitian``, the
+    matrices are Hermitian, and only their lower triangles are read.
     """
     values = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svdvals(x)
     cutoff = singular_cutoff(x, np.max(values, axis=-1, initial=0), rtol, atol)
@@ -296,7 +296,7 @@ def istft(
 ) -> np.ndarray:
     """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
 
-    Parameters that ``stft`` has, too, are those with which it computed ``x``. The signal is real unless
+    Parameters shared with ``stft`` have the values with which ``x`` was computed. The signal is real unless
     ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not None.
     """
     norm: Any = "ortho" if normalized else "backward"
