@@ -120,7 +120,7 @@ def pick(b: RaisingBuilder, x: Value, axis: int, index: Any) -> Value:
 def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
     """Cut ``x`` to the sizes ``shape`` on all axes except ``but``.
 
-    An axis that had the wanted size while recording is not cut; a guard requires its size instead.
+    An axis that had the wanted size while recording is not cut. A guard requires its size if it may differ.
     """
     for axis, (have, want) in enumerate(zip(x.shape, shape, strict=False)):
         if axis == but or have == want:

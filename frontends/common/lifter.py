@@ -626,9 +626,9 @@ def _report(name: str, problems: list[str]) -> str:
 
 
 def _refuse_kept_views(graph: Graph) -> None:
-    """Raise :class:`UnsupportedOperation` if the call stores a view of an array that it writes to.
+    """Raise :class:`UnsupportedOperation` if a call stores a view of a weight or state that it writes to.
 
-    In another framework the stored array would be a copy and would not show these writes.
+    In another framework the view would be a copy and would not show these writes.
     """
     if graph.state.updates is None and not graph.effects:
         return
