@@ -115,11 +115,11 @@ class SizeRecording(Protocol):
 
     @property
     def shown(self) -> Any:
-        """The :class:`HiddenTracers` of this recording."""
+        """Tracers of this recording, and errors about their elements (:class:`HiddenTracers`)."""
 
     @property
     def loops(self) -> Any:
-        """The :class:`TracedLoops`, which marks iterations of Python loops."""
+        """Marker of the iterations of Python loops (:class:`TracedLoops`)."""
 
     def note_given_up(self, way: str, problem: Exception) -> None:
         """Store and log that an attempt to record a part of the function failed with ``problem``.

@@ -25,7 +25,7 @@ def _memory(array: np.ndarray[Any, Any]) -> Any:
 
 
 class ElementStamp:
-    """Copy of the elements of an array, to detect later writes, which NumPy does not count.
+    """Copy of the elements of an array, to detect later writes.
 
     >>> array = np.zeros(2)
     >>> stamp = ElementStamp(array)

@@ -287,7 +287,7 @@ def _out_place(key: str) -> int | None:
 
 
 def written_arrays(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Return the arrays that a call writes to: those in ``out``, and the first argument of writing functions.
+    """Return the arrays that a call writes to: those in ``out``, and the first one of writing functions.
 
     Raise :class:`TracingError` if one of them is no traced array.
     """

@@ -387,7 +387,6 @@ def _replaced_functions() -> list[tuple[Any, Any]]:
 
 
 def is_replaced(function: Any) -> bool:
-    """Return True if :func:`replacements` has ``function``, other than as a function of ``np.random``."""
     return any(
         function is original and module is not np.random
         for (module, _), (original, _) in replacements().items()

@@ -295,7 +295,7 @@ class GraphReader:
 
     @contextmanager
     def hypothetically(self, is_so: bool = True) -> Iterator[None]:
-        """If ``is_so``, treat operations read in this context as ones that the recorded call does not run."""
+        """Treat operations read in this context as ones that the recorded call does not run, if ``is_so``."""
         before, self.is_hypothetical = self.is_hypothetical, self.is_hypothetical or is_so
         try:
             yield

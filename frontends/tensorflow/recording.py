@@ -298,7 +298,7 @@ class _TracingAttempt:
     def run(self) -> Recording | Refutation[TracingHypotheses]:
         """Trace the function. Return the recording, or a ``Refutation`` with further places of state.
 
-        The function runs again if it failed or changed state, and created variables or had unbuilt layers.
+        The function may run again if it created variables or had unbuilt layers.
         """
         with reserved() as locks:
             return self._run(locks)

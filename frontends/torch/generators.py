@@ -498,9 +498,7 @@ class Generators:
         return followed
 
     def has_state(self, tensor: torch.Tensor) -> bool:
-        """Return True if ``tensor`` is a byte vector on the CPU that starts with the mark of a followed
-        generator.
-        """
+        """Return True if ``tensor`` seems to be the state of a followed generator, by its mark."""
         if (
             tensor.dtype != torch.uint8
             or tensor.ndim != 1

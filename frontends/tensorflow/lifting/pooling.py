@@ -60,7 +60,7 @@ class _PoolingWindows:
 def _empty(b: TensorFlowBuilder, x: Any, windows: _PoolingWindows) -> Any:
     """Return an empty array if a window of VALID pooling is larger than the input, otherwise None.
 
-    In the first case, add guards that the same axes are shorter than the window at each call.
+    In the first case, guards require the same axes to be shorter than the window.
     """
     # Targets reject such windows.
     space = space_of(x, windows.data_format)

@@ -140,7 +140,7 @@ _NEUTRAL = {None: 0, "sum": 0, "prod": 1}
 
 
 def _neutral(reduce: str, dtype: str) -> Any:
-    """Return the initial value of each segment for ``reduce`` in ``dtype``.
+    """Return the number that ``reduce`` starts from in ``dtype``.
 
     It is 0 for "sum" and None, 1 for "prod", and the lowest finite value for "max", the highest for "min".
     """
@@ -217,7 +217,7 @@ def _extremes_with_infinities(
     """Return the maximum or minimum of each segment of floats, which is infinite if all its elements are.
 
     Equal extremes share the gradient. A reduction that starts from an infinity would count that as one of
-    them, so the gradient comes from a sum of the elements, each multiplied by its share.
+    them, so the gradient comes from a sum.
     """
     start = -math.inf if reduce == "max" else math.inf
     found = b.stop_gradient(_segments(b, b.stop_gradient(data), ids, count, reduce, start))

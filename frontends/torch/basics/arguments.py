@@ -184,7 +184,7 @@ def as_recorded(item: Any) -> Any:
     """Convert an argument that is not a tensor to what the recorded call stores.
 
     Arrays of NumPy and of ``array``, and bytearrays are copied, because the function may write to them later.
-    NumPy scalars and numbers of an enum become Python numbers.
+    NumPy scalars and numbers of an enum become plain Python objects.
 
     >>> numbers = np.ones(2)
     >>> as_recorded(np.int64(3)), as_recorded(numbers) is numbers

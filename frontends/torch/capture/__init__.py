@@ -1,1 +1,1 @@
-"""Interception of torch calls: each call is answered and recorded while the function runs."""
+"""Interception of torch calls, which are answered or recorded while the function runs."""
