@@ -179,7 +179,6 @@ class Registry(Generic[E]):
 
     @functools.cached_property
     def own(self) -> Mapping[str, E]:
-        """Entries of this package by name."""
         return {entry.name: entry for entry in importlib.import_module(f"{self._group}.entries").ENTRIES}
 
     def known(self) -> dict[str, E]:
@@ -217,9 +216,8 @@ class Registry(Generic[E]):
     def register(self, entry: E) -> None:
         """Add an entry for this process only.
 
-        Raise ``InvalidRegistration`` if another entry is known under its name, or if it is no entry or one of
-        another kind, such as that of a frontend among backends. Entry points that were not read yet are not
-        compared.
+        Raise ``InvalidRegistration`` if another entry is known under its name, or if it is no entry of this
+        kind. Entry points that were not read yet are not compared.
         """
         self._add(entry, "the entry")
 
@@ -249,7 +247,7 @@ class Registry(Generic[E]):
         """Return the entry with this name. Entry points are read only if the name is unknown without them.
 
         If there is no entry, raise the stored ``InvalidRegistration`` of a package that failed to register
-        the name, otherwise ``UnknownFramework``. Aliases, and modules as in ``to=jax``, are not accepted.
+        the name, otherwise ``UnknownFramework``.
         """
         # Reading entry points takes time, so it is left to names that are unknown without them.
         found = self.known().get(name) if isinstance(name, str) else None
@@ -316,7 +314,7 @@ def entry_method(item: Any, otherwise: Any = None) -> Any:
 def is_module(item: Any) -> bool:
     """Return True if ``item`` has an attribute of the trait ``module_marks``, such as ``state_dict``.
 
-    The frontend finds and names the arrays of such an object. ``item`` may also be a class.
+    ``item`` may also be a class.
 
     >>> is_module([])
     False
@@ -361,8 +359,7 @@ def _clear_caches() -> None:
 def frameworks_by_package(entries: Iterable[FrontendEntry]) -> dict[str, str]:
     """Map each package and library of ``entries`` to the framework of code that names it.
 
-    A loaded package that computes with one of several frameworks is mapped to the one in use now. If
-    several entries list a package, the last one wins.
+    A loaded package that computes with one of several frameworks is mapped to the one in use now.
     """
     return {
         package: entry.computing[package]()

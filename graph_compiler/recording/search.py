@@ -1,8 +1,6 @@
 """Search for the hypotheses under which a function can be recorded (``search_recording``).
 
-A hypothesis is, for example, that numbers can become symbols. An attempt that refutes a hypothesis is
-followed by an attempt without it. A frontend provides the attempt, and functions that give up hypotheses
-after an exception, in the order in which they are tried.
+A hypothesis is, for example, that numbers can become symbols.
 """
 
 from __future__ import annotations
@@ -118,8 +116,7 @@ def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> 
 class DisturbanceRetry(Generic[H]):
     """``GiveUp`` function that retries after an exception of class ``kind``, which another thread may cause.
 
-    It retries up to three times. After that, or if no other thread is running, it raises the exception. For
-    an exception of another class it returns None.
+    It retries up to three times. After that, or if no other thread is running, it raises the exception.
     """
 
     way = "recording while another thread draws random numbers"

@@ -1,8 +1,4 @@
-"""Exceptions and warnings of public functions, and errors that name the recorded call a target refuses.
-
-Bugs of this package become ``InternalError``. Other exceptions pass, and their tracebacks leave out the
-frames of this package, unless ``GRAPH_COMPILER_TRACEBACK=full`` is set in the environment.
-"""
+"""Exceptions and warnings of public functions, and errors that name the recorded call a target refuses."""
 
 from __future__ import annotations
 
@@ -52,8 +48,7 @@ def prepare_to_raise(problem: Exception, doing: str) -> None:
 
     Do nothing if code of this package (except code in ``PASSING``) called that function, even indirectly.
     Otherwise raise an ``InternalError`` if ``problem`` is a bug of this package. For any other problem,
-    unless ``GRAPH_COMPILER_TRACEBACK=full`` is set, shorten its traceback and those of its causes, and before
-    Python 3.11 raise it.
+    unless ``GRAPH_COMPILER_TRACEBACK=full`` is set, shorten its traceback, and before Python 3.11 raise it.
     """
     if _is_nested(sys._getframe(1)):
         return
@@ -69,10 +64,7 @@ def prepare_to_raise(problem: Exception, doing: str) -> None:
 
 
 def as_internal_error(problem: Exception, doing: str) -> Exception:
-    """Return an ``InternalError`` if ``problem`` is a bug of this package; otherwise ``problem`` itself.
-
-    ``doing`` is the name of the function that was called, for the message.
-    """
+    """Return an ``InternalError`` if ``problem`` is a bug of this package; otherwise ``problem`` itself."""
     trace = problem.__traceback__
     # If there is only the first frame, the arguments do not fit the function that was called, which is a
     # TypeError of the user.
@@ -225,9 +217,8 @@ def lines_of(program: Program, problem: Exception) -> list[int]:
 def with_expression(program: Program, text: str, lines: list[int]) -> str:
     """Return ``text``, the message of a guard, with the place of the recorded call in full.
 
-    Generated code contains only a shortened path, which is replaced by the full path and the user's
-    expression. ``lines`` are the lines of the program in the traceback. Return ``text`` unchanged if they
-    belong to no recorded call.
+    ``lines`` are the lines of the program in the traceback. Return ``text`` unchanged if they belong to no
+    recorded call.
     """
     origin = _origin(program, lines)
     return text if origin is None else text.replace(str(origin.portable()), place_of(origin), 1)

@@ -1,4 +1,4 @@
-"""Effects of a call: arrays that the flat function writes to, and changes to the user's objects after it."""
+"""Effects of a call: arrays that its generated function writes to, and changes to the user's objects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .traits import arrays_written, has_inner_checks, write_argument
 class UserObjects:
     """Access to the user's objects that calls of a variant read and change.
 
-    saved(array): returns a function that restores an array that the flat function writes to; None if the
+    saved(array): returns a function that restores an array that the generated function writes to; None if the
         source framework has no such function, as for immutable arrays.
     store(name, value): writes the new value of a buffer.
     write_back: access to state in the user's objects, which converts arrays; None if the graph keeps the
@@ -34,8 +34,8 @@ class UserObjects:
         to be lifted.
     is_foreign: True if the source framework is not the target. This and ``same_framework`` are False for a
         graph that ``Graph.with_passes`` has made for its source framework.
-    watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None
-        if writes cannot be detected.
+    watch(arrays): returns a function that returns True while no array of ``arrays`` was written to; None if
+        writes cannot be detected.
     proxies: proxy classes for objects that hold arrays of the target, or None.
     """
 
@@ -56,11 +56,11 @@ _Arrays = tuple[Any, ...]
 
 
 class WrittenArrays:
-    """Arrays that a flat function writes to.
+    """Arrays that a generated function writes to.
 
     keys: ``(kind, key)`` of each array (:func:`arrays_written`).
     are_restored: True if a guard may fail after the writes, which must then be undone.
-    are_watched: True if there are such arrays and the target can tell whether they were written to.
+    are_watched: True if there are such arrays and writes to them can be detected.
     may_remain: True if a failed call may leave the arrays changed.
     in_places: positions of written arrays among the state inputs, which follow the inputs of the call.
     """
@@ -119,7 +119,7 @@ class WrittenArrays:
 
 # ---------------------------------------------------------------------------------------------------- effects
 class Effects:
-    """Changes that a call makes to the user's objects after the flat function has returned.
+    """Changes that a call makes to the user's objects after the generated function has returned.
 
     any: True if there are such changes.
     """
@@ -144,9 +144,9 @@ class Effects:
     ) -> None:
         """Write the values of effects to arguments, buffers, constants, and arrays in the state ``held``.
 
-        An array among the arguments that cannot be written to is replaced in the list, dict or object that
-        contains it. Raise ``GuardFailed`` instead if it is a NumPy array, is passed twice, or is an argument
-        itself or an item of a tuple.
+        An array among the arguments that cannot be written to is replaced in its container. Raise
+        ``GuardFailed`` instead if it is a NumPy array, is passed twice, or is an argument itself or an item
+        of a tuple.
         """
         written = [effect for effect in self._graph.effects if effect.kind == "argument"]
         given = leaves_at(self._graph.input_tree, (args, kwargs)) if written else []
@@ -227,10 +227,6 @@ class Effects:
         return outcome[0] if self._updates is not None else outcome, state
 
     def _given(self, arrays: Sequence[Any]) -> tuple[Any, Any]:
-        """Return the ``args`` and ``kwargs`` of a call with these arrays.
-
-        Return ``((), {})`` if no argument becomes state outside the arguments.
-        """
         assert self._state is not None
         args, kwargs = unflatten(self._graph.input_tree, arrays) if self._state.takes_arguments else ((), {})
         return args, kwargs

@@ -61,8 +61,6 @@ class Compilation:
     ) -> Callable[..., Any]:
         """Return ``function`` compiled for ``target``, or unchanged if it is not to be compiled.
 
-        Raise ``NotCompilable`` or ``InvalidOption`` if the target's compiler does not accept the options.
-
         static: positions of arguments that are Python numbers which sizes depend on.
         text: source of the function if it depends on nothing else, as a key for stored programs; or None.
         """

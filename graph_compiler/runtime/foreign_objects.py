@@ -253,8 +253,7 @@ class ProxyClasses:
     """Proxy classes: subclasses of the user's classes, for objects that hold arrays of the target.
 
     The user's methods expect arrays of the original's framework, so the methods of a proxy class convert
-    arrays before and after each call. For example, a key-value cache reports its length by
-    ``self.keys.numel()``, a method that JAX arrays lack.
+    arrays before and after each call.
     """
 
     def __init__(self, frontend: Frontend, target: Target) -> None:

@@ -93,7 +93,6 @@ class ConversionCache:
         return native
 
     def drop(self, array: Any) -> None:
-        """Drop the conversion of ``array``, if there is one."""
         conversion = self._conversions.get(id(array))
         if conversion is not None and conversion.array() is array:
             del self._conversions[id(array)]
@@ -131,8 +130,8 @@ def owners_of(
 ) -> list[Any]:
     """Return the objects that a call has to lock, because they hold state that it reads or changes.
 
-    ``written`` are the kinds and keys of the arrays that the flat function writes to. The list is empty for a
-    graph without state.
+    ``written`` are the kinds and keys of the arrays that the generated function writes to. The list is empty
+    for a graph without state.
     """
     if not (written or graph.effects or graph.state.places):
         return []

@@ -227,8 +227,8 @@ class Graph(RecordingMethods, DisplayMethods):
                 Nothing was changed.
             InvalidFile: A file is not a safetensors file.
             FileNotFoundError: There is no such file, or no safetensors file in the folder.
-            NotTraced: The graph was not recorded from a torch model or was loaded from a file, or nothing was
-                recorded yet.
+            NotTraced: The graph was not recorded in torch or was loaded from a file, or nothing was recorded
+                yet.
             InvalidOption: ``source`` is neither a path nor a dict.
 
         >>> import torch, graph_compiler

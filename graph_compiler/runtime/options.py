@@ -70,7 +70,7 @@ def _with_options(function: Callable[..., Any], also: tuple[Callable[..., Any], 
 def check_options(options: Mapping[str, Any]) -> None:
     """Raise ``InvalidOption`` for an invalid value of an option that has a validator.
 
-    Raise it also for ``compile_options`` without ``return_backend_compiled_fn=True``.
+    Raise it also for nonempty ``compile_options`` without ``return_backend_compiled_fn=True``.
 
     >>> check_options({"on_miss": "retrace", "max_variants": 3, "args": None})
     >>> check_options({"on_miss": "retry"})

@@ -1,7 +1,6 @@
 """Progress display on stderr for slow operations, in a terminal or notebook.
 
-``GRAPH_COMPILER_PROGRESS=0`` disables it. A thread draws, using ``rich`` if it is installed; the working
-thread only assigns names of stages.
+``GRAPH_COMPILER_PROGRESS=0`` disables it.
 """
 
 from __future__ import annotations

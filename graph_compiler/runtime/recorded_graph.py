@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 
 class RecordedGraph:
-    """Base class of :class:`Graph`: the recorded variants and what they contain.
-
-    Modules that :mod:`.graph` imports use it as the type of graphs, because they cannot import ``Graph``.
-    """
+    """Base class of :class:`Graph`: the recorded variants and what they contain."""
 
     name: str
     _pipeline: Pipeline

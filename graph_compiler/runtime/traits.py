@@ -21,7 +21,7 @@ def numbers_of(graph: Graph) -> list[int]:
 
 
 def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
-    """Return the arrays that the flat function writes to, as pairs of a kind and a key.
+    """Return the arrays that the generated function writes to, as pairs of a kind and a key.
 
     The kinds are ``"inputs"`` (key: index), ``"parameters"`` and ``"constants"`` (key: name).
     """
@@ -39,9 +39,9 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
 def write_argument(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
     """Write the elements of ``value`` to ``array``, the argument with index ``number``.
 
-    Raise ``GuardFailed``, which names the line that writes, if ``array`` cannot be written to. Raise it also
-    if ``value`` is known to be at another address, where writes of the flat function do not reach ``array``,
-    unless the graph has an effect for the argument.
+    Raise ``GuardFailed`` if ``array`` cannot be written to. Raise it also if ``value`` is known to be a
+    nonempty copy, which the generated function would write to instead, unless the graph has an effect for the
+    argument.
     """
     try:
         target.write_back(array, value)

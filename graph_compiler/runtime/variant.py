@@ -163,8 +163,8 @@ class Variant:
     def _dispatcher_ahead(self) -> Attempt:
         """Return the function that replaces :meth:`attempt` once a call has fitted.
 
-        It makes slow checks while the flat function runs, if the target and the graph allow that. Otherwise
-        it is :attr:`_attempt`.
+        It makes slow checks while the generated function runs, if the target and the graph allow that.
+        Otherwise it is :attr:`_attempt`.
         """
         executable, runs_asynchronously = self.executable, self.target.runs_asynchronously
         found = self.matching.code(_MISFIT, DOUBT)
@@ -324,7 +324,7 @@ class Variant:
         return unflatten(self.objects.output_tree(self.graph), leaves)
 
     def _failed(self, problem: Exception, unwritten: Callable[[], bool] | None = None) -> Any:
-        """Return ``CallMiss`` for ``problem``, an exception of the flat function, and store its text.
+        """Return ``CallMiss`` for ``problem``, an exception of the generated function, and store its text.
 
         Raise ``problem`` if no other variant may be tried after it: it is a bug of this package or a signal
         of the target, or the function may have changed arrays. A ``GuardFailed`` is never raised.

@@ -245,10 +245,8 @@ class RecordingMethods(RecordedGraph):
     def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call that fits none of the first ``known`` variants.
 
-        Try the call in other forms. If the limit of variants is reached, run the original if it can run the
-        call. Otherwise try variants that other threads have added, then a pure call if the target traces the
-        call, and at last record a variant. Raise ``GuardFailed`` or ``TooManyVariants`` if none may be
-        recorded.
+        If no other way to run it is found, record a variant. Raise ``GuardFailed`` or ``TooManyVariants`` if
+        none may be recorded.
         """
         # Nothing can be recorded while the compiler traces.
         if (tracer := tracer_of(self)) is not None and tracer.is_tracing():

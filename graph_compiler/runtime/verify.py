@@ -187,7 +187,7 @@ class Tolerance:
 
     rtol: relative tolerance; None for that of the least precise dtype involved.
     atol: absolute tolerance; None for a fraction, which depends on that dtype, of the largest finite
-        expected value.
+        magnitude expected.
     """
 
     rtol: float | None = None
@@ -213,7 +213,7 @@ class Tolerance:
 class Dtypes(dict[str, str]):
     """Names of the dtypes of an outcome's arrays, by label.
 
-    An expected 64-bit dtype agrees with the 32-bit dtype that it is narrowed to.
+    An expected dtype agrees with the one that a target without 64-bit dtypes narrows it to.
     """
 
     def difference(self, expected: Dtypes) -> str:
@@ -679,8 +679,8 @@ def verify_variant(
 ) -> None:
     """Verify a new variant with its own arguments, then with random ones.
 
-    Raise ``VerificationFailed`` if a result differs or only the graph raises. If no random arguments can be
-    used, only log that.
+    Raise ``VerificationFailed`` if a result differs or only the graph raises. It is no error if no random
+    arguments can be used.
     """
     verification = Verification(graph.name, graph._pipeline, variant, Tolerance())
     verification.check_call(args, kwargs, 0)

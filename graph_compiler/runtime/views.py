@@ -124,8 +124,7 @@ def forwarded_attribute(graph: Any, name: str) -> Any:
 def _as_original(graph: Any, original: Any) -> Any:
     """Return an instance of a subclass of the original's class whose entry methods are the graph.
 
-    It shares the original's ``__dict__``. Other methods of the original, called with it as ``self``, run the
-    graph.
+    It shares the original's ``__dict__``.
     """
     cls = type(original)
     methods = [name for name in trait("entry_methods") if hasattr(cls, name)]

@@ -158,8 +158,8 @@ class NativeWeights(Live):
     def for_call(self) -> ConvertedWeights:
         """Return the weights for one call that writes to none of them.
 
-        Callers that copy the arrays have to call this object instead. That costs more, because it also
-        detects writes to arrays whose conversions share their memory.
+        Callers that copy the arrays have to call this object instead, which also detects writes to arrays
+        whose conversions share their memory.
         """
         if not self.is_current(self.latest):
             self()
@@ -255,9 +255,9 @@ _LARGEST = 1 << 16
 
 
 class CapturedArguments(NamedTuple):
-    """Flat function, and the leading arguments that its callers pass; a compiler captures the others.
+    """Generated function, and the leading arguments that its callers pass; a compiler captures the others.
 
-    function: the flat function without the captured arguments, which it reads itself.
+    function: the generated function without the captured arguments, which it reads itself.
     names: names of the leading arguments that are still passed.
     constants: the constants that are still passed.
     text: what identifies the captured arrays in a cache of programs; None if weights are captured.

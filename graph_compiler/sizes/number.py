@@ -24,8 +24,7 @@ def compute_guarded(compute: Callable[..., Any], operands: tuple[Any, ...], deci
     """Return ``compute(*operands)``.
 
     If that raises ``ArithmeticError`` or ``ValueError``, call ``decide`` on each symbolic operand and raise
-    the error again, without its traceback. The user's code may catch the error and continue, so the recording
-    then relies on these numbers.
+    the error again, because the user's code may catch it.
     """
     try:
         return compute(*operands)

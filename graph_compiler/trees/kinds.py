@@ -192,7 +192,6 @@ def kind_of(cls: type) -> Any:
 
 
 def is_container(cls: type) -> bool:
-    """Return True if ``cls`` is a list, dict, dataclass or other class of containers."""
     return kind_of(cls) is not None
 
 

@@ -505,8 +505,8 @@ def likeness(
 ) -> list[Any]:
     """Return a description of nested items, to compare their structure and the properties of their arrays.
 
-    Append the arrays to ``arrays``. A description that includes an object other than an array, tuple, list,
-    dict or None equals no other description.
+    Append the arrays to ``arrays``. A description equals no other if it includes an object of any class
+    besides those in ``kinds``, ``tuple``, ``list``, ``dict`` and ``NoneType``.
 
     kinds: for each class of arrays, a function that returns the properties to compare.
 

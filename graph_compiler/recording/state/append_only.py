@@ -49,7 +49,6 @@ class ListLengths:
         )
 
     def give_up(self, places: Iterable[tuple[int, Any]]) -> None:
-        """Stop treating lists at places with these identities as append-only, because they were read."""
         self._read.update(places)
 
 
@@ -58,8 +57,7 @@ class ListShims:
 
     ``world`` holds the containers that the function can reach, and ``grown`` the identities of the places
     whose lists may be replaced. A list that the function can also reach through the arguments ``given``,
-    defaults of ``functions`` or ``world.elsewhere`` is not replaced. No list is replaced if one of
-    ``functions`` uses the name ``type``.
+    defaults of ``functions`` or ``world.elsewhere`` is not replaced.
     """
 
     def __init__(
@@ -101,7 +99,7 @@ class ListShims:
     def take_out(self) -> None:
         """Put the lists back, except where the function has stored another object.
 
-        Raise ``ListRead`` at the first shim that was read. That list and later ones are not restored here.
+        Raise ``ListRead`` if a shim was read.
         """
         for held, key, item, made in self._put:
             # The user's code may have caught the exception.

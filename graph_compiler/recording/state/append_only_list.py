@@ -13,7 +13,7 @@ class ListRead(Signal):
 
 
 class AppendOnlyList(list):  # type: ignore[type-arg]
-    """List that accepts new items, and raises :class:`ListRead` if it is read or changed in another way.
+    """List that can be appended to, and raises :class:`ListRead` if it is read or changed in another way.
 
     C code that reads the memory of the list directly finds one meaningless object.
 

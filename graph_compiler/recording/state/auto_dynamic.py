@@ -43,7 +43,7 @@ class AutoDynamic:
         self.lengths = ListLengths()
 
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
-        """Note numbers in the arguments, and return the paths of those that have had more than two values.
+        """Note static numbers of calls, and return the paths of those that have had more than two values.
 
         ``tree`` is the structure of ``(args, kwargs)`` of the recording. Only ints and floats are noted that
         are arguments themselves, or that have a string as last key of their path.
@@ -75,10 +75,11 @@ class AutoDynamic:
     ) -> list[StatePlace]:
         """Note the arrays and numbers in ``world``; return the places of those that changed at least twice.
 
-        The place of an array in a list is the whole list. Numbers in lists are not noted.
+        The place of an array in a list is the whole list. Numbers in lists are not noted. Set ``is_new`` to
+        False.
 
-        ``mark_of`` returns an object that compares unequal after a change, or None for an object that is no
-        array or is handled elsewhere. Set ``is_new`` to False.
+        mark_of(container, item): returns an object that compares unequal after a change; None for an item
+            that is ignored.
         """
         self.is_new = False
         marks = {

@@ -1,4 +1,4 @@
-"""Changes that a call makes to containers in its arguments: detection, application, and JSON form."""
+"""Changes of containers by a call: detection, application, and JSON form."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ContainerUpdate:
 
 
 class Containers:
-    """Arguments of a recording, with the contents of each container in them before the call.
+    """Containers in the arguments of a recording, with their contents before the call.
 
     ``arguments`` is ``(args, kwargs)`` or ``(args, kwargs, state)``. ``is_array(item)`` returns True for
     arrays, which are no containers. ``is_known(item)`` returns True for objects outside the arguments that
@@ -98,8 +98,8 @@ class Containers:
     def compared_with(self, tree: Tree) -> Callable[[Any], bool]:
         """Return a predicate: True for arrays and containers that the matcher checks at each call.
 
-        These are the ones in the arguments, whose recorded structure is ``tree``. Those inside of its static
-        values are left out, because the matcher does not notice a change there.
+        These are the ones in the arguments, whose recorded structure is ``tree``, except those inside of its
+        static values.
         """
         static = Containers([unfixed(item) for item in statics(tree)], self._is_array)
         return lambda item: self.holds(item) and not static.holds(item)
@@ -108,7 +108,9 @@ class Containers:
         return len(self._paths[id(item)]) == 2
 
     def updates(self, rewritten: frozenset[int] = frozenset()) -> list[ContainerUpdate]:
-        """Return an update for each container that has changed or has an item whose id is in ``rewritten``.
+        """Return an update for each changed container except tuples.
+
+        Containers of an object whose id is in ``rewritten`` count as changed.
 
         Append new objects to ``self.new``, and note the paths of rewritten ones in ``self.written``.
         """
@@ -234,7 +236,7 @@ Item = Callable[[Any], Any]
 
 
 def updates_to_json(updates: Iterable[ContainerUpdate] | None, item: Item) -> Any:
-    """Return the updates as JSON, or None for None. ``item`` converts keys and outside objects."""
+    """Return the updates in a form for JSON; None stays None. ``item`` converts objects in them."""
     if updates is None:
         return None
     return [
@@ -250,8 +252,9 @@ def updates_to_json(updates: Iterable[ContainerUpdate] | None, item: Item) -> An
 def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[ContainerUpdate, ...] | None:
     """Return the updates that :func:`updates_to_json` wrote, or None for None.
 
-    ``item`` decodes keys and outside objects. ``tree`` is the structure of the graph's output, a pair of the
-    result and the new objects. Raise ``InvalidFile`` if it is no such pair, or if an update is not allowed.
+    ``item`` decodes objects in them. ``tree`` is the structure of the graph's output, a pair of the result
+    and the new objects. Raise ``InvalidFile`` if it is no such pair, or if a path or index in an update is
+    not allowed. Damaged data may raise another exception.
     """
     if data is None:
         return None

@@ -1,9 +1,4 @@
-"""Objects that store elements in a buffer, or a state that only their own methods return.
-
-They are compared and restored by their contents (``contents_of``). Iterators are refused, because their
-state cannot be restored. Caches of ``functools.lru_cache`` that were empty at first are emptied before each
-attempt to record.
-"""
+"""Contents of buffers and random generators, detection of iterators, and clearing of ``lru_cache`` caches."""
 
 from __future__ import annotations
 
@@ -90,7 +85,8 @@ _ROWS: tuple[tuple[type, Contents], ...] = (
 def contents_of(item: Any) -> Contents | None:
     """Return the functions that read and restore the contents of a buffer or random generator.
 
-    Return None for other objects, and for NumPy arrays that are read-only or hold Python objects.
+    Buffers are NumPy arrays, ``array.array`` and ``bytearray``. Return None for other objects, and for NumPy
+    arrays that are read-only or hold Python objects.
 
     >>> buffer = bytearray(b"ab")
     >>> contents_of(buffer).take(buffer), contents_of([1])
@@ -185,7 +181,7 @@ class Pieces:
     Otherwise 8 pieces of 512 bytes are copied, so that a write between the pieces is missed.
 
     address: where the memory begins.
-    now: views of the memory itself, which keep ``owner`` alive, so that its address is not reused.
+    now: views of the memory itself, which keep ``owner`` alive.
     before: copies of the memory when this object was created.
 
     >>> import array

@@ -1,7 +1,4 @@
-"""Places outside the arguments where a function keeps state (``StatePlace``), and locks of their owners.
-
-The places of a graph are read before each call of it. Those that the call changes are written after it.
-"""
+"""Places outside the arguments where a function keeps state (``StatePlace``), and locks of their owners."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ def stateful_paths(arg_paths: Iterable[Any] | None, kwarg_paths: Iterable[Any] |
     """Return paths into ``(args, kwargs)`` for the paths that users write.
 
     ``arg_paths`` start with the index of an argument, and ``kwarg_paths`` with a name. A path that is no list
-    or tuple is a path of one part. Return an empty tuple if both are None.
+    or tuple is a path of one part.
 
     >>> stateful_paths([[0], [1, 0]], ["cache"])
     ((0, 0), (0, 1, 0), (1, 'cache'))
@@ -44,7 +41,7 @@ def _path(path: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Stateful:
-    """Objects of which the user has said that they hold state.
+    """Objects that the user has declared to hold state.
 
     objects: objects that are not passed as arguments.
     paths: paths of further objects in ``(args, kwargs)``.
@@ -156,8 +153,7 @@ def _parts(value: Any) -> dict[Any, Any]:
 def merge_places(known: Sequence[StatePlace], found: Iterable[StatePlace]) -> list[StatePlace]:
     """Return the places of both sequences.
 
-    If both have entries of the same dict, a place for the whole dict replaces these entries, because each
-    recording may find another key in it.
+    If both have entries of the same dict, a place for the whole dict replaces these entries.
 
     >>> from ..reachability.containers import kind_of
     >>> from ..reachability.snapshot import TrackedContainer
@@ -179,7 +175,7 @@ def merge_places(known: Sequence[StatePlace], found: Iterable[StatePlace]) -> li
 
 
 def outermost_places(places: Iterable[StatePlace], is_array: Callable[[Any], bool]) -> tuple[StatePlace, ...]:
-    """Return the distinct places, without those whose container is inside an object at another place."""
+    """Return distinct places, without those with a container inside an object at another returned place."""
     kept = list({place.identity: place for place in places}.values())
     for place in [*kept]:
         others = Containers(((), {}, tuple(other.read() for other in kept if other is not place)), is_array)
@@ -370,7 +366,7 @@ class Reserved:
 
 @contextmanager
 def reserved() -> Iterator[Reserved]:
-    """Yield the existing state locks, and release at the end of the block those that are still held.
+    """Acquire the existing state locks, yield them, and release at the end of the block those still held.
 
     Enter the block before the state is read, and while holding the recording lock.
     """

@@ -265,8 +265,6 @@ class MissingOriginal:
 class AlternativeCalls:
     """Search for variants of a graph that were recorded with arguments passed in another form.
 
-    The form says which arguments are passed by position, which by keyword, and which are left out.
-
     original(): returns the original function.
     static: names of static parameters.
     """
@@ -372,8 +370,8 @@ def unpack_container(
 
     A nonempty mapping becomes keyword arguments if its keys are recorded keywords, or parameters in
     ``signature`` that may be passed by keyword. A list or tuple becomes positional arguments if a variant was
-    recorded with as many, at least 2. Otherwise return the call unchanged. Return it unchanged also if a
-    variant was recorded with a container of the same kind (a mapping, or no mapping) as its first argument.
+    recorded with as many, at least 2. Return the call unchanged otherwise, or if a variant was recorded with
+    a container of the same kind (a mapping, or no mapping) as its first argument.
     """
     if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
         return args, kwargs

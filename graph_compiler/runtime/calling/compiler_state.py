@@ -1,7 +1,7 @@
 """State of a variant that programs compiled by ``torch.compile`` read.
 
-The compiler guards on the call and on what traced code reads here. The other state that a recording relies
-on is checked by the compiled program each time it runs (:meth:`CompilerState.still_holds`).
+State that the compiler does not guard on is checked by the compiled program each time it runs
+(:meth:`CompilerState.still_holds`).
 """
 
 from __future__ import annotations

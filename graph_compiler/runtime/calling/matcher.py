@@ -113,12 +113,11 @@ def matcher(
     held: Callable[[Any], Any] | None = None,
     is_foreign: bool = False,
 ) -> Match:
-    """Return ``match(args, kwargs, state=())``, which returns a call's arrays as those of the target.
+    """Return ``match(args, kwargs, state=())``, which returns the graph's inputs as arrays of the target.
 
-    Numbers that are inputs are returned, too. ``match`` returns None if the call does not fit, and raises
-    ``GuardFailed`` if the graph writes to an argument that was converted and cannot be written to. ``held``
-    converts the arrays of the state; the default is ``target.convert``. ``is_foreign`` is True if the source
-    framework is not the target.
+    ``match`` returns None if the call does not fit, and raises ``GuardFailed`` if the graph writes to an
+    argument that was converted and cannot be written to. ``held`` converts the arrays of the state; the
+    default is ``target.convert``. ``is_foreign`` is True if the source framework is not the target.
     """
     return _Matcher(graph, target, held, is_foreign).function()
 
@@ -432,8 +431,8 @@ def child_text(cls: type, name: str, index: int, key: Any, spell: Callable[[Any]
 def leaf_texts(tree: Tree, name: str, leaves: str) -> str:
     """Return the expression of a tuple with the leaves of ``name``, a variable with the structure ``tree``.
 
-    leaves: name of a function that returns the leaves. The expression calls it if ``tree`` has an object of
-        a registered class, or a mapping with a key other than a bool, int, string or None.
+    leaves: name of a function that returns the leaves, which the expression calls for some structures, such
+        as leaves in an object of a registered class.
     """
     texts = list(_leaf_texts(tree, name))
     return f"{leaves}({name})" if None in texts else f"({''.join(f'{text}, ' for text in texts)})"
@@ -576,7 +575,7 @@ _NOTHING = "pass"
 
 
 class CallCode(NamedTuple):
-    """Expressions that run a flat function with the variables of :class:`MatchCode`.
+    """Expressions that call a variant's function with the variables of :class:`MatchCode`.
 
     call: calls the function. It may read ``latest``, the converted weights.
     leaves: the leaves of ``outcome``, the value of ``call``.
@@ -603,11 +602,11 @@ def dispatcher(
     """Return ``attempt(args, kwargs)``, a generated function that matches and runs a call.
 
     The generated function leaves by ``matching.misfit`` if the variant does not fit the call, and returns
-    ``failed(problem)`` if running the flat function or building its result raises ``problem``.
+    ``failed(problem)`` if the variant's function or building its result raises ``problem``.
 
     condition: condition of the environment.
     matching: lines that match the arguments and assign them to names.
-    calling: expressions over these names that run the flat function. Its ``bound`` has ``failed``.
+    calling: expressions over these names that call the variant's function. Its ``bound`` has ``failed``.
     is_followed(): returns True while a compiler traces the call. ``followed`` in ``calling.bound`` then runs
         it. None if no compiler traces calls for the target.
     """

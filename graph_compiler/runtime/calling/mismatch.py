@@ -73,8 +73,7 @@ class ArgumentReader:
 def structure_differences(old: Tree, value: Any, path: Path, reader: ArgumentReader) -> Iterator[str]:
     """Yield texts on how ``value``, which is at ``path``, differs from the recorded tree ``old``.
 
-    Compare structure and static values. Of a leaf, compare only that it is an array, or for a number its
-    class.
+    Of a leaf, compare only that it is an array, or for a number its class.
     """
     if isinstance(old, Branch):
         yield from _branch_differences(old, value, path, reader)
@@ -175,9 +174,8 @@ def _without_address(value: Any) -> str:
 def _unlike_parts(old: Any, value: Any, where: str, depth: int) -> Iterator[tuple[str, Any, Any]]:
     """Yield ``(path, old, new)`` for the innermost attributes and items that differ in ``old`` and ``value``.
 
-    At most ``depth`` levels are searched; callables, classes and arrays are not opened. A missing part is
-    None. ``where`` is the path of ``old`` and ``value``, empty for the outermost objects; nothing is yielded
-    for those themselves.
+    At most ``depth`` levels are searched. A missing part is None. ``where`` is the path of ``old`` and
+    ``value``, empty for the outermost objects; nothing is yielded for those themselves.
     """
     if same_static(old, value):
         return
@@ -259,7 +257,6 @@ def why_missed(
     """Return a text on why a call does not fit ``variant``.
 
     If the call fits and ``given`` is None, return the first line of the variant's last failure, or "it fits".
-    Raise ``InvalidRegistration`` if an array of the target lacks ``shape``, ``ndim`` or ``dtype``.
 
     given: state by name, which replaces the current state; None for the current state.
     names: names of the parameters, for arguments passed by position.

@@ -1,9 +1,4 @@
-"""Calls of a graph inside a function that is itself recorded, compiled or differentiated.
-
-With arrays of the original's framework, the original is recorded as part of the function. With other arrays,
-the graph runs as written for their framework: its operations are recorded, and the recording relies on its
-parameters.
-"""
+"""Calls of a graph inside a function that is itself recorded, compiled or differentiated."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 class _UnknownDefault:
-    """Placeholder for a parameter's default that the file does not hold. No argument equals it."""
+    """Placeholder for a parameter's default that the file does not hold."""
 
     def __repr__(self) -> str:
         return "..."
@@ -159,7 +159,7 @@ def binding_to_json(binding: ArgumentBinding | None) -> Any:
 def binding_from_json(data: Any) -> ArgumentBinding | None:
     """Decode what :func:`binding_to_json` encoded; None stays None.
 
-    Raise ``InvalidFile`` or another error for data that it did not encode.
+    Raise ``InvalidFile`` or another error for data of another form.
     """
     if data is None:
         return None
@@ -271,7 +271,7 @@ def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
 def statics_of(data: Any) -> StaticArguments | None:
     """Return the static arguments of a saved graph, or None if it has none.
 
-    Raise ``InvalidFile`` if a name or position is invalid.
+    Raise ``InvalidFile`` if a name is invalid or a position is no int.
     """
     if data.get("static") is None:
         return None

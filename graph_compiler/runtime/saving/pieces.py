@@ -31,7 +31,6 @@ _partial: set[str] = set()
 
 
 def require_encoding(name: str, dtype: str) -> None:
-    """Raise ``InvalidFile`` if files have no encoding for ``dtype``."""
     if dtype not in ENCODED:
         raise InvalidFile(
             f"{name} cannot be written: files have no dtype {dtype}. Pass the array as an argument, or keep "

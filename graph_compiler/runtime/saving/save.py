@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 
 
 def save(graph: RecordedGraph, path: str | os.PathLike[str]) -> None:
-    """Write ``graph`` to the zip file or folder ``path``.
-
-    Raise ``InvalidFile`` if a file cannot hold the graph, and ``FileNotFoundError`` if the folder that the
-    zip file should be in does not exist.
-    """
     write(path_of("path", path), _files_of(graph))
 
 
