@@ -40,8 +40,8 @@ def remove_certain_checks(graph: Graph) -> Graph:
 class _RangeProver:
     """Rewriter of nodes that removes checks which are proved to hold.
 
-    numbers: expressions for integer scalars in terms of loop indices and sizes of the outermost block.
-    sizes: expressions for sizes of regions, in the same terms.
+    numbers: polynomials that are equal to integer scalars.
+    sizes: polynomials that are equal to sizes of regions.
     makers: nodes by their outputs; an input of a region has the node of the value that it captures.
     steps: the index of each loop visited so far, outer loops before inner ones.
     """

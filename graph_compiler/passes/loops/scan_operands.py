@@ -32,7 +32,7 @@ class RowRead:
     """Source of the elements that a node reads in an iteration.
 
     source: a sequence (an array and its key), or the number of iterations since the row was written.
-    rest: key that selects the elements from the row; empty if the node reads all of it.
+    rest: key that selects the elements from the row.
     sides: keys of the parts of the row that were not written, if a slice of it was and the read needs more.
     """
 

@@ -212,11 +212,10 @@ class _LayerBoundaries:
         return len({number for number in self.numbers[begin : begin + self.period] if number is not None})
 
     def strides(self, first: int, count: int) -> int:
-        """Return how many different increments the number in an array's name has from layer to layer.
+        """Return how many different increments the numbers of consecutive layers have; 1 for 0, 1, 2 ...
 
-        The arrays are read by the first node of the first layer that reads a numbered one, and by its
-        counterparts in the ``count`` layers from node ``first`` on. A missing number counts as 0. Layers with
-        the numbers 0, 1, 2 ... return 1.
+        The numbers are in the names of arrays that the first node with a number in its layer reads, and its
+        counterparts in the ``count`` layers from node ``first`` on. A missing number counts as 0.
         """
         begin = first - self.run.first
         place = next(place for place in range(begin, begin + self.period) if self.numbers[place] is not None)

@@ -29,9 +29,9 @@ _BLOCKS = ("body", "orelse")
 def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool:
     """Return True if ``function`` is known to read a parameter only to raise, or in comparisons by ``is``.
 
-    Reads to raise are those in ``raise`` statements, in messages of ``assert``, and in blocks that end with
-    ``raise``. The parameter is the one to which ``call`` passes ``argument``. Return False for a function
-    whose source is not known, and for one with a ``try`` statement.
+    Reads to raise are those in ``raise`` statements, in messages of ``assert``, and in blocks that leave only
+    by a final ``raise``. The parameter is the one to which ``call`` passes ``argument``. Return False for a
+    function whose source is not known, and for one with a ``try`` statement.
     """
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):

@@ -121,9 +121,9 @@ def _strings(items: Iterable[Any]) -> Iterator[str]:
 def fragments_read(code: types.CodeType) -> frozenset[str]:
     """Return parts of names of attributes that ``code`` and functions inside it seem to read by string.
 
-    In code that reads by ``getattr`` or the like, these are the string constants that are identifiers, apart
-    from a docstring, or the empty string if there are none. The empty string, which is part of every name, is
-    also among them if the code names ``vars``, ``eval`` or the like.
+    In code that reads by ``getattr`` or the like, these are the string constants that are identifiers,
+    without the first constant (the docstring of a function), or the empty string if there are none. The empty
+    string, which is part of every name, is also among them if the code names ``vars``, ``eval`` or the like.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})

@@ -117,8 +117,8 @@ class Statements:
         If a ``raise`` or ``assert`` of the user ends a block, add a guard on ``test`` and run one block
         instead. Raise ``TracingError`` if the framework has no such guards.
 
-        ``given`` are the assigned variables that are read after the ``if``. Variables in ``guarded`` are read
-        only if the enclosing loop was left, and may be unassigned after one block.
+        ``given`` are the assigned variables that may be read after the ``if``. Variables in ``guarded`` are
+        read only if the enclosing loop was left, and may be unassigned after one block.
         """
         found = regions_of(test)
         if found is None:
