@@ -155,7 +155,6 @@ def _is_product(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def is_without_derivative(problem: Exception) -> bool:
-    """Return True if ``problem`` may be torch's report of a missing derivative."""
     words = ("is not implemented", "set a forward gradient", "being transformed by a functorch transform")
     return isinstance(problem, NotImplementedError) or (
         isinstance(problem, RuntimeError) and any(word in str(problem) for word in words)
@@ -357,7 +356,6 @@ class TensorSlots:
         return self._index.keys()
 
     def changed(self) -> bool:
-        """Return True if a tensor was replaced or removed since it was noted."""
         return not all(map(is_, map(dict.get, self._dicts, self._keys), self._tensors))
 
 

@@ -625,8 +625,7 @@ def _local(array: Any) -> Any:
 def _sum_shared_gradients(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
     """Replace replicated arrays in ``arrays``, so that their gradients are sums over the devices.
 
-    ``whole`` are the indices of the replicated arrays. Those that cannot get a gradient stay. Return
-    ``arrays``.
+    ``whole`` are the indices of the replicated arrays. Those that cannot get a gradient stay.
     """
     # Under a transform, every array may need a gradient, otherwise only those with ``requires_grad``.
     all_are = is_differentiated_or_transformed()

@@ -80,11 +80,7 @@ def partitioned(
 
 @contextmanager
 def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
-    """Run the ``with`` block over ``mesh``, where operations of ``DTensor`` take plain tensors as replicated.
-
-    Raise ``UnsupportedOperation`` for an operation that ``DTensor`` has no rule for, and ``CollectiveFailed``
-    for errors of communication.
-    """
+    """Run the ``with`` block over ``mesh``. In it, ``DTensor`` takes plain tensors as replicated."""
     # ``DTensor`` has no rule for the fused kernel of attention on CPU.
     attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
     try:

@@ -72,7 +72,7 @@ class RecordedCalls:
     def shortened(self, graph: Graph) -> Graph:
         """Return the graph to write for the recorded ``graph``.
 
-        A subclass may leave out calls that the text of other calls implies. The default returns ``graph``.
+        A subclass may leave out calls that the text of other calls implies.
         """
         return graph
 

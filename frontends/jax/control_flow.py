@@ -602,7 +602,7 @@ class CallWriter:
         """Return a body of the nodes that ``read`` appends and on which its results depend.
 
         The first results become arrays of the types ``avals``. Inside, derivative rules are followed for
-        ``orders`` more orders; with None, functions that have rules are inlined. Error checks add no guards.
+        ``orders`` more orders; with None, functions that have rules are inlined.
         """
         reader = self.reader
         before = reader.nodes, reader.around, reader.orders, reader.checks

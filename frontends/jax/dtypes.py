@@ -35,10 +35,7 @@ def is_key(array: Any) -> bool:
 
 
 def words_type(array: Any) -> Any:
-    """Return the type of ``array``, with random keys as uint32 words along a new last axis.
-
-    Raise :class:`UnsupportedOperation` for keys of an algorithm other than threefry2x32.
-    """
+    """Return the type of ``array``, with random keys as uint32 words along a new last axis."""
     if not is_key(array):
         return jax.ShapeDtypeStruct(
             array.shape, array.dtype, weak_type=bool(getattr(array, "weak_type", False))

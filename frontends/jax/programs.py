@@ -161,7 +161,6 @@ def is_solve(equation: Any) -> bool:
 
 
 def solver(params: dict[str, Any]) -> Callable[..., list[Any]]:
-    """Return the function that a linear solve computes, as a function of all its operands."""
     lengths, solve = params["const_lengths"], jaxpr_as_fun(params["jaxprs"].solve)
     before, count = lengths.matvec + lengths.vecmat, sum(lengths)
     return lambda *operands: solve(*operands[before : before + lengths.solve], *operands[count:])

@@ -96,7 +96,6 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def environment_guards(reached: Reached) -> list[EnvironmentGuard]:
-    """Return guards on ``jax_enable_x64`` and on the objects that the callables in ``reached`` refer to."""
     wide = EnvironmentGuard(
         "{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64"
     )
