@@ -71,7 +71,7 @@ class HostDraws(Protocol):
 
 
 class Trace(Protocol):
-    """A recording in progress, as other objects of the recording see it. It is a torch function mode."""
+    """Recording in progress, as other objects of the recording see it. It is a torch function mode."""
 
     # True if the graph is for torch itself.
     for_torch: bool
@@ -128,7 +128,7 @@ class Trace(Protocol):
         """Return the number that ``size`` has while recording, guarded where necessary.
 
         The flags say that the number is for a key, a text or a condition. The result may then be ``size``
-        itself. Raise ``UnhashableSize`` for a key that can be neither hashed as a symbol nor guarded.
+        itself. Raise ``UnhashableSize`` for a key that may not be hashed as a symbol.
         """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:

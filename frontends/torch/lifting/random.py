@@ -1,7 +1,7 @@
 """Random numbers, with the distributions of torch but not its numbers.
 
-A seed that the function sets starts a stream of random keys. Without one, keys derive from the key of the
-graph.
+Generators that the function makes or seeds have random keys of their own. By default, keys derive from the
+key of the graph.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ class TorchBuilder(RaisingBuilder):
     """Builder of canonical operations with torch's dtype promotion, which rows write with.
 
     has_floats: True if calls take floats that are computed from sizes.
-    states: the stream or key of random numbers that each result of ``get_rng_state`` and ``get_state``
-        represents.
+    states: for each result of ``get_rng_state`` and ``get_state``, the stream of random numbers that it
+        represents, or the index of the last key.
     """
 
     masks = ("bool", "uint8")

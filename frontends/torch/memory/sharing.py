@@ -52,7 +52,7 @@ def note_aliases(capture: MemoryTrace) -> None:
 
 
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
-    """Assume in the graph which inputs are the same object, and that written inputs overlap no others.
+    """Add assumptions about inputs that are the same object, and that written inputs overlap no others.
 
     Also set ``call_inputs`` of the graph if it has inputs for state, and add guards on what decides between
     views and copies. Raise ``TracingError`` if written inputs overlap while recording.
