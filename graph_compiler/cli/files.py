@@ -222,7 +222,6 @@ def _count_positional(graph: IRGraph) -> int:
 
 
 def names_of_arguments(function: Any) -> list[str]:
-    """Return the parameter names of a callable; an empty list if its signature is unknown."""
     try:
         return list(inspect.signature(entry_method(function, function)).parameters)
     except (TypeError, ValueError):

@@ -355,7 +355,6 @@ class StoredTensorViews(kept_views.StoredViews[torch.Tensor]):
         )
 
     def record_view(self, capture: Trace, tensor: torch.Tensor, owner: torch.Tensor) -> Value:
-        """Record the calls that make the view ``tensor`` of its ``owner``, and return its value."""
         value = capture.value(owner)
         self._met.append((tensor, owner, value))
         for name, arguments, made in capture.quietly(calls_taking, tensor, owner):

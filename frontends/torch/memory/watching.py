@@ -205,10 +205,6 @@ class TensorWatch:
         return [(version(tensor), *layout_of(tensor)) for tensor in self._others]
 
     def changed(self) -> bool:
-        """Return True if a tensor has changed since this object was made, as far as it can tell.
-
-        A write that torch does not count is missed where the contents of a tensor are not compared.
-        """
         return (
             self._words.now != self._noted
             or bool(self._others)

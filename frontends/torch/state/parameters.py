@@ -386,11 +386,7 @@ class WeightPlaces(contracts.Fillable):
         self.owners[name] = owner
 
     def add_tied(self, name: str, other: str, holder: Any, key: str) -> None:
-        """Register ``other`` as an alias of the weight ``name``, with ``holder[key]`` as its place.
-
-        Add the place to ``ties`` unless it is the first place of the weight, or ``holder`` is not a dict, as
-        in scripted modules.
-        """
+        """Register ``other`` as an alias of the weight ``name``, with ``holder[key]`` as its place."""
         self._other_names[other] = name
         first = self.holders[name]
         # A second path to the same dict is not a tie, and a scripted module has another object each time.
