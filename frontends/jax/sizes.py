@@ -272,7 +272,6 @@ def _key(size: Size, frame: FrameType) -> int:
 
 
 def _caller_of_shapes(frame: FrameType) -> FrameType:
-    """Return the frame that compares whole shapes by JAX's functions, or ``frame`` itself."""
     caller = frame.f_back
     if frame.f_code.co_name != "definitely_equal" or caller is None or caller.f_back is None:
         return frame

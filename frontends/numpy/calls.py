@@ -208,7 +208,7 @@ _TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
 def proposed_name(key: str) -> str:
     """Return the name that is proposed for the result of a call (``norm`` for the key ``linalg.norm``).
 
-    For ``reduce``, ``accumulate`` and ``outer``, it is the name of the ufunc (``add`` for ``add.reduce``).
+    For a key such as ``add.reduce``, ``add.accumulate`` or ``add.outer``, it is the first part (``add``).
     """
     last = (
         key.rpartition(".")[2]
@@ -402,8 +402,8 @@ def flatten_arguments(
 def with_leaf_types(tree: Tree, leaves: Iterator[Any]) -> Tree:
     """Return ``tree`` with leaves that have the class of their scalar, number or generator.
 
-    ``leaves`` yields the object of each leaf, and is consumed. A 0-d array of bools or numbers counts as a
-    scalar of its dtype.
+    ``leaves`` yields the object of each leaf, and is consumed. A 0-d NumPy array of bools or numbers counts
+    as a scalar of its dtype.
     """
     if isinstance(tree, Leaf):
         leaf = next(leaves)

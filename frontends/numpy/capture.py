@@ -230,7 +230,6 @@ class NumpyCapture:
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
     def isolated(self) -> Iterator[None]:
-        """Record calls inside the block, and afterwards restore the elements of inputs and parameters."""
         self.call.is_open = True
         try:
             yield

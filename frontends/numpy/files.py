@@ -58,10 +58,6 @@ def read(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """Raise :class:`InvalidFile` if a node makes a call that a saved graph may not make.
-
-    Raise it also for calls with too few arguments.
-    """
     for node in every(graph.nodes):
         if has_regions(node.op):
             continue

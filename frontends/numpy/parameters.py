@@ -154,7 +154,6 @@ class StoredArrayViews(kept_views.StoredViews[Array]):
         return [place for _, place, _ in self._taken]
 
     def begin(self, given: Container[int]) -> None:
-        """Start a new attempt: forget all locations, and the views of owners whose ids are in ``given``."""
         # These owners are arguments, and other calls pass other arrays.
         self._owners = {name: pair for name, pair in self._owners.items() if id(pair[1]) not in given}
         self._placed.clear()

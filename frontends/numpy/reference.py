@@ -98,7 +98,6 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 
 @contextmanager
 def restoring_state(weights: NumpyWeights, seed: int) -> Iterator[None]:
-    """Seed ``np.random`` for the block, and restore random state, stored arrays and other state after it."""
     places = [(place, place.saved()) for place in weights.kept.places]
     kept = [leaf for _, held in places for leaf in flatten(held, is_array)[0] if isinstance(leaf, np.ndarray)]
     own = [

@@ -239,7 +239,6 @@ def constant_of(operation: Any) -> Any:
 
 @contextmanager
 def run_eagerly() -> Iterator[None]:
-    """Leave the traced graph, and stop recording on gradient tapes, in this context."""
     with ExitStack() as stack:
         stack.enter_context(tf.init_scope())
         stack.enter_context(record.stop_recording())

@@ -360,7 +360,6 @@ def _lengthened(arrays: Arrays, held: TensorValue, places: TensorValue, shape: A
 
 
 def _with_zeros(tensors: Any, count: int, shape: Any, dtype: str) -> Any:
-    """Return a list of TensorFlow with ``count`` rows of zeros at its end, at least none."""
     if count <= 0:
         return tensors
     # TensorFlow does not initialize the rows of a list that it makes longer.

@@ -74,7 +74,6 @@ def read(text: str) -> Any:
 
 
 def check(graph: Graph) -> None:
-    """Raise ``InvalidFile`` for a call that a loaded graph may not make, or a malformed call or guard."""
     for node in every(graph.nodes):
         if has_regions(node.op):
             continue

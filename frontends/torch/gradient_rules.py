@@ -280,7 +280,6 @@ def _has_data_size(node: Node) -> bool:
 
 
 def _elements_in(items: Any) -> list[Value]:
-    """Return the values that symbols in ``items`` read other than for their sizes."""
     return [symbol.source for symbol in _symbols_in(items) if symbol.kind != "size"]
 
 

@@ -212,7 +212,6 @@ class Gradients:
         return before.requires_grad if fact == "requires_grad" else before.grad is not None
 
     def add(self, tensor: torch.Tensor) -> None:
-        """Store the gradient and ``requires_grad`` of ``tensor`` if it is a leaf that is not stored yet."""
         if id(tensor) in self._before:
             return
         with no_torch_function():

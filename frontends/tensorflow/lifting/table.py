@@ -143,7 +143,6 @@ class ComputedOperand(NotImplementedError):
 
 
 def require_static(operand: Any, what: str) -> Any:
-    """Return ``operand``, or raise ``ComputedOperand``, which names ``what``, if it is an array."""
     if isinstance(operand, Value):
         raise ComputedOperand(
             f"the value of {what} is computed from elements of arrays, and has to be known while the "

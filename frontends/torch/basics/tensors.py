@@ -316,7 +316,6 @@ def version(tensor: torch.Tensor) -> int:
 
 
 def is_leaf(tensor: torch.Tensor) -> bool:
-    """Return ``tensor.is_leaf``, or False if torch raises an error."""
     try:
         return tensor.is_leaf
     # torch does so for a view that was made without gradients, once its base was written to.
