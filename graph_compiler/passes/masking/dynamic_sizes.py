@@ -161,14 +161,14 @@ _FIND = frozenset(
 
 
 class SizesUnknown(UnsupportedOperation):
-    """Error for operations with data-dependent output sizes inside a compiled loop or branch."""
+    """Error for operations with data-dependent output sizes in compiled regions, such as loops."""
 
 
 @only_with(*_FIND)
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
-    """Return ``(graph, False)``; raise ``SizesUnknown`` if sizes in a loop or branch depend on elements.
+    """Return ``(graph, False)``; raise ``SizesUnknown`` if sizes in compiled regions depend on elements.
 
-    Called functions and custom derivatives are checked only inside of a loop or branch.
+    Compiled are all regions except those of calls and of custom derivatives outside of compiled regions.
     """
     problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]
     if problems:

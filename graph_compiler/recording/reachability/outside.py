@@ -217,7 +217,7 @@ def facts_outside(
     contents: Callable[[Any], Any] = lambda item: None,
     free: FreeParts = NO_FREE_PARTS,
 ) -> list[EnvironmentGuard]:
-    """Return guards that hold as long as the objects in ``reach`` stay as they are now.
+    """Return guards that hold as long as the objects in ``reach`` do not change.
 
     facts_of(owner): returns further guards on one of ``reach.owners``. If there are any, the class of the
         owner is not guarded here.
