@@ -62,9 +62,10 @@ _KEEPS_ORDER = frozenset(
 class StrideOrder:
     """Stride order of the result of a call.
 
-    is_fresh: True if the result does not take its stride order from the operands.
+    is_fresh: True if the result is known not to take its stride order from the operands.
     is_size_independent: True if the order is assumed to be the same at other sizes.
-    may_be_permuted: True if the result is not row-major, or is a view that may permute axes.
+    may_be_permuted: True if the result is not row-major, or is a view that may have another order than its
+        operand.
     """
 
     is_fresh: bool
@@ -80,7 +81,7 @@ def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> S
 
 
 class Layouts:
-    """Tracker of the stride orders of the values of one recording, which guards on those that matter."""
+    """Tracker of the stride orders of recorded values, to guard those that matter."""
 
     def __init__(self, capture: Trace) -> None:
         self.capture: Trace | None = capture
