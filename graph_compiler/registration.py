@@ -25,7 +25,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 @dataclass(frozen=True)
 class ArrayProperty:
-    """A property of arrays besides shape and dtype, on which a recording may rely.
+    """Property of arrays besides shape and dtype, on which a recording may rely.
 
     words: end of the message about an input whose property differs from the recording. The name of the
         input precedes it.

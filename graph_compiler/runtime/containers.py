@@ -51,7 +51,7 @@ class LazyMethod:
 
 
 class InstanceGraph:
-    """The graph of one instance's method, stored on the instance. A pickle of it is empty.
+    """Graph of one instance's method, stored on the instance. A pickle of it is empty.
 
     owner(): returns the instance that the graph belongs to, or None.
     graph: the graph, or None.

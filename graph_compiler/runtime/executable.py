@@ -168,7 +168,7 @@ class Executable:
     def run(self, leading: Sequence[Any], leaves: Sequence[Any]) -> Any:
         """Return what ``called`` returns for these arguments.
 
-        If the user's code may write to the memory of weights, wait until the call has read it.
+        If the call converts weights that the user's code may write to, wait until it has read them.
         """
         outcome = self.called(*leading, *leaves)
         if self._waits and cast(Any, self._parameters).latest.may_be_written:

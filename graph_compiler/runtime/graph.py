@@ -146,8 +146,8 @@ class Graph(RecordingMethods, DisplayMethods):
         random numbers, only structure, shapes and dtypes are compared.
 
         Args:
-            runs: Number of inputs with the recorded sizes for each variant. As many have other sizes, and a
-                few more show which sizes can change.
+            runs: Number of inputs with the recorded sizes for each variant. More inputs show which sizes can
+                change, and have other sizes where they can.
             rtol: Relative tolerance. Default: that of the dtype.
             atol: Absolute tolerance. Default: that of the dtype.
             seed: Seed of the inputs, at least 0.

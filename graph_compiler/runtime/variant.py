@@ -65,7 +65,7 @@ _MISFIT = "return no_fit"
 
 @dataclass(repr=False)
 class Variant:
-    """A recording, written and loaded for one target, with the conditions under which a call may run it.
+    """Recording, written and loaded for one target, with the conditions under which a call may run it.
 
     graph: the graph that was written.
     program: source of the flat function, which takes the arrays and numbers in a call one by one.

@@ -80,7 +80,7 @@ _LARGEST_COPY = 1 << 17
 
 
 class ConvertedWeights(NamedTuple):
-    """The last conversion of a variant's weights.
+    """Last conversion of a variant's weights.
 
     source: the mapping that was converted, compared by identity to find replaced arrays.
     watch: detects in-place writes by the user to arrays that no call of the graph writes to.

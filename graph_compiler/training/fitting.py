@@ -301,15 +301,11 @@ def _summand(state: TrainState, value: Any) -> Any:
 
 
 class _NoProgress:
-    """Progress bar that shows nothing."""
-
     def over(self, data: Iterable[Any], words: str, history: list[Metrics]) -> Iterator[Any]:
         return iter(data)
 
 
 class _ProgressBar(_NoProgress):
-    """Progress bar with one line for each epoch."""
-
     def __init__(self, progress: Any) -> None:
         self._progress = progress
 

@@ -233,8 +233,8 @@ def optimizer(name: str, **options: Any) -> Optimizer:
 
     Names are ``sgd``, ``adam``, ``adamw``, ``rmsprop``, ``adagrad``, ``adadelta``, ``adamax``, ``nadam`` and
     ``lion``. The target decides what it is built from: optax transformations, a class of ``torch.optim`` or a
-    Keras optimizer. Its updates agree with those of ``torch.optim`` to 1e-5 in float32. ``lion`` follows its
-    paper (https://arxiv.org/abs/2302.06675) and is not available in torch.
+    Keras optimizer. Its updates follow ``torch.optim``. ``lion`` follows its paper
+    (https://arxiv.org/abs/2302.06675) and is not available in torch.
 
     Args:
         name: One of these names. For another optimizer, pass the framework's own object to

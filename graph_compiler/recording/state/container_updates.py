@@ -110,9 +110,8 @@ class Containers:
     def updates(self, rewritten: frozenset[int] = frozenset()) -> list[ContainerUpdate]:
         """Return an update for each changed container except tuples.
 
-        Containers of an object whose id is in ``rewritten`` count as changed.
-
-        Append new objects to ``self.new``, and note the paths of rewritten ones in ``self.written``.
+        Containers of an object whose id is in ``rewritten`` count as changed. Append new objects to
+        ``self.new``, and note the paths of rewritten ones in ``self.written``.
         """
         # The target framework cannot write to arrays, so rewritten arrays are treated as new objects.
         found: list[ContainerUpdate] = []

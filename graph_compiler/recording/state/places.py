@@ -200,7 +200,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class ReplacedPlace:
-    """A place that holds another object after the call.
+    """Place that holds another object after the call.
 
     number: index of the place in ``ExternalState.places``, where draws come last.
     item: where the object comes from; the object itself if it is a constant; ``MISSING`` if the part is
@@ -213,7 +213,7 @@ class ReplacedPlace:
 
 @dataclass(frozen=True)
 class ExternalState:
-    """The state outside the arguments that a recorded graph reads before a call and changes after it.
+    """State outside the arguments that a recorded graph reads before a call and changes after it.
 
     places: the places that the graph reads; draws come last.
     tree: the pytree structure of the objects at the places before the call.
@@ -291,7 +291,7 @@ def planned_places(state: ExternalState, new: Sequence[Any], arguments: Any) -> 
 
 
 class _Slot:
-    """An object that holds state, kept alive by the slot, and the lock for changing it."""
+    """Object that holds state, kept alive by the slot, and the lock for changing it."""
 
     __slots__ = ("__weakref__", "lock", "owner")
 
@@ -338,7 +338,7 @@ class StateLock:
 
 
 class Reserved:
-    """The existing state locks, acquired by the constructor and released by :meth:`only` and :meth:`release`.
+    """Existing state locks, acquired by the constructor and released by :meth:`only` and :meth:`release`.
 
     They are held while it is unknown which objects a recording will change and restore.
     """

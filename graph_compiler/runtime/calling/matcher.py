@@ -113,7 +113,7 @@ def matcher(
     held: Callable[[Any], Any] | None = None,
     is_foreign: bool = False,
 ) -> Match:
-    """Return ``match(args, kwargs, state=())``, which returns the graph's inputs as arrays of the target.
+    """Return ``match(args, kwargs, state=())``, which returns the inputs of a call, converted to the target.
 
     ``match`` returns None if the call does not fit, and raises ``GuardFailed`` if the graph writes to an
     argument that was converted and cannot be written to. ``held`` converts the arrays of the state; the

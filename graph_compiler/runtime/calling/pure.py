@@ -30,7 +30,7 @@ _INT32_END = 1 << 31
 
 
 class TracedAlternative(NamedTuple):
-    """A variant that fits a traced call if its ``checks`` on array values hold.
+    """Variant that fits a traced call if its ``checks`` on array values hold.
 
     variant: the variant.
     found: the variant's ``(result, state)``.

@@ -57,7 +57,7 @@ class HashedFile:
 
 
 class StoredArray(NamedTuple):
-    """An array of a safetensors file, in aligned memory of its own.
+    """Array of a safetensors file, in aligned memory of its own.
 
     encoded: code of the dtype in the file.
     shape: shape in the file.
