@@ -119,7 +119,7 @@ class KeySizes:
         """Return True if ``size`` may be hashed as a symbol, because ``called`` is an ``lru_cache`` function.
 
         The cache is then emptied by :meth:`forget`. Return False if the size is in ``fixed``. Otherwise raise
-        ``UnhashableSize``. Unless the result is False, the size is added to ``asked``.
+        ``UnhashableSize``.
         """
         symbols = list(size.symbols())
         of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)

@@ -35,8 +35,8 @@ class SizeNode:
     """Object behind a ``SymInt``, ``SymFloat`` or ``SymBool``, which computes with a symbolic expression.
 
     expression: a size, or a plain number.
-    decide: function that adds a guard on an expression and returns its number. Keywords tell the purpose; a
-        comparison or key may stay symbolic.
+    decide: function that returns the number of an expression, guarded where necessary. Keywords tell the
+        purpose; a comparison or key may stay symbolic.
     """
 
     __slots__ = ("decide", "expression")

@@ -1,4 +1,4 @@
-"""Determinants, inverses, solvers and matrix decompositions; collectives and kernels of derivatives."""
+"""Determinants, inverses, solvers and matrix decompositions; collectives and backward kernels."""
 
 from __future__ import annotations
 

@@ -238,8 +238,8 @@ class ReachableState:
         """Return the newly found places of state, which the recording does not have as inputs yet.
 
         Leave out places in ``containers``, which notice their changes. Record a replaced persistent buffer as
-        an effect of the graph, and add known places whose object was replaced to ``replaced``. Take out the
-        list shims. Raise ``TracingError`` for writes that cannot be recorded.
+        an effect of the graph, and add known places whose object was replaced to ``replaced``. Raise
+        ``TracingError`` for writes that cannot be recorded.
         """
         if self.list_shims is not None:
             self.list_shims.take_out()
