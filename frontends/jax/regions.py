@@ -176,7 +176,7 @@ class JaxRegions(Regions):
         with self.inside():
             jax.make_jaxpr(traced)(*(_stand_in(item, kind) for item, kind in given))
 
-    def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
+    def branch(self, truth: Any, then: Block, otherwise: Block, names: Sequence[str]) -> Arrays:
         with self.inside():
             return jax.lax.cond(truth, lambda: tuple(then()), lambda: tuple(otherwise()))
 

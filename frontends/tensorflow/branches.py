@@ -364,7 +364,9 @@ class TensorFlowRegions(Regions):
         with self.inside(), graph.as_default():
             function(*(self._stand_in(item, kind) for item, kind in given))
 
-    def branch(self, truth: Any, then: RegionBlock, otherwise: RegionBlock) -> RegionArrays:
+    def branch(
+        self, truth: Any, then: RegionBlock, otherwise: RegionBlock, names: Sequence[str]
+    ) -> RegionArrays:
         # ``tf.cond`` needs at least one result in each branch.
         nothing = tf.constant(0)
         with self.inside():

@@ -13,6 +13,7 @@ from .cleanup.redundancy import cse as cse
 from .cleanup.redundancy import dce as dce
 from .cleanup.redundancy import drop_restoring_reshapes as drop_restoring_reshapes
 from .cleanup.redundancy import drop_snapshots as drop_snapshots
+from .cleanup.redundancy import simplify_branches as simplify_branches
 from .cleanup.simplify_guards import simplify_guards as simplify_guards
 from .driver import GraphPass as GraphPass
 from .driver import Pass as Pass

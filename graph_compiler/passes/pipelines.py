@@ -31,6 +31,7 @@ from . import (
     rows_to_operands,
     scalar_literals,
     scanned_layers,
+    simplify_branches,
     simplify_guards,
     unrolled,
 )
@@ -69,6 +70,7 @@ def canonical_passes(target: Backend, roll: str, raises_out_of_bounds: bool) -> 
     return [
         scalar_literals,
         fill_parts,
+        simplify_branches,
         *([] if rows.counts else in_arrays),
         forward_writes,
         dce,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch, GraphCompilerError, GuardFailed, NotCompilable, TargetRefused
 from ..ir.magnitudes import outgrows
-from ..ir.node import Node, Value, every
+from ..ir.node import Value, every
 from ..ops.dtypes import dtype_name, is_inexact
 from ..recording.code.syntax import definition_of
 from ..recording.control_flow import trace
@@ -27,7 +27,7 @@ from ..registration import backends
 from ..trees import Branch, Static, Tree, TypedLeaf, iterate_structure, leaves_at, leaves_of, unflatten
 from .boundary import line_of_user, public, raise_refused
 from .calling.binding import calls_in_recorded_order, positional, recording_call
-from .calling.matcher import NO_FIT, CallMiss
+from .calling.matcher import NO_FIT, CallMiss, narrows
 from .calling.nested import force_graph_break, tracer_of
 from .calling.pure import call_purely
 from .missing_weights import gate_until_loaded, missing_weights, require_weights
@@ -51,12 +51,15 @@ if TYPE_CHECKING:
 # misses, the function is recorded with its statements converted to traced control flow (:func:`trace`). Such
 # a variant holds for all values and trip counts. It replaces the specific variants that it covers, if its
 # result for the call agrees with the original's. Otherwise the function is recorded as it runs. The first
-# recording is replaced in the same way if one of its lines was unrolled too often.
+# recording is replaced in the same way if one of its lines was unrolled too often, or if elements decided
+# in several iterations of a loop.
 
 # If this many do not cover all calls, one more does not either.
 _MOST = 3
 # Number of nodes recorded for one line above which its loops count as unrolled.
 LONG = 128
+# Number of guards on elements from one expression above which a loop counts as decided by elements.
+REPEATED = 3
 _LOOPS = (ast.For, ast.While)
 _NUMBERS = (bool, int, float, complex)
 
@@ -114,9 +117,17 @@ class TracedStatementVariants:
         if numbers:
             recording = replace(made.recording, graph=recorded.derive(number_outputs=numbers))
             made = replace(made, graph=made.graph.derive(number_outputs=numbers), recording=recording)
-        if not Verification(graph.name, graph._pipeline, made, Tolerance()).agrees(expected, leaves, 0):
+        if not self._as_verified(made).agrees(expected, leaves, 0):
             raise NotCompilable("a guard fails on the very call that was recorded")
         return made
+
+    def _as_verified(self, made: Variant) -> Verification:
+        name, pipeline = self._graph.name, self._graph._pipeline
+        if not pipeline.same_framework and narrows(made.target):
+            # In narrower floats, a loop may end after another number of iterations.
+            pipeline = pipeline.for_framework(pipeline.frontend.name)
+            made = pipeline.rewrite_variant(made)
+        return Verification(name, pipeline, made, Tolerance())
 
     def _loses_gradients(self, made: Variant) -> bool:
         # JAX differentiates an unbounded ``while_loop`` in forward mode only.
@@ -166,12 +177,19 @@ class TracedStatementVariants:
         return replace(self._graph._pipeline, function=trace(self._graph._pipeline.function))
 
 
-def is_unrolled(function: Any, nodes: Sequence[Node]) -> bool:
-    """Return True if more than ``LONG`` of the nodes come from one line of the file of ``function``."""
-    if not isinstance(function, FunctionType):
+def is_specific(function: Any, variant: Variant) -> bool:
+    """Return True if ``variant`` seems to have recorded the iterations of a loop of ``function`` one by one.
+
+    Then more than ``LONG`` nodes come from one line of its file, or at least ``REPEATED`` guards on elements
+    from one expression.
+    """
+    if not isinstance(function, FunctionType) or variant.recording is None:
         return False
-    lines = Counter(node.origin.line for node in nodes if node.origin.file == function.__code__.co_filename)
-    return max(lines.values(), default=0) > LONG
+    graph, file = variant.recording.graph, function.__code__.co_filename
+    lines = Counter(node.origin.line for node in graph.nodes if node.origin.file == file)
+    read = [guard.origin for guard in graph.guards if isinstance(guard.condition, Value)]
+    asked = Counter((origin.line, origin.instruction) for origin in read if origin.file == file)
+    return max(lines.values(), default=0) > LONG or max(asked.values(), default=0) >= REPEATED
 
 
 def _has_unbounded_loop(variant: Variant) -> bool:
@@ -479,12 +497,7 @@ class RecordingMethods(RecordedGraph):
             variant = traced or (self._pipeline if folds else self._pipeline.record_unrolled)(
                 args, kwargs, why
             )
-            nodes = (
-                variant.recording.graph.nodes
-                if folds and not self._variants and variant.recording is not None
-                else ()
-            )
-            if len(nodes) > LONG and is_unrolled(self._pipeline.function, nodes):
+            if folds and not self._variants and is_specific(self._pipeline.function, variant):
                 variant = self._with_statements_traced(args, kwargs, why) or variant
             if self._pipeline.options.verify:
                 # A model without weights computes nothing that could be compared.

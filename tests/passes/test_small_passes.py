@@ -18,6 +18,7 @@ from graph_compiler.passes import (
     pad_indexed_axes,
     require_known_sizes,
     segment_scans,
+    simplify_branches,
     simplify_guards,
     strong_zero,
 )
@@ -89,6 +90,41 @@ def test_conv1x1_to_linear(row: Row) -> None:
 )  # fmt: skip
 def test_fill_parts(row: Row) -> None:
     check(fill_parts, row)
+
+
+TRUE, FALSE = (f"full(shape=(), fill_value={truth}, dtype='bool')" for truth in (True, False))
+
+
+def _branch(otherwise: str, then: str) -> str:
+    """Return the text of a graph that returns what a branch on ``c`` returns."""
+    return f"def otherwise(): return {otherwise}\ndef then(): return {then}\nreturn branch(c, [], otherwise, then)"
+
+
+@rows(
+    Row("True or a flag", _branch("copy(f)", TRUE), _branch("copy(f)", TRUE).replace("return branch", "b = branch")
+        + "\nreturn logical_or(f, c)"),
+    Row("a flag or True", _branch("f", "f"), _branch("f", "f").replace("return branch", "b = branch") + "\nreturn f"),
+    Row("False or a flag", _branch("f", FALSE), _branch("f", FALSE).replace("return branch", "b = branch")
+        + "\no = logical_not(c)\nreturn logical_and(f, o)"),
+    Row("a flag, otherwise True", _branch(TRUE, "f"), _branch(TRUE, "f").replace("return branch", "b = branch")
+        + "\no = logical_not(c)\nreturn logical_or(f, o)"),
+    Row("a flag, otherwise False", _branch(FALSE, "f"), _branch(FALSE, "f").replace("return branch", "b = branch")
+        + "\nreturn logical_and(f, c)"),
+    Row("the condition", _branch(FALSE, TRUE), _branch(FALSE, TRUE).replace("return branch", "b = branch") + "\nreturn c"),
+    Row("its opposite", _branch(TRUE, FALSE), _branch(TRUE, FALSE).replace("return branch", "b = branch")
+        + "\nreturn logical_not(c)"),
+    Row("a flag beside an array", f"def otherwise(): return f, where(f, x, y)\ndef then(): return {TRUE}, exp(x)\n"
+        "a, b = branch(c, [], otherwise, then)\nreturn a, b",
+        f"a = logical_or(f, c)\ndef otherwise(): return where(f, x, y)\ndef then(): t = {TRUE}; return exp(x)\n"
+        "b = branch(c, [], otherwise, then)\nreturn a, b"),
+    Row("arrays of floats, whose gradients may be NaN", _branch("x", "y")),
+    Row("two flags", _branch("f", "g")),
+    Row("a condition that selects by number", "def one(): return f\ndef two(): return f\nreturn branch(i, [], one, two)",
+        sizes=()),
+    given="c: bool; f: bool; g: bool; x: float32[n]; y: float32[n]; i: int32",
+)  # fmt: skip
+def test_simplify_branches(row: Row) -> None:
+    check(simplify_branches, row)
 
 
 SUM = "def step(s, a): return add(s, a), multiply(s, 2.0)"

@@ -435,8 +435,8 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
             "trial", function, [self._given(item, kind) for item, kind in given], may_write=True, is_free=True
         )
 
-    def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
-        return self._handling(super().branch, truth, then, otherwise)
+    def branch(self, truth: Any, then: Block, otherwise: Block, names: Sequence[str]) -> Arrays:
+        return self._handling(super().branch, truth, then, otherwise, names)
 
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[ArrayKind]) -> Arrays:
         return self.entered(

@@ -1,13 +1,15 @@
-"""Passes that remove dead nodes, repeated computations, reshapes back, and copies that only guards read."""
+"""Passes that remove dead nodes, repeated computations, reshapes back, needless branches and snapshots."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
+from ...ir.builder import Builder
 from ...ir.graph import GUARD, Aliases, Graph
-from ...ir.node import Block, Node, Value, values_in
+from ...ir.node import Block, Node, Region, Value, values_in
 from ...ir.rewrite import Rewriter
 from ...ir.sameness import hashable, region_description
 from ...ops.axes import FULL_SLICE
@@ -163,6 +165,86 @@ def _runs_the_same(one: Node, other: Node) -> bool:
         )
     except TypeError:
         return False
+
+
+# --------------------------------------------------------------------------------------------------- branches
+
+
+def _simplify_branches(block: Block) -> Block:
+    rewriter = Rewriter(block)
+    for node in block.nodes:
+        node = rewriter.rewritten(node)
+        if node.op != "branch" or node.record is not None or node.inputs[0].dtype != "bool":
+            rewriter.append(node)
+            continue
+        build = Builder.into(rewriter, node.origin)
+        found = [_selected(build, node, index) for index in range(len(node.outputs))]
+        left = [index for index, value in enumerate(found) if value is None]
+        # Without results the branch is dead, unless it has checks or draws random numbers.
+        rewriter.append(node if len(left) in (0, len(found)) else _with_results(node, left))
+        pairs = [(output, value) for output, value in zip(node.outputs, found) if value is not None]
+        rewriter.replace(tuple(output for output, _ in pairs), tuple(value for _, value in pairs))
+    return rewriter.finish()
+
+
+def _with_results(node: Node, kept: Sequence[int]) -> Node:
+    def chosen(items: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(items[index] for index in kept)
+
+    regions = tuple(
+        replace(region, block=replace(region.block, outputs=chosen(region.block.outputs)))
+        for region in node.regions
+    )
+    return replace(node, outputs=chosen(node.outputs), regions=regions)
+
+
+simplify_branches = Pass("simplify_branches", _simplify_branches, "deep", ("branch",))
+"""Pass that replaces a result of a two-way branch that is one value on both sides, or a truth value.
+
+The logical operations that replace a truth value cost less than a branch. Other results that both sides only
+select stay, because ``where`` would let NaN of the other side into gradients.
+"""
+
+
+def _selected(build: Builder, node: Node, index: int) -> Value | None:
+    """Return a value that equals result ``index`` of a branch without running the branch, or None."""
+    condition, output = node.inputs[0], node.outputs[index]
+    otherwise, then = (_passed(node, region, index, build.maker) for region in node.regions)
+    if then is None or otherwise is None:
+        return None
+    if isinstance(then, Value) and then is otherwise:
+        return then
+    if output.dtype != "bool" or output.shape:
+        return None
+    if isinstance(then, Value) and isinstance(otherwise, Value):
+        return None
+    found: Value
+    if then is True:
+        found = condition if otherwise is False else build.logical_or(otherwise, condition)
+    elif then is False:
+        opposite = build.logical_not(condition)
+        found = opposite if otherwise is True else build.logical_and(otherwise, opposite)
+    elif otherwise is True:
+        found = build.logical_or(then, build.logical_not(condition))
+    else:
+        found = build.logical_and(then, condition)
+    return found
+
+
+def _passed(node: Node, region: Region, index: int, maker: Callable[[Value], Node | None]) -> Any:
+    """Return the captured value or the bool that ``region`` passes on as its result ``index``, or None.
+
+    maker(value): returns the node that makes a captured value.
+    """
+    block, found = region.block, region.block.outputs[index]
+    made = block.maker(found)
+    while made is not None and made.op == "copy":
+        found = made.inputs[0]
+        made = block.maker(found)
+    captured = node.inputs[1 + block.inputs.index(found)] if made is None else None
+    made = made if captured is None else maker(captured)
+    value = made.params["fill_value"] if made is not None and made.op == "full" else None
+    return value if isinstance(value, bool) else captured
 
 
 # -------------------------------------------------------------------------------------------------- snapshots

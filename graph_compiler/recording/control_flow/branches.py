@@ -18,7 +18,7 @@ from ..code.ownership import is_users, owner_of
 from ..faults import is_fault
 from ..reachability.snapshot import ObjectSnapshot
 from ..state.contents import iterators_in
-from .jumps import PREFIX, RESULT
+from .jumps import PREFIX, RESULT, value_name
 from .regions import ArrayKind, Regions
 from .variables import UNDEFINED, ClosureCells, VariableContents, VariableLeaf, common_kind, describe_contents
 
@@ -273,7 +273,14 @@ class BranchRecorder:
         then, otherwise = _with_added(then, lists), _with_added(otherwise, lists)
         sides = [self._tried(then), self._tried(otherwise)]
         plan = {name: self._variable(name, sides[0][name], sides[1][name]) for name in sides[0]}
-        arrays = iter(self.regions.branch(truth, self._block(then, plan), self._block(otherwise, plan)))
+        names = [
+            value_name(name) if name.isidentifier() else "branch"
+            for name, variable in plan.items()
+            for kind in variable.kinds
+            if kind is not None
+        ]
+        blocks = self._block(then, plan), self._block(otherwise, plan)
+        arrays = iter(self.regions.branch(truth, *blocks, names))
         found = {name: _rebuilt(variable, arrays) for name, variable in plan.items()}
         for name, items in lists.items():
             items += found.pop(_added_to(name))

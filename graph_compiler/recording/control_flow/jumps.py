@@ -25,7 +25,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 class LoopFlags:
     """Names of the boolean variables that :func:`lower_jumps` adds for loop ``number`` of a function.
 
-    left: set by ``break``.
+    stopped: set by ``break``.
     skipped: set by ``continue``.
     goes_on: the condition of a ``while`` whose test assigns variables.
     """
@@ -33,8 +33,8 @@ class LoopFlags:
     number: int
 
     @property
-    def left(self) -> str:
-        return f"{PREFIX}left_{self.number}"
+    def stopped(self) -> str:
+        return f"{PREFIX}stopped_{self.number}"
 
     @property
     def goes_on(self) -> str:
@@ -43,6 +43,16 @@ class LoopFlags:
     @property
     def skipped(self) -> str:
         return f"{PREFIX}skipped_{self.number}"
+
+
+def value_name(variable: str) -> str:
+    """Return the name for values of a variable of the user, or of a variable that this module has added.
+
+    >>> value_name("total"), value_name("_trace_stopped_0")
+    ('total', 'stopped')
+    """
+    added = variable.removeprefix(PREFIX)
+    return variable if added == variable else added.rstrip("_0123456789")
 
 
 def lower_jumps(body: Statements) -> Statements:
@@ -117,8 +127,8 @@ class _Lowering:
         if isinstance(statement, ast.Return):
             return self._return(statement)
         if isinstance(statement, ast.Break):
-            return [assign(self.inside[-1].left, ast.Constant(True), statement)], frozenset(
-                {self.inside[-1].left}
+            return [assign(self.inside[-1].stopped, ast.Constant(True), statement)], frozenset(
+                {self.inside[-1].stopped}
             )
         if isinstance(statement, ast.Continue):
             return [assign(self.inside[-1].skipped, ast.Constant(True), statement)], frozenset(
@@ -154,7 +164,7 @@ class _Lowering:
         self.inside.pop()
         if own.skipped in flags:
             body = [assign(own.skipped, ast.Constant(False), loop.body[0]), *body]
-        exits = tuple(flag for flag in (own.left, RETURNED) if flag in flags)
+        exits = tuple(flag for flag in (own.stopped, RETURNED) if flag in flags)
         asked = (
             []
             if isinstance(loop, ast.For) or not assigns(loop.test)
@@ -166,7 +176,7 @@ class _Lowering:
         loop.guarded = _in_all([behind, *breaks]) if behind and breaks else ()  # type: ignore[union-attr]
         if exits and behind:
             behind = [at(ast.If(none_of(exits), behind, []), behind[0])]
-        before = [assign(own.left, ast.Constant(False), loop)] if own.left in flags else []
+        before = [assign(own.stopped, ast.Constant(False), loop)] if own.stopped in flags else []
         return [*before, *asked, loop, *behind], (flags & {RETURNED}) | more
 
 

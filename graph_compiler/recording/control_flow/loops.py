@@ -15,11 +15,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ...errors import GraphCompilerError
+from ...errors import GraphCompilerError, TracingError
 from ...ops.rules import nonnegative
 from ...sizes import Size, apply, expression_of, hint_of, is_symbolic
 from .branches import Raised, Trials
-from .jumps import PREFIX
+from .jumps import PREFIX, value_name
 from .lists import GrowingList, GrownList, StackedItems
 from .regions import ArrayKind, Regions, lists
 from .variables import (
@@ -402,6 +402,7 @@ class LoopRecorder:
     functions: the blocks of the loop.
     goes_on(): the condition of the loop, as an array or a Python truth value.
     guarded: variables that are read after the loop only if an iteration has assigned them.
+    surely_runs: True if the loop has at least one iteration, which assigns all variables.
     before: values of the variables before the loop.
     values: form and leaves of each variable before the loop.
     carried: the carry, as found by trial iterations.
@@ -417,8 +418,10 @@ class LoopRecorder:
         functions: Sequence[types.FunctionType],
         goes_on: Callable[[], Any],
         guarded: Sequence[str],
+        surely_runs: bool = False,
     ) -> None:
         self.regions, self.place, self.goes_on, self.guarded = regions, place, goes_on, guarded
+        self.surely_runs = surely_runs
         self.trials = Trials(regions, place, what, functions)
         # A recording may keep the last array that was made alive, so make another one.
         regions.converted(0, ArrayKind("int64", ()))
@@ -443,14 +446,35 @@ class LoopRecorder:
             self.before[name], self.values[name] = before, (ContainerForm(), [grown.inside])
 
     # ------------------------------------------------------------------------------ loop nodes
-    def while_loop(self, step: Callable[[], None], probe: Callable[[], Any] | None = None) -> None:
-        """Record iterations of ``step`` while ``goes_on`` returns True.
+    def settle(
+        self, step: Callable[..., None], rows: Sequence[Any] = (), probe: Callable[[], Any] | None = None
+    ) -> None:
+        """Find the carry, and what iterations append to lists, by trial iterations.
 
-        Set the variables to their values after the loop. Trial iterations call ``probe`` instead of
-        ``goes_on``, if it is given.
+        ``step`` takes one row of each array in ``rows``. Trial iterations call ``probe``; None stands for
+        ``goes_on``. Raise ``ContentsDiffer`` if forms or kinds of variables do not settle.
         """
         self.probe = probe or self.goes_on
-        self._settle(step, ())
+        try:
+            self._settle(step, rows)
+        except Raised as raised:
+            self._leave(raised.problem)
+            raise raised.problem from None
+
+    def settles(self, step: Callable[[], None]) -> bool:
+        """Return True if trial iterations find the carry, and False if one of them cannot be recorded."""
+        self.probe = self.goes_on
+        try:
+            self._settle(step, ())
+        except (Raised, TracingError):
+            return False
+        return True
+
+    def while_loop(self, step: Callable[[], None]) -> None:
+        """Record iterations of ``step`` while ``goes_on`` returns True.
+
+        :meth:`settle` has run before. Set the variables to their values after the loop.
+        """
         carried = list(self.carried.values())
 
         def test(*arrays: Any) -> Sequence[Any]:
@@ -474,8 +498,7 @@ class LoopRecorder:
         Set the variables to their values after the loop. ``checkpoint`` recomputes iterations in the backward
         pass.
         """
-        self.probe = self.goes_on
-        self._settle(step, rows)
+        self.settle(step, rows)
         # No iteration reads the index, so the carry does not need it.
         if not self.is_counted:
             self.carried.pop((_COUNTER, 0), None)
@@ -503,7 +526,7 @@ class LoopRecorder:
         """Add a loop index, which begins at ``start``, to the carry, and return a function that reads it."""
         self.start = start
         self.values[_COUNTER] = (ContainerForm(), [start])
-        kind = replace(self.regions.kind(start), name=_value_name(_COUNTER))
+        kind = replace(self.regions.kind(start), name=value_name(_COUNTER))
         self.carried[_COUNTER, 0] = _Carried((_COUNTER, 0), start, kind)
         return self._at
 
@@ -571,10 +594,6 @@ class LoopRecorder:
 
     # ------------------------------------------------------------------------------ carry
     def _settle(self, step: Callable[..., None], rows: Sequence[Any]) -> None:
-        """Find the carry, and what iterations append to lists, by trial iterations.
-
-        Raise ``ContentsDiffer`` if forms or kinds of variables do not settle.
-        """
         for _ in range(_MOST_TRIALS):
             changed: list[GrowingList] = []
             if not self._learn(self._tried(step, rows, changed)) and not changed:
@@ -608,11 +627,7 @@ class LoopRecorder:
 
         given_first: list[Any] = [(one.first, one.kind) for one in carried]
         given_first += [(array, None) for array in rows]
-        try:
-            self.trials.run(run, given_first)
-        except Raised as raised:
-            self._leave(raised.problem)
-            raise raised.problem from None
+        self.trials.run(run, given_first)
         return found
 
     def _learn(self, found: dict[str, tuple[VariableContents, Sequence[Any]]]) -> bool:
@@ -640,7 +655,7 @@ class LoopRecorder:
 
         Raise ``ContentsDiffer`` if the zeros could be read, or if they cannot be made.
         """
-        is_unread = name == f"{PREFIX}result" or name in self.guarded
+        is_unread = self.surely_runs or name == f"{PREFIX}result" or name in self.guarded
         kinds = [leaf.kind for leaf in after.leaves if leaf.kind is not None]
         arrays = self.trials.cells.arrays(self.regions)
         blanks = [self.regions.blank(kind, arrays) for kind in kinds if is_unread]
@@ -676,7 +691,7 @@ class LoopRecorder:
             first,
             replace(
                 kind,
-                name=_value_name(place[0]),
+                name=value_name(place[0]),
                 is_shared=place in self.shared and self.regions.is_array(first),
             ),
         )
@@ -689,12 +704,8 @@ class LoopRecorder:
         )
 
 
-_COUNTER = f"{PREFIX}counter"
+_COUNTER = f"{PREFIX}step"
 _TRUTH = ArrayKind("bool", ())
-
-
-def _value_name(variable: str) -> str:
-    return "step" if variable == _COUNTER else variable
 
 
 def _title(name: str) -> str:

@@ -219,16 +219,14 @@ class RecordedRegions(Regions, Generic[B]):
         return arrays
 
     # ------------------------------------------------------------------------------ nodes with regions
-    def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
+    def branch(self, truth: Any, then: Block, otherwise: Block, names: Sequence[str]) -> Arrays:
         # Region 0 is the one for False.
         sides = [self.block("otherwise", otherwise, ()), self.block("then", then, ())]
 
         def chosen() -> Arrays:
             return then() if self.concrete_truth(truth) else otherwise()
 
-        found = self.node(
-            "branch", [self.value_of(truth)], sides, chosen, ["branch"] * len(sides[0].body.outputs)
-        )
+        found = self.node("branch", [self.value_of(truth)], sides, chosen, names)
         self._tie(found, (), [value for side in sides for value in side.outside])
         return found
 
@@ -285,6 +283,7 @@ class RecordedRegions(Regions, Generic[B]):
     ) -> Arrays:
         given = [*carried, *((row, None) for row in rows)]
         operands = [self.value_of(item) for item, _ in given]
+        self._name_numbers(operands, carried)
         blocks = [self.block(name, function, given) for name, function in functions.items()]
         for block in blocks:
             self._refuse_written(block.body, given, operands)
@@ -296,6 +295,16 @@ class RecordedRegions(Regions, Generic[B]):
         self._tie(found, operands, last.outside, count)
         self._tie_kept(found, last.owners, count)
         return found
+
+    def _name_numbers(self, operands: Sequence[Value], carried: Inputs) -> None:
+        """Name arrays that were made of numbers for the carry after the variables that hold the numbers."""
+        for value, (_, kind) in zip(operands, carried):
+            if kind is not None and kind.name and not value.ndim and not self.recorder.varies(value):
+                value.name = kind.name
+                maker = self.recorder.maker(value)
+                # A conversion of the number is left out later.
+                for source in maker.uses if maker is not None else ():
+                    source.name = kind.name
 
     # ------------------------------------------------------------------------------ rows of grown lists
     def element(self, row: Any, kind: ArrayKind) -> Any:

@@ -227,10 +227,10 @@ class Regions(ABC):
         """
 
     @abstractmethod
-    def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
+    def branch(self, truth: Any, then: Block, otherwise: Block, names: Sequence[str]) -> Arrays:
         """Add the node that runs ``then`` or ``otherwise``, and return its results.
 
-        Both functions return arrays of the same kinds.
+        Both functions return arrays of the same kinds. ``names`` are names for the values of the results.
         """
 
     @abstractmethod

@@ -249,7 +249,8 @@ class Statements:
             found, _place(), "this loop", functions, lambda: self._goes_on(found, exits, test), guarded
         )
         try:
-            loop.while_loop(body, lambda: self._probed(test))
+            loop.settle(body, probe=lambda: self._probed(test))
+            loop.while_loop(body)
         except TracingError:
             if type(self._probed(test)) is not SizeCondition or test():
                 # Without an iteration, sizes alone decide that the loop is skipped.
@@ -292,6 +293,12 @@ class Statements:
         length = source.length()
         first = 0
         if type(length) is int:
+            if (
+                length > 1
+                and exits is not None
+                and self._left_by_values(found, source, length, body, exits, guarded)
+            ):
+                return
             first = self._until_open(source, length, body, exits)
         if not (type(length) is int and first >= length):
             self._recorded(found, source, length, first, body, exits, guarded, position)
@@ -373,6 +380,37 @@ class Statements:
         marked = None if first or exits is not None else _marked(found, source, position)
         self._in_python(marked or itertools.islice(in_python(source), first, None), body, None)
 
+    def _left_by_values(
+        self, found: Regions, source: Source, length: int, body: Any, exits: Any, guarded: Sequence[str]
+    ) -> bool:
+        """Record a loop that its first iteration may leave, if values decide that, and return True.
+
+        Otherwise, or if iterations cannot be recorded, return False. Nothing has changed then.
+        """
+        # A flag that values have set before may leave the loop without an iteration.
+        flags, is_left = _flags(exits)
+        if flags or is_left:
+            return False
+        is_open = False
+
+        def goes_on() -> Any:
+            nonlocal is_open
+            is_open = is_open or bool(_flags(exits)[0])
+            return more()
+
+        try:
+            loop = LoopRecorder(
+                found, _place(), "this loop", (body, exits), lambda: True, guarded, surely_runs=True
+            )
+            step, more = _counting(loop, source, length, 0, body, exits)
+            loop.goes_on = goes_on
+            if not (loop.settles(step) and is_open):
+                return False
+            loop.while_loop(step)
+        except TracingError:
+            return False
+        return True
+
     def _region(
         self,
         found: Regions,
@@ -387,25 +425,14 @@ class Statements:
     ) -> None:
         functions = tuple(filter(None, (body, exits)))
         loop = LoopRecorder(found, place, "this loop", functions, lambda: True, guarded)
-        at = loop.counter(first)
-
-        def step(*rows: Any) -> None:
-            body(source.item(at, rows or [array[at()] for array in source.arrays()]))
-
+        step, more = _counting(loop, source, length, first, body, exits)
         if exits is None and found.is_size(length):
             loop.let_grow(self.outside)
             arrays = source.arrays() if not first else [array[first:] for array in source.arrays()]
             loop.scan(step, arrays if has_rows else (), length - first, self.checkpoint)
             return
-
-        def goes_on() -> Any:
-            more = at() < found.symbolic(length)
-            flags, is_left = _flags(exits)
-            if is_left:
-                return False
-            return more if not flags else found.both(found.truth(more), _none(found, flags))
-
-        loop.goes_on = goes_on
+        loop.goes_on = more
+        loop.settle(step)
         loop.while_loop(step)
 
     def plain(self, item: Any) -> Any:
@@ -468,6 +495,25 @@ class Statements:
                 # A function without source runs unchanged.
                 self._functions[key] = (function, function)
         return self._functions[key][1]
+
+
+def _counting(
+    loop: LoopRecorder, source: Source, length: Any, first: int, body: Any, exits: Any
+) -> tuple[Callable[..., None], Callable[[], Any]]:
+    """Add a loop index to ``loop``. Return a function for one iteration, and the condition of the loop."""
+    found, at = loop.regions, loop.counter(first)
+
+    def step(*rows: Any) -> None:
+        body(source.item(at, rows or [array[at()] for array in source.arrays()]))
+
+    def goes_on() -> Any:
+        more = at() < found.symbolic(length)
+        flags, is_left = _flags(exits)
+        if is_left:
+            return False
+        return more if not flags else found.both(found.truth(more), _none(found, flags))
+
+    return step, goes_on
 
 
 def _failed(region: Callable[[bool], None]) -> TracingError | None:

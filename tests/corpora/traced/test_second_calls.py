@@ -39,7 +39,7 @@ def first_negative(x: Any) -> Any:
             break
         count += 1
     else:
-        return count, -1.0
+        return count, x[-1]
     return count, x[i]
 
 
@@ -333,3 +333,57 @@ def test_gradients_are_kept_at_the_first_call() -> None:
     numbers = np.arange(9, dtype=np.float32)
     graph = graph_compiler.transpile(folded, source="numpy", to="jax", args=(numbers,))
     assert np.isfinite(jax.grad(lambda x: graph.functional({}, x).sum())(numbers)).all()
+
+
+def bisected(x: Any) -> Any:
+    low, high = 0.0, 10.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if middle**3 + middle - x[0] > 0:
+            high = middle
+        else:
+            low = middle
+        if high - low < 1e-9:
+            break
+    return (low + high) / 2
+
+
+def dominant(x: Any) -> Any:
+    vector, value = x / np.sqrt((x * x).sum()), 0.0
+    for step in range(50):
+        image = (np.arange(1, len(x) + 1) * vector)[::-1]
+        new = vector @ image
+        vector = image / np.sqrt((image * image).sum())
+        if abs(new - value) < 1e-8:
+            return new, vector
+        value = new + 0 * step
+    return value, vector
+
+
+CONVERGING = {bisected: (array(7, 1), array(300, 2)), dominant: (array(1, 2, 3), array(5, 1, 1))}
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("function", CONVERGING)
+def test_loops_that_values_leave_are_traced_at_the_first_call(function: Callable[..., Any], to: str) -> None:
+    """The carry of a float32 target takes another number of iterations than while recording."""
+    pytest.importorskip(to)
+    first, *others = CONVERGING[function]
+    graph = graph_compiler.compile(function, to=to, args=(first,))
+    assert graph.source.count("1e-") == 1, "the iterations are unrolled, or the first one is"
+    assert all(right(graph(x), function(x)) for x in (first, *others)) and len(graph.variants) == 1
+
+
+def late(x: Any) -> Any:
+    for i in range(9):
+        if x[i % len(x)] > 2:
+            break
+        last = x[i % len(x)] + 1
+    return last
+
+
+def test_a_variable_that_a_first_iteration_may_leave_unassigned_is_no_zero() -> None:
+    graph = graph_compiler.compile(late, args=(array(1, 1, 3),))
+    assert graph(array(1, 2, 3)) == 3.0
+    with pytest.raises(UnboundLocalError):
+        graph(array(5, 1))
