@@ -35,7 +35,7 @@ def _unit(b: TensorFlowBuilder, x: Value) -> Value:
 def _root(b: TensorFlowBuilder, x: Value) -> Value:
     """Approximate the square root of each matrix by the scaled Denman-Beavers iteration.
 
-    A matrix for which the iteration does not converge becomes NaN.
+    The root is NaN if its square differs from the matrix by more than ``_SINGLE`` times its largest element.
     """
     root, other = x, _unit(b, x)
     for _ in range(_STEPS):

@@ -343,9 +343,9 @@ def _by_element(rewrite: PaddedRewrite) -> Any:
 
 
 def _safe_by_element(rewrite: PaddedRewrite, safe: tuple[float, ...]) -> Any:
-    """Apply an elementwise operation, with the numbers ``safe`` as operands in the padding.
+    """Apply an elementwise operation whose result and gradients are finite for the operands ``safe``.
 
-    For these its results and gradients are finite.
+    The padding of each array operand is made harmless by its number in ``safe``.
     """
     rank, padded = rewrite.node.outputs[0].ndim, rewrite.padded
     operands, found = padded.align(rewrite.operands, _labels(rewrite.operands, rank))

@@ -185,8 +185,9 @@ class _LayerLoop:
     def _body(self, kept: Sequence[int], turns: Sequence[Value], choices: Sequence[Value]) -> Body:
         """Return one layer as a scan body.
 
-        Its outputs are the carry and the results with the indices ``kept``, which the scan stacks. It takes
-        operands that repeat from the stacked arrays ``choices``, at an index of the sequences ``turns``.
+        Its outputs are the carry and the results with the indices ``kept``, which the scan stacks. An
+        operand that repeats with a fixed period is a row of an array in ``choices``. ``turns`` has the
+        indices of these rows, one sequence for each period.
         """
         first, nodes = self.layers[0], list[Node]()
         region = first.regions[0]

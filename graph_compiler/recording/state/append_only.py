@@ -34,15 +34,14 @@ class ListLengths:
     def grown(self, places: Sequence[StatePlace]) -> frozenset[tuple[int, Any]]:
         """Note the lengths of the lists at ``places``.
 
-        Return the identities of the places whose lists have had at least two lengths. Places whose list was
-        read in an earlier recording are left out.
+        Return the identities of the places whose lists have had at least two lengths, without those passed to
+        :meth:`give_up`.
         """
         if not places:
             return frozenset()
         lists = [place for place in places if place.whole and type(place.held.item) is list]
         for place in lists:
             self._seen[place.identity].add(len(place.held.item))
-        # A list that was read once is never tried again.
         return (
             frozenset(place.identity for place in lists if len(self._seen[place.identity]) >= _ENOUGH)
             - self._read
