@@ -169,12 +169,12 @@ REFUSED = frozenset({
     "getfield", "byteswap", "newbyteorder", "to_device", "is_integer", "hex", "as_integer_ratio", "fromhex",
     "choose",
 })  # fmt: skip
-# Functions that write to their first argument.
-_WRITERS = frozenset({
-    f"{METHOD}__setitem__", f"{METHOD}fill", f"{METHOD}put", f"{METHOD}sort", f"{METHOD}partition",
-    "numpy.copyto", "numpy.put", "numpy.place", "numpy.putmask", "numpy.fill_diagonal",
-    "numpy.put_along_axis",
-})  # fmt: skip
+# Calls that write to their first argument, or may, and the name of that parameter.
+_WRITTEN = {
+    **{f"{METHOD}{name}": "self" for name in ("__setitem__", "fill", "put", "sort", "partition")},
+    "numpy.copyto": "dst", "numpy.put": "a", "numpy.place": "arr", "numpy.putmask": "a",
+    "numpy.fill_diagonal": "a", "numpy.put_along_axis": "arr", "numpy.nan_to_num": "x",
+}  # fmt: skip
 # Calls that return a view or a copy, depending on the strides of their argument.
 BY_STRIDES = frozenset(
     {"reshape", "ravel", "ascontiguousarray", "asfortranarray", "asarray", "array", "require"}
@@ -200,7 +200,8 @@ _OPERANDS = frozenset(
         "isin",
     }
 )
-_OUT_PLACES = {"dot": 2, "concatenate": 2}
+# Functions in C whose parameters some versions of NumPy do not tell.
+_POSITIONAL = {"dot": ("a", "b", "out"), "concatenate": ("arrays", "axis", "out")}
 _TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
 
 
@@ -235,13 +236,19 @@ def normalize_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call in the form in which they are recorded.
 
-    ``out`` becomes a keyword. NumPy integers that are no operands, such as an axis, become ints.
+    ``out`` and what follows it become keywords, and an array that a function writes to becomes positional.
+    NumPy integers that are no operands, such as an axis, become ints.
     """
     key = row_key(name)
     args, kwargs = map_structure(_scalar, args), map_structure(_scalar, kwargs)
-    place = _out_place(key)
-    if place is not None and len(args) > place:
-        args, kwargs = args[:place] + args[place + 1 :], {**kwargs, "out": args[place]}
+    names = _positional_names(key)
+    if "out" in names[: len(args)]:
+        place = names.index("out")
+        args, kwargs = args[:place], {**dict(zip(names[place:], args[place:])), **kwargs}
+    written = _WRITTEN.get(name)
+    if written in kwargs:
+        args = (kwargs[written], *args)
+        kwargs = {each: item for each, item in kwargs.items() if each != written}
     if any(isinstance(item, _TAKES_FUNCTIONS) for item in (*args, *kwargs.values())):
         raise TracingError(
             f"{capture.here()}: {name} calls a function of Python for each element, which cannot be "
@@ -271,19 +278,22 @@ _NUMBERS_ONLY = frozenset(
 
 
 @functools.cache
-def _out_place(key: str) -> int | None:
-    if key in _OUT_PLACES:
-        return _OUT_PLACES[key]
+def _positional_names(key: str) -> tuple[str, ...]:
+    """Return the names of the positional parameters of a function or method, or () if they are not known."""
+    if key in _POSITIONAL:
+        return _POSITIONAL[key]
     try:
         parameters = inspect.signature(operator.attrgetter(key)(np)).parameters.values()
     except (AttributeError, TypeError, ValueError):
-        return None
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return (
-        names.index("out")
-        if "out" in names and not any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        else None
-    )
+        return ()
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return ()
+    return tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+
+
+def _argument(key: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], default: Any) -> Any:
+    given = {**dict(zip(_positional_names(key), args)), **kwargs}
+    return given.get(name, default)
 
 
 def written_arrays(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -293,12 +303,9 @@ def written_arrays(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[
     """
     out = kwargs.get("out")
     targets = [item for item in (out if isinstance(out, tuple) else (out,)) if item is not None]
-    in_place = (
-        name in _WRITERS
-        or name.endswith(".at")
-        or row_key(name) == "nan_to_num"
-        and kwargs.get("copy", True) is False
-    )
+    in_place = name in _WRITTEN or name.endswith(".at")
+    if name == "numpy.nan_to_num":
+        in_place = not _argument("nan_to_num", "copy", args, kwargs, default=True)
     targets += args[:1] if in_place else ()
     for item in targets:
         if type(item) is not TracedArray:

@@ -541,8 +541,8 @@ def _fill_diagonal(b: NumpyBuilder, a: Any, val: Any, wrap: bool = False) -> Any
     return b.where(on, b.array(val, a.dtype), a)
 
 
-def _nan_to_num(b: NumpyBuilder, x: Any, copy: bool = True, **kwargs: Any) -> Any:
-    return rows.get("nan_to_num")(b, x, **kwargs)  # type: ignore[misc]
+def _nan_to_num(b: NumpyBuilder, *args: Any, **kwargs: Any) -> Any:
+    return rows.get("nan_to_num")(b, *args, **kwargs)  # type: ignore[misc]
 
 
 def _at(reduce: str, negate: bool = False) -> Callable[..., Any]:

@@ -38,6 +38,11 @@ SAMPLES: list[Sample] = [
     sample("sum initial", lambda x: np.sum(x, axis=0, initial=3), X),
     sample("max initial", lambda x: np.max(x, axis=0, initial=0.5), X),
     sample("max where", lambda x: np.max(x, axis=0, initial=-9.0, where=x < 1), X),
+    sample(
+        "arguments after out",
+        lambda x: (np.mean(x, 0, None, None, True), np.quantile(x, 0.3, 1, None, False, "hazen")),
+        X,
+    ),
     sample("mean where", lambda x: np.mean(x, where=x > -9), X),
     sample("sum out", lambda x: np.sum(x, axis=0, out=np.zeros(x.shape[1], np.float32)), X),
     *(

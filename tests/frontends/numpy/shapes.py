@@ -278,6 +278,21 @@ SAMPLES: list[Sample] = [
     sample("putmask", _writing(lambda x: np.putmask(x, x > 0, -x)), X),
     sample("place", _writing(lambda x: np.place(x, x > 0, [4.0])), X),
     sample("put", _writing(lambda x: np.put(x, [0, 2], [8.0, 9.0])), X),
+    *(
+        sample(f"{change.__name__} by keywords", _writing(lambda x, g=change, n=named: g(**n(x))), f(4, 3))
+        for change, named in (
+            (np.copyto, lambda x: {"src": x[::-1].copy(), "dst": x}),
+            (np.place, lambda x: {"mask": x > 0, "vals": [4.0], "arr": x}),
+            (np.put, lambda x: {"ind": [0, 2], "v": [8.0, 9.0], "a": x}),
+            (np.fill_diagonal, lambda x: {"val": 9.0, "a": x}),
+            (
+                np.put_along_axis,
+                lambda x: {"indices": x[:1].argsort(axis=0), "values": 0.0, "axis": 0, "arr": x},
+            ),
+            (np.nan_to_num, lambda x: {"copy": np.False_, "nan": 7.0, "x": np.log(x, out=x)}),
+        )
+    ),
+    sample("nan_to_num in place", _writing(lambda x: np.nan_to_num(x, False, 7.0)), f(3, 4, kind="holes")),
     sample(
         "put_along_axis",
         _writing(lambda x: np.put_along_axis(x, x.argmax(axis=1, keepdims=True), 0.0, axis=1)),
