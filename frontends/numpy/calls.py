@@ -249,6 +249,11 @@ def normalize_arguments(
     if written in kwargs:
         args = (kwargs[written], *args)
         kwargs = {each: item for each, item in kwargs.items() if each != written}
+    if _argument(key, "overwrite_input", args, kwargs, default=False):
+        raise TracingError(
+            f"{capture.here()}: with overwrite_input=True, {name} leaves its array in an order that NumPy "
+            "does not define, so it cannot be recorded; leave overwrite_input out"
+        )
     if any(isinstance(item, _TAKES_FUNCTIONS) for item in (*args, *kwargs.values())):
         raise TracingError(
             f"{capture.here()}: {name} calls a function of Python for each element, which cannot be "

@@ -800,6 +800,8 @@ ERRORS: list[tuple[str, Callable[..., Any], type[Exception], str]] = [
         TracingError,
         "does not follow",
     ),
+    ("an order", lambda x: np.median(x, overwrite_input=True), TracingError, "leave overwrite_input out"),
+    ("an order", lambda x: np.percentile(x, 3, 0, None, True), TracingError, "leave overwrite_input out"),
     ("memory", lambda x: x.tobytes(), TracingError, "tobytes"),
     ("ctypes", lambda x: x.ctypes, TracingError, "ctypes"),
     ("torch", lambda x: torch.from_numpy(x) + 1, SourceNotFound, r"refers to torch alone(.|\n)*TracedArray"),
