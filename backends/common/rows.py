@@ -125,7 +125,8 @@ class Rows:
     channels_first: operations for which it prefers channels first.
     bounded: True if data-dependent sizes get an upper bound, because shapes must be static.
     unrolls: limit on the nodes of an unrolled loop; 0 for no unrolling.
-    rolls: the fewest equal repetitions that become a loop by default; 0 for never.
+    rolls: the fewest equal repetitions that become a loop by default; 0 for never. A Python loop costs no
+        more than its iterations one by one; that of a compiler costs more.
     counts: True if loop indices are Python ints, which may be bounds of slices.
     stacks: True if equal layers may become a loop over stacked weights.
     forward_while: True if ``while_loop`` without a maximal trip count has derivatives in forward mode only.

@@ -7,4 +7,4 @@ UNSUPPORTED: dict[str, str] = {}
 
 CHANNELS_FIRST = ("conv", "conv_transpose", "max_pool", "avg_pool", "adaptive_avg_pool", "interpolate")
 
-rows = TorchRows("torch", UNSUPPORTED, channels_first=CHANNELS_FIRST, counts=True)
+rows = TorchRows("torch", UNSUPPORTED, channels_first=CHANNELS_FIRST, counts=True, rolls=4)

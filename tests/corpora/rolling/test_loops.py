@@ -229,11 +229,20 @@ def _steps(count: int) -> Any:
 
 @pytest.mark.parametrize(
     ("roll", "steps", "count"),
-    [("auto", 15, 0), ("auto", 16, 1), ("never", 100, 0), ("scan", 3, 1), ("scan", 2, 0)],
+    [("auto", 3, 0), ("auto", 16, 1), ("never", 100, 0), ("scan", 3, 1), ("scan", 2, 0)],
 )
 def test_the_option_chooses(roll: str, steps: int, count: int) -> None:
     for to in ("numpy", "torch", "jax"):
         assert loops(graph_compiler.compile(_steps(steps), args=(np.ones(3),), to=to, roll=roll)) == count
+
+
+@pytest.mark.parametrize(("to", "fewest"), [("numpy", 4), ("torch", 4), ("jax", 16)])
+def test_short_loops_are_unrolled_where_a_loop_costs_more(to: str, fewest: int) -> None:
+    found = [
+        loops(graph_compiler.compile(_steps(count), args=(np.ones(3),), to=to))
+        for count in (fewest - 1, fewest)
+    ]
+    assert found == [0, 1]
 
 
 def test_another_choice_is_an_error() -> None:
