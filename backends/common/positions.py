@@ -120,8 +120,8 @@ def sample_taps(
     """Return the source indices and the weights, both ``[out, taps]``, of resampling.
 
     ``size`` elements become ``out``. ``method`` is linear or cubic. ``scale`` is the scale factor, or None
-    for the ratio of the sizes. With ``align_corners``, the centres of the first and last elements are mapped
-    onto each other. ``real`` is the dtype of the weights.
+    for the ratio of the sizes. With ``align_corners`` and ``out > 1``, the centres of the first and last
+    elements are mapped onto each other. ``real`` is the dtype of the weights.
     """
     step = source_step(size, out, scale, align_corners, real)
     positions: np.ndarray = np.arange(out, dtype=real)

@@ -101,7 +101,10 @@ class JaxDialect(CanonicalDialect):
         return super().expression(self.clipped(node), text)
 
     def clipped(self, node: Node) -> Node:
-        """Return ``node`` with its finite float inputs and parameters clipped to the range that JAX has."""
+        """Return ``node`` with finite floats among its inputs and parameters clipped to the range of JAX.
+
+        Floats in tuples are clipped if ``node`` is an ``asarray``, or if another float is.
+        """
         # JAX would convert larger floats to infinities, which can turn into NaN.
         if not jax.config.jax_enable_x64:
             for item in (*node.inputs, *node.params.values()):

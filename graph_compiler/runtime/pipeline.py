@@ -172,7 +172,8 @@ def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
 def record_independent_of_names(record: Callable[[Request], Recording], request: Request) -> Recording:
     """Return the recording of a call whose program does not depend on new names (UUIDs) that it creates.
 
-    If the call creates any, record it again with other names. Raise ``TracingError`` if the programs differ.
+    If user code creates one by ``uuid1`` or ``uuid4``, record the call again with other names. Raise
+    ``TracingError`` if the programs differ.
     """
     with watching_names() as watch:
         recording = record(request)
@@ -249,7 +250,8 @@ def header_of(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str
     """Return the docstring of a generated module.
 
     recorded: the recorded graph, whose inputs are listed.
-    graph: the graph that is written, whose operations are counted and guards listed.
+    graph: the graph that is written. Its operations are counted, and its guards on values and those that are
+        checked at entry are listed.
     counts: text before the number of operations.
     """
     frontend, target = pipeline.frontend.name, pipeline.target.name
@@ -314,7 +316,7 @@ class Pipeline:
     frontend, target: the framework that it is recorded in, and the one that graphs are written for.
     same_framework: True to write recorded calls unchanged, unless the graph has to be lifted.
     options: options of the compilation.
-    backend_of(name): returns a backend, for graphs of the same recordings in another framework.
+    backend_of(name): returns the backend of the framework ``name``.
     """
 
     has_original: ClassVar[bool] = True

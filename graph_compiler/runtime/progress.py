@@ -37,7 +37,7 @@ def is_watched() -> bool:
 
 @contextmanager
 def show_conversion(name: str, after: float = SECONDS) -> Iterator[None]:
-    """Display the current stage of a conversion that takes longer than ``after`` seconds.
+    """Display the current stage of a conversion by :class:`show_progress`.
 
     Reset the stage at the end of the context.
     """
@@ -57,7 +57,7 @@ def recording_message(name: str, source: str, known: int, most: int, variant: Va
 class show_progress:
     """Context manager that displays ``title`` and ``doing()`` on stderr once ``after`` seconds have passed.
 
-    It displays nothing outside of terminals and notebooks, or while another thread draws.
+    It displays nothing if :func:`is_watched` returns False, or if another thread draws at that moment.
     """
 
     def __init__(self, title: str, doing: Callable[[], str] = str, after: float = 1.0) -> None:

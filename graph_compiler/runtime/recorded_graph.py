@@ -64,13 +64,13 @@ class RecordedGraph:
     def parameters(self) -> Mapping[str, Any]:
         """Weights and buffers by name, as arrays of the graph's framework.
 
-        A variant whose weights were replaced by arrays of another shape contributes none. Raises
+        A variant whose weights were replaced by arrays of another shape or dtype contributes none. Raises
         ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
         """
         require_weights(self._variants)
         found: dict[str, Any] = {}
         for variant in self._variants:
-            # Weights that were replaced by others of another shape are left out.
+            # Weights that were replaced by others of another shape or dtype are left out.
             with suppress(GuardFailed):
                 found.update(variant.parameters())
         return found
@@ -105,7 +105,7 @@ class RecordedGraph:
 
     @property
     def frozen(self) -> frozenset[str]:
-        """Names of the parameters that the original excludes from training now (``requires_grad=False``)."""
+        """Names of the parameters that could be trained, but are excluded (``requires_grad=False``)."""
         owners = self._recordings()
         return frozenset(
             name

@@ -445,7 +445,7 @@ def _message_of(problem: GuardFailed, program: Program) -> Callable[[], str]:
 
 
 def attempt_traced(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Return the result of a call that a compiler traces, or ``NO_FIT`` if ``variant`` does not fit it.
+    """Return the result of a call that a compiler traces, or ``NO_FIT`` if ``run_traced`` returns None.
 
     Write the buffers that the call changes to the original.
     """
@@ -465,9 +465,10 @@ def run_traced(
     weights: Mapping[str, Any] | None,
     mode: bool | None,
 ) -> tuple[Any, dict[str, Any]] | None:
-    """Return ``(result, state)`` of a call that a compiler traces, or None if ``variant`` does not fit it.
+    """Return ``(result, state)`` of a call that a compiler traces.
 
-    None as ``weights`` or ``mode`` means those of the original.
+    Return None if the arguments do not fit ``variant``, or if its environment guards do not hold now. None as
+    ``weights`` or ``mode`` means those of the original.
     """
     state = variant.compiler_state
     number = state.begin(weights is None, mode)

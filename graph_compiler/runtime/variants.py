@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 _MOST = 3
 # Number of nodes recorded for one line above which its loops count as unrolled.
 LONG = 128
-# Number of guards on elements from one expression above which a loop counts as decided by elements.
+# Number of guards on elements from one expression from which on a loop counts as decided by elements.
 REPEATED = 3
 _LOOPS = (ast.For, ast.While)
 _NUMBERS = (bool, int, float, complex)
@@ -98,8 +98,8 @@ class TracedStatementVariants:
     ) -> Variant:
         """Compare ``made`` with the original for the recorded call, and return the variant to use.
 
-        This is ``made``, or a copy that returns Python numbers where the original does. Raise
-        ``NotCompilable`` or ``VerificationFailed`` if ``made`` may not be used.
+        This is ``made``, or a copy that returns bools, ints and floats of Python where the original does.
+        Raise ``NotCompilable`` or ``VerificationFailed`` if ``made`` may not be used.
         """
         assert made.recording is not None
         graph, recorded = self._graph, made.recording.graph

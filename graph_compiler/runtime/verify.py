@@ -94,9 +94,10 @@ def width_of(dtype: str) -> int:
 
 
 def widths_of(graph: IRGraph) -> dict[Value, int]:
-    """Return the width of the narrowest float that each value depends on, by value.
+    """Return the width of the narrowest float that nodes compute on the way to each value, by value.
 
-    A width is an item size in bytes. A value that is missing in the result has the width ``WIDEST``.
+    A width is an item size in bytes. The dtypes of inputs do not count. A value that is missing in the result
+    has the width ``WIDEST``.
     """
     widths: dict[Value, int] = {}
     # A write also lowers the precision of what was made of the same memory before it, so the widths are
@@ -234,7 +235,7 @@ def difference(
 
     actual, expected: parts of the outcomes (:class:`Outcome`) by label.
     numbers: True to compare values, False to compare only structure, shapes and dtypes.
-    widths: item size of the narrowest float that a part depends on, by label; 8 for a part that is missing.
+    widths: item size of the narrowest float computed on the way to a part, by label; 8 if it is missing.
     """
     if actual.keys() != expected.keys():
         return f"it gives {len(actual) - 1} arrays where the original gives {len(expected) - 1}"
@@ -356,9 +357,10 @@ class Verification:
 
     @functools.cached_property
     def widths_of_parts(self) -> dict[str, int]:
-        """Item size of the narrowest float that a part of an outcome depends on, by label.
+        """Item size of the narrowest float that calls compute on the way to a part of an outcome, by label.
 
-        Parameters that calls do not write are left out.
+        Parameters that calls do not write are left out. All arguments have the least item size of those with
+        an effect.
         """
         graph = self.recording.graph
         results = outputs_of(graph, self.widths)

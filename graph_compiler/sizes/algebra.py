@@ -70,7 +70,7 @@ FUNCTIONS_OF_MATH: dict[str, dict[int, str]] = {
     "log": {1: "log", 2: "log_to"},
     "pow": {2: "pow_float"},
 }
-# The order of the two arguments of these functions does not matter.
+# Calls of these functions with their two arguments in another order compare equal.
 COMMUTATIVE = frozenset({"max", "min", "eq", "ne"})
 NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
 
@@ -220,7 +220,7 @@ class Apply:
         return FUNCTIONS[self.function][2].endswith(")")
 
 
-# Limit for expanding a product; each further factor of two terms doubles it.
+# Most terms to which a product is expanded; each further factor of two terms doubles their number.
 _MOST_TERMS = 32
 Atom = Union[Symbol, Apply]
 Monomial = tuple[Atom, ...]
@@ -582,7 +582,7 @@ def negate(condition: Scalar) -> Scalar:
     if not isinstance(condition, Size):
         return not condition
     atom = next(condition.atoms())
-    # A comparison with NaN is False, and so is its opposite.
+    # An order comparison with NaN is False, and so is its opposite.
     if isinstance(atom, Apply) and atom.function in NEGATED and all(map(_integral, atom.arguments)):
         return apply(NEGATED[atom.function], *atom.arguments)
     return apply("not", condition)

@@ -47,8 +47,9 @@ def save(plan: TrainingPlan, held: StepState, step: int, path: str | os.PathLike
 def load(plan: TrainingPlan, like: StepState, path: str | os.PathLike[str]) -> tuple[StepState, int]:
     """Return the training state and the step that the file ``path`` stores.
 
-    ``like`` is a state of the same ``plan``. Raise ``FileNotFoundError``, or ``InvalidFile`` for a file
-    that is damaged or of another training.
+    ``like`` is a state of the same ``plan``. Raise ``FileNotFoundError``, or ``InvalidFile`` if the target,
+    the optimizer or the arrays are not those of ``like``. Damage raises ``InvalidFile``, or an error of
+    another class.
     """
     path = Path(path)
     if not path.is_file():
@@ -134,8 +135,7 @@ def _replace(path: Path, pieces: Iterable[bytes]) -> None:
 def _about(path: Path, file: IO[bytes]) -> dict[str, Any]:
     """Return the JSON that ``save`` has put into the header of ``file``, and rewind ``file``.
 
-    Raise ``InvalidFile`` for another format or version. Damage may raise other exceptions, which ``load``
-    converts.
+    Raise ``InvalidFile`` for another format or version. Damage may raise other exceptions.
     """
     length = int.from_bytes(file.read(8), "little")
     # Files are untrusted, so the length is checked before that many bytes are read.

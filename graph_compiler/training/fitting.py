@@ -40,9 +40,10 @@ class DeviceIterator:
         loader: Any iterable of batches: a torch ``DataLoader``, a ``tf.data.Dataset``, a list, a generator,
             NumPy arrays. A batch is any structure of tuples, lists and dicts; items that are not arrays are
             not copied.
-        device_or_sharding: A ``torch.device``, a device or sharding of JAX, a device of TensorFlow or its
-            name (``"cuda:0"``, ``"/GPU:0"``); the name of one of these frameworks; or a :class:`TrainState`.
-        prefetch: Number of batches in the queue between the thread and the loop, at least 1.
+        device_or_sharding: A ``torch.device``, a device or sharding of JAX, a device of TensorFlow, or the
+            name of a device in a framework that is imported (``"cuda:0"``, ``"/GPU:0"``); the name of one of
+            these frameworks; or a :class:`TrainState`.
+        prefetch: Largest number of batches in the queue between the thread and the loop, at least 1.
 
     Raises:
         InvalidOption: ``device_or_sharding`` is none of these, ``prefetch`` is invalid, or ``loader`` has no

@@ -30,7 +30,7 @@ class ReportErrors:
     Errors and bugs of this package pass unchanged.
 
     what: name of the code in the message.
-    given: its arguments, of which the message states dtypes and shapes.
+    given: its arguments, which the message describes by dtypes and shapes, or by ``repr`` without arrays.
     place: end of the message, such as the file and line.
     target: if not None, only exceptions by which functions of the target reject arguments are converted.
 

@@ -65,8 +65,8 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
             ``polynomial`` or ``exponential``.
         learning_rate: Rate after the warm-up. Default: that of the optimizer.
         options: ``steps``, after which the rate is constant (not needed for ``constant``); ``warmup``, how
-            many of them rise linearly to ``learning_rate``; ``end``, the fraction of ``learning_rate`` at the
-            end; ``power`` of ``polynomial``.
+            many of them rise linearly to ``learning_rate``; ``end``, the fraction of ``learning_rate`` that
+            it decays to; ``power`` of ``polynomial``.
 
     Raises:
         InvalidOption: The name or an option is unknown, ``learning_rate`` is not a finite number, the value

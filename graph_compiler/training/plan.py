@@ -38,7 +38,7 @@ class Batch:
 
     @property
     def unplaced(self) -> list[Any]:
-        """Arrays as given, but CPU tensors as NumPy arrays, because a recording moves those to the device.
+        """Arrays as given, but CPU tensors as NumPy arrays, which a recording moves to the device.
 
         A tensor that NumPy cannot represent, or that requires a gradient, stays a tensor.
         """

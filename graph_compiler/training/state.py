@@ -555,7 +555,8 @@ class TrainState:
 
         Raises:
             FileNotFoundError: There is no such file.
-            InvalidFile: The file is damaged, of another kind, or of another training.
+            InvalidFile: The file is no saved state, or its target, optimizer or arrays are not those of
+                ``like``.
             InvalidOption: ``like`` is not a ``TrainState``, or ``path`` is not a path.
         """
         if not isinstance(like, TrainState):

@@ -788,7 +788,7 @@ def arrange(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
     """Arrange the derivatives of several arguments as ``argnums`` and ``argnames`` request.
 
     A single position or name yields one derivative, a sequence of positions a tuple, and a sequence of names
-    a dict. Both options together yield a pair.
+    a dict. Both options yield a pair if neither is an empty sequence.
     """
     numbers, names = argument_positions(argnums, argnames)
     by_position = items[0] if isinstance(argnums, int) or argnums is None else tuple(items[: len(numbers)])

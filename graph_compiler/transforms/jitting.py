@@ -122,12 +122,12 @@ def jit(
             :func:`graph_compiler.compile`.
         static_argnames: Names of such arguments.
         device: Device, or its name (``"cpu"``, ``"cuda:0"``), that arrays in the arguments, also inside of
-            tuples, lists and dicts, are placed on before each call. Weights stay where they are.
+            tuples, lists and plain dicts, are placed on before each call. Weights stay where they are.
 
     Raises:
         NotCompilable: ``function`` is not callable; or, at the call, the function is NumPy's, which has no
             compiler.
-        InvalidOption: At the call, if an array cannot be placed on ``device``, or ``static_argnums`` or
+        InvalidOption: At the call, if there is no device of the name ``device``, or ``static_argnums`` or
             ``static_argnames`` has another type.
         CallMismatch: At the call, if the function lacks a static argument.
 

@@ -26,7 +26,7 @@ from ..sizes import hint_of
 # Numbers of multiply-adds per operation, at the sizes of the recording.
 #
 # Elementwise operations, reductions, normalisations and lookups count 0, as is usual when models are
-# compared. Loops count all iterations. Branches count as the most expensive one.
+# compared. Scans count all iterations. Branches count as the most expensive one.
 
 Shape = tuple[int, ...]
 

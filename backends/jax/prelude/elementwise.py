@@ -170,7 +170,7 @@ def bessel_far_1(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def bessel_j0(x: jax.Array) -> jax.Array:
-    """Compute the Bessel function of the first kind, order 0."""
+    """Compute the Bessel function of the first kind, order 0, at finite ``x``."""
     near = jnp.minimum(jnp.abs(x), 8)
     series = chebyshev_sum(near * near / 32 - 1, (
         0.15772797147489012, -0.0087234423528522213, 0.26517861320333681, -0.37009499387264978,
@@ -183,7 +183,7 @@ def bessel_j0(x: jax.Array) -> jax.Array:
 
 
 def bessel_j1(x: jax.Array) -> jax.Array:
-    """Compute the Bessel function of the first kind, order 1."""
+    """Compute the Bessel function of the first kind, order 1, at finite ``x``."""
     near = jnp.clip(x, -8, 8)
     series = near * chebyshev_sum(near * near / 32 - 1, (
         0.081044846325658115, -0.14897514506765211, 0.1609992623572097, -0.082680491766817907,
@@ -195,7 +195,7 @@ def bessel_j1(x: jax.Array) -> jax.Array:
 
 
 def bessel_y0(x: jax.Array) -> jax.Array:
-    """Compute the Bessel function of the second kind, order 0; NaN below 0."""
+    """Compute the Bessel function of the second kind, order 0, at finite ``x``; NaN below 0."""
     near = jnp.minimum(x, 8)
     series = chebyshev_sum(near * near / 32 - 1, (
         -0.033146113203284942, -0.27447430552974527, 0.17903431407718266, 0.26156734625504664,
@@ -208,7 +208,7 @@ def bessel_y0(x: jax.Array) -> jax.Array:
 
 
 def bessel_y1(x: jax.Array) -> jax.Array:
-    """Compute the Bessel function of the second kind, order 1; NaN below 0."""
+    """Compute the Bessel function of the second kind, order 1, at finite ``x``; NaN below 0."""
     near = jnp.where(x == 0, 0.0, jnp.minimum(x, 8))
     series = near * chebyshev_sum(near * near / 32 - 1, (
         0.0025380132357417817, -0.01608717304766875, -0.095912045360830742, 0.084451972596523458,
@@ -280,7 +280,7 @@ def bessel_k1(x: jax.Array) -> jax.Array:
 
 
 def airy_ai(x: jax.Array) -> jax.Array:
-    """Compute the Airy function Ai by Chebyshev series for ``x`` below -3, in [-3, 3] and above 3."""
+    """Compute the Airy function Ai by Chebyshev series for finite ``x`` below -3, in [-3, 3] and above 3."""
     series = airy_between(jnp.clip(x, -3, 3) / 3)
     return jnp.where(
         x < -3, airy_waves(jnp.maximum(-x, 3)), jnp.where(x > 3, airy_decay(jnp.maximum(x, 3)), series)
@@ -293,7 +293,7 @@ def airy_decay(x: jax.Array) -> jax.Array:
 
 
 def airy_waves(x: jax.Array) -> jax.Array:
-    """Compute ``Ai(-x)`` for ``x`` of at least 3."""
+    """Compute ``Ai(-x)`` for finite ``x`` of at least 3."""
     phase = 2 / 3 * x**1.5
     t = 24 / (phase * phase) - 1
     angle = phase + jnp.pi / 4
@@ -380,12 +380,18 @@ def lcm(x1: jax.Array, x2: jax.Array) -> jax.Array:
 
 
 def i0(x: jax.Array) -> jax.Array:
-    """Compute the modified Bessel function of the first kind, order 0, with derivative 0 at 0."""
+    """Compute the modified Bessel function of the first kind, order 0, at finite ``x``.
+
+    Its derivative at 0 is 0.
+    """
     return jnp.exp(x * lax.sign(x)) * lax.bessel_i0e(x)
 
 
 def i1(x: jax.Array) -> jax.Array:
-    """Compute the modified Bessel function of the first kind, order 1, with derivative 0.5 at 0."""
+    """Compute the modified Bessel function of the first kind, order 1, at finite ``x``.
+
+    Its derivative at 0 is 0.5.
+    """
     return with_slopes(special.i1, [lambda x: i0(x) - quotient_at(i1, x)], x)
 
 

@@ -190,7 +190,7 @@ def _graph_in(
         graphs, arrays = _graphs(
             data, _arrays(data, opened, digests, _native(data, backend, target)), frontend, backend
         )
-        # Files of the first versions lack this entry.
+        # A file may lack this entry.
         trained = frozenset(map(str, data.get("trained", arrays)))
         frozen = frozenset(map(str, data.get("frozen", ())))
         training, modes = modes_of(data)

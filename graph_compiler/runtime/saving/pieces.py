@@ -1,4 +1,4 @@
-"""Writing of a saved graph in pieces, so that memory holds a copy of only one weight at a time."""
+"""Writing of a saved graph in pieces. Each array is converted to bytes just before it is written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENCODED = {
     "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
     "complex64": "F32", "complex128": "F64",
 }  # fmt: skip
-# Held while files move, so that a folder never mixes files of two graphs.
+# Held while files move, so that two threads do not mix their files in a folder.
 _placing = threading.RLock()
 # Temporary folders of files being written.
 _partial: set[str] = set()
