@@ -1,6 +1,7 @@
 """Recording of public function calls while a function is traced, each as one equation.
 
-The functions are replaced in their modules, and a call in the recording thread binds :data:`call_p`.
+The functions are replaced in their modules by wrappers, which bind :data:`call_p` for calls that they
+record.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def dtype_name_of(array: Any) -> str:
     return str(getattr(array.dtype, "name", array.dtype)).rpartition(".")[2]
 
 
-# `_thread.quiet` is True while the thread does not record calls.
+# While `_thread.quiet` is True, the thread records no calls.
 _thread = threading.local()
 _HOLDERS = ("jax", "flax", "optax")
 _INSIDE = tuple(f"{name}." for name in _HOLDERS)
@@ -67,14 +68,12 @@ _INSIDE = tuple(f"{name}." for name in _HOLDERS)
 class PublicCall:
     """Parameter of a ``public_call`` equation, which records one call of a function.
 
-    The function is a public one of JAX, or one of the user's with a derivative rule.
-
     name: name under which the call is recorded.
     arguments: tree of the arguments, with a leaf for each array.
     result: tree of the result, with a leaf for each array.
     function: computes the result arrays from the argument arrays.
     types: types of the result arrays.
-    body: jaxpr of the function; None if its lifting row accepts the call.
+    body: jaxpr of the function; None if its lifting row has inferred ``types``.
     """
 
     name: str
@@ -211,7 +210,7 @@ _function_names = _FunctionNames()
 def recording_calls(
     names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()
 ) -> Iterator[Callable[[Any], Any]]:
-    """Record calls of the public functions and methods ``names`` that this thread traces inside the block.
+    """Patch the public functions and methods ``names`` in the block, to record calls that this thread traces.
 
     The functions are replaced in the modules of JAX, flax and optax, and in the namespaces ``scopes``, as are
     ``jax.lax.fori_loop``, ``scan`` and ``associative_scan``. Yield a function that maps any function to the
@@ -395,7 +394,7 @@ def _abstract_results(
         seen = jax.eval_shape(
             lambda *arrays: body(*arrays, tree=now), *(_type(leaf, hints(leaf.shape)) for leaf in leaves)
         )
-    # There are sizes among the arguments, or the call is wrong: then tracing the body raises the error.
+    # If the call is wrong, tracing the body raises the error again.
     except Exception as problem:
         if is_fault(problem):
             raise

@@ -1,7 +1,7 @@
 """Loops, branches and derivative rules of a jaxpr, read as nodes with regions.
 
-A ``while`` that only counts (``lax.fori_loop`` to a symbolic size) becomes a ``scan``, because its trip
-count is known before it begins.
+A ``while`` that counts between known integers (``lax.fori_loop`` to a symbolic size) becomes a ``scan``, if
+:func:`_trip_count` recognizes it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _constants_and_carry(params: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``while`` equation as a ``while_loop`` node, or as a ``scan`` if its trip count is known."""
+    """Read a ``while`` equation as a ``scan`` node if ``_trip_count`` fits, otherwise as a ``while_loop``."""
     params = equation.params
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     condition_operands, body_operands, state = operands[:first], operands[first:second], operands[second:]
@@ -337,7 +337,7 @@ def _trip_count(
     added = next((eqn for eqn in step.eqns if step.outvars[0] in eqn.outvars), None)
     counts = (
         added is not None
-        # The trip count of a loop that counts in floats is not the difference of its bounds.
+        # The trip count of a loop that counts in floats may not be the difference of its bounds.
         and jax.numpy.issubdtype(counter.aval.dtype, jax.numpy.integer)
         and added.primitive.name == "add"
         and added.invars[0] is counter
@@ -602,7 +602,7 @@ class CallWriter:
         """Return a body of the nodes that ``read`` appends and on which its results depend.
 
         The first results become arrays of the types ``avals``. Inside, derivative rules are followed for
-        ``orders`` more orders; with None, functions that have rules are inlined.
+        ``orders`` more orders; with None, no rules are followed.
         """
         reader = self.reader
         before = reader.nodes, reader.around, reader.orders, reader.checks

@@ -1,7 +1,7 @@
 """Reading of a traced program (a *jaxpr*) into a recorded graph.
 
-Most public calls and primitives become one node each. Other programs that an equation calls are inlined,
-or become regions.
+Most public calls and primitives become one node each. Programs that other equations call are inlined, or
+become regions.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class Reader:
     around: origin of the equation that calls the program being read.
     repeated: ids of programs that may become ``call`` nodes instead of being inlined.
     checks: True if error checks become guards.
-    orders: order of derivatives to which rules are still followed; None to inline without rules.
+    orders: order of derivatives to which rules are still followed; None to follow no rules.
     """
 
     def __init__(

@@ -252,7 +252,7 @@ _WRAPPERS = ("__wrapped__", "__self__")
 
 
 class TreeModel(ImmutableModel):
-    """Model of an immutable pytree, such as an ``equinox`` module, with arrays named by their paths."""
+    """Model of an immutable pytree, such as an ``equinox`` module. ``_short_names`` names its arrays."""
 
     def __init__(self, item: Any) -> None:
         super().__init__(item)
@@ -590,7 +590,7 @@ def is_model(item: Any) -> bool:
 
 
 def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
-    """Yield ``(part, name)`` for each attribute of a model that may determine what it computes.
+    """Yield ``(part, name)`` for attributes of a model that may determine what it computes.
 
     Parts are the nodes of an ``nnx`` object and the layers of a Keras object. Other models have none.
     """

@@ -101,7 +101,7 @@ def primitive(name: str) -> Any:
 
 
 def place_of(name: str) -> str | None:
-    """Return the module that exports a primitive, as source text names it (``"lax.linalg"``), or None."""
+    """Return the module in which source text finds a primitive (``"lax.linalg"``), or None."""
     return next(
         (
             place
@@ -539,7 +539,7 @@ _IS_EXACT = "allow_negative_indices" in inspect.signature(jax.lax.dynamic_slice)
 
 
 def _dynamic(name: str, arrays: int, *positional: str) -> Written:
-    """Return the row of a function that takes the operands after ``arrays`` as one tuple of indices."""
+    """Return the row of a function that takes the operands after the first ``arrays`` ones as one tuple."""
     row = _function(name, *positional, joined=slice(arrays, None), allow_negative_indices=True)
 
     def exact(node: Node, text: Callable[[Any], Any]) -> str | None:

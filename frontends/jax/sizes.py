@@ -1,8 +1,8 @@
 """Symbolic sizes, as JAX and the user's code see them while recording.
 
 JAX takes an object with ``dimension_as_value`` for a symbolic dimension and computes with its operators.
-These objects compute with :class:`graph_compiler.sizes.Size`. A concrete answer (``==``, ``<``, ``int``) is
-the current one, and may add a guard.
+These objects compute with :class:`graph_compiler.sizes.Size`. A concrete answer (``<``, ``int``) is the
+current one, and may add a guard. Without a guard, ``==`` may answer False for sizes that are equal.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from ...sizes.number import unary
 _INTERNAL = ("jax.", "jaxlib.", "graph_compiler.", "opt_einsum.", "functools.", "weakref.", "flax.core.lift.")
 _COMPARES = frozenset(dis.opmap[name] for name in ("COMPARE_OP", "CONTAINS_OP"))
 _CALLS = frozenset(code for name, code in dis.opmap.items() if name.startswith("CALL"))
-# Bare names of functions that look up a size among others.
+# Bare names of functions that may look up a size among others.
 _CONTAINERS = frozenset({
     "set", "frozenset", "dict", "Counter", "OrderedDict", "defaultdict", "fromkeys", "count", "index", "get",
     "pop", "remove", "discard", "add", "update", "setdefault", "isdisjoint", "issubset", "issuperset",
@@ -452,7 +452,7 @@ def as_array(size: Any) -> Any:
 
 def _register(cls: type, python: type) -> None:
     # Instances of ``cls`` become weakly typed scalars of the Python number type ``python``.
-    # JAX has no public API for this. A version without these tables uses __jax_array__.
+    # JAX has no public API for this.
     from jax._src import core, dtypes
 
     core.pytype_aval_mappings[cls] = lambda item: jax.core.ShapedArray(
@@ -477,7 +477,7 @@ def _register_einsum() -> None:
     from jax._src.numpy import einsum
 
     handlers = getattr(einsum, "_poly_einsum_handlers", None)
-    # The order of the products of an einsum is chosen for the current sizes: it only changes the run time.
+    # The order of the products of an einsum is chosen for the current sizes. Every order is right.
     if handlers is not None:
         handlers[Dimension] = _contract_path
 

@@ -140,7 +140,7 @@ def _views(operands: list[Any], made: list[Any]) -> dict[int, Value]:
 # ------------------------------------------------------------------------------------------ row-major order
 # Row-major order of arrays, where it decides whether a call returns a view or a copy.
 
-# Calls whose result is row-major for any strides of their operands, unless they are given another order.
+# Calls whose result, unless it is a view or they are given another order, is row-major for any strides.
 _ROW_MAJOR = frozenset({"reshape", "ravel", "ascontiguousarray", "ndarray.copy"})
 # Views that are row-major if their operand is.
 _KEEPS_ORDER = frozenset(

@@ -119,7 +119,7 @@ def row_key(op: str) -> str:
 def resolve(op: str) -> Any:
     """Return the function, method or operator that the recorded call ``op`` names.
 
-    Raise ``AttributeError`` if it does not exist.
+    Raise ``AttributeError`` if its module or class lacks it.
     """
     if op.startswith(METHOD):
         name = op.removeprefix(METHOD).removesuffix(".__get__")
@@ -220,7 +220,7 @@ def proposed_name(key: str) -> str:
 
 
 def is_operand_call(key: str) -> bool:
-    """Return True if the arguments of a call are operands with dtypes, as those of ufuncs and operators are.
+    """Return True if the arguments of a call are operands with dtypes, as those of NumPy's ufuncs are.
 
     A NumPy integer among them then keeps its dtype.
     """

@@ -24,7 +24,7 @@ _DTYPE = re.compile(r'np\.dtype\("(\w+)"\)|np\.(\w+)', re.ASCII)
 # The class of functions that dispatch to other array classes, so that their calls can be recorded.
 _DISPATCHED = type(np.sum)
 _BUILTIN: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
-# Public functions that read and write files, run code, or change how NumPy works.
+# Public functions that a saved graph may not call, such as those that read files or run code.
 _REFUSED = frozenset({
     "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "memmap",
     "frombuffer", "fromregex", "fromstring", "fromiter", "fromfunction", "frompyfunc", "apply_along_axis",

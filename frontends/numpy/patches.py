@@ -1,7 +1,7 @@
 """Replacements in user code for NumPy functions without array protocol (``np.zeros``, ``np.array``).
 
-NumPy itself is not changed, because compiled code that calls ``np.empty`` would take a traced array for a
-real one. In the modules of the recorded functions, ``np`` is replaced by a shim.
+The module ``numpy`` itself is not changed, because compiled code that calls ``np.empty`` would take a traced
+array for a real one. In the modules of the recorded functions, ``np`` is replaced by a shim.
 """
 
 from __future__ import annotations
@@ -307,7 +307,8 @@ class _ModuleShim(types.ModuleType):
         return _of_lists(item) if _takes_lists(name, item) else item
 
 
-# Functions that dispatch on the items of a list. For others the list itself has no array protocol.
+# Functions that get lists as they are; most of them dispatch on the items. For others the list itself has no
+# array protocol.
 _OF_SEQUENCES = frozenset({
     "concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack", "block",
     "select", "choose", "lexsort", "ix_", "multi_dot", "broadcast_shapes", "broadcast_arrays", "where",

@@ -325,7 +325,7 @@ def _size(capture: Any, a: Any, axis: Any = None) -> Any:
 
 def _of_types(function: Callable[..., Any]) -> Callable[..., Any]:
     def answer(capture: Any, *args: Any, **kwargs: Any) -> Any:
-        # The result depends only on dtypes, so it is the same in all calls and needs no guard.
+        # In NumPy 2 the result depends only on dtypes, so it is the same in all calls and needs no guard.
         return function(*(hint(seen_of(item)) for item in args), **kwargs)
 
     return answer
@@ -368,7 +368,7 @@ def _trim_zeros(capture: Any, filt: Any, trim: str = "fb", axis: Any = None) -> 
 
 def _text(function: Callable[..., Any]) -> Callable[..., Any]:
     def answer(capture: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
-        # The text shows all elements, so all are guarded.
+        # The text may show any element, so all are guarded.
         capture.elements.guard(a)
         return function(a._seen, *args, **kwargs)
 

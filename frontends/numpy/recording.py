@@ -157,7 +157,7 @@ def _changed_often(request: Request) -> tuple[list[StatePlace], frozenset[Path]]
     """Return the numbers that become inputs: their locations outside the arguments, and paths of arguments.
 
     They have changed between calls, or a loop counts to them. Locations in ``request.places`` are left out.
-    The numbers of this call are noted in ``request.auto_dynamic``.
+    The numbers of this call may be noted in ``request.auto_dynamic``.
     """
     counting = (
         counting_arguments(request.function, request.args, request.kwargs) if request.numbers else frozenset()

@@ -2,9 +2,9 @@
 
 See :class:`graph_compiler.recording.control_flow.Regions`.
 
-A region is recorded on copies of its inputs. The results of the node are those of the iterations that
-Python runs now, on real arrays. Writes to arrays of the enclosing scope go to copies, which the node
-returns too; after it, a recorded call copies them into the arrays.
+A region is recorded on copies of its inputs. The results of a node that is in no region are those of the
+iterations that Python runs now, on real arrays. Writes to arrays of the enclosing scope go to copies, which
+the node returns too; after it, a recorded call copies them into the arrays.
 """
 
 from __future__ import annotations

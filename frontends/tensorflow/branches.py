@@ -282,8 +282,8 @@ def _is_array(held: TensorValue) -> bool:
     return isinstance(held.item, (Value, np.ndarray))
 
 
-# Operations whose output size depends on the elements of their operands. Others depend on them only if an
-# operand that states a shape is computed from elements.
+# Operations whose output size depends on the elements of their operands. The size of others may if an operand
+# that states a shape is computed from elements.
 _FIND = frozenset({
     "Where", "Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "ListDiff", "DynamicPartition",
     "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
@@ -397,7 +397,7 @@ class TensorFlowRegions(Regions):
                 "checkpointing=True is not for functions of TensorFlow: use tf.recompute_grad inside "
                 "of the loop"
             )
-        # TensorFlow has no scan, but the reader lifts a ``while_loop`` that counts to one.
+        # TensorFlow has no operation for scans, but the reader lifts a ``while_loop`` that counts to one.
         count = tf.convert_to_tensor(self.symbolic(length), tf.int32)
 
         def step(place: Any, *arrays: Any) -> list[Any]:

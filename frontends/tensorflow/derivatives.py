@@ -111,8 +111,8 @@ class _CustomGradientCall:
         """Append the node, and return its results, then the operands after the first ``count``.
 
         ``rule``, ``cotangents`` and ``gradients`` are the results of :func:`_trace_rule`. The first ``count``
-        operands are the results of the function, and ``sources`` are the indices of the differentiated
-        operands.
+        operands, among them the results of the function, become results of the node. ``sources`` are the
+        indices of the differentiated operands.
         """
         results = self.operands[:count]
         # A region reads only its own inputs, so the function and the rule have separate ones.

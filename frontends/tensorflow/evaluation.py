@@ -1,6 +1,6 @@
 """Runs operations of traced graphs on concrete arrays, for shapes and for elements that Python reads.
 
-Variables are not touched: reads and assignments go to a table that the caller provides.
+Reads and assignments of variables go to a table that the caller provides.
 """
 
 from __future__ import annotations

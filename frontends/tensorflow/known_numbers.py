@@ -331,7 +331,7 @@ def _holds(attributes: dict[str, Any], condition: Any) -> bool:
 
 
 def _truncating(attributes: dict[str, Any], x: KnownArray, y: KnownArray, function: str) -> Any:
-    # Truncation equals floor division only for nonnegative numbers.
+    # For nonnegative numbers, truncation equals floor division.
     if not all(_holds(attributes, apply("ge", item, 0)) for item in (*x.ravel(), *y.ravel())):
         raise UnknownResult
     return np.frompyfunc(lambda one, two: apply(function, one, two), 2, 1)(x, y)

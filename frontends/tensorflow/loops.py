@@ -1,8 +1,8 @@
 """Lifts ``While`` of a traced graph to loop nodes.
 
-A loop that counts (``for i in tf.range(n)``, an RNN layer) becomes a ``scan``: its trip count is known before
-it starts, so its gradient can be computed backwards. Lists that its iterations read in order become scanned
-sequences, and lists that they fill in order become stacked outputs.
+A loop whose trip count is found before it starts (that of an RNN layer) becomes a ``scan``, so its gradient
+can be computed backwards. Lists that its iterations read in order become scanned sequences, and lists that
+they fill in order become stacked outputs.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def _graphs_of(operation: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
 
 
 def while_loop(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
-    """Lift ``While`` to a ``scan`` if its trip count is known, otherwise to a ``while_loop``.
+    """Lift ``While`` to a ``scan`` if :func:`count_of` finds its trip count, otherwise to a ``while_loop``.
 
     Variables that the body assigns become part of the carry.
     """
@@ -357,7 +357,7 @@ class _WhileLoop:
 
     def _first_row(self, sequence: TensorValue) -> TensorValue:
         spec = ArraySpec(sequence.spec.shape[1:], sequence.spec.dtype)
-        # The body is read once, even if the sequence is empty.
+        # The body is read even if the sequence is empty.
         first = sequence.seen[0] if sequence.made.shape[0] else tf.zeros(spec.hints, spec.dtype)
         return TensorValue(Value("row", spec), first)
 

@@ -169,7 +169,7 @@ COMBINED = {"reduce": _reduce, "reduce_window": _reduce_window}
 # ``jax.lax.associative_scan`` as one operation for any length.
 #
 # JAX implements it in Python code that halves the number of elements until one is left, which traces to
-# straight-line code for one length. Here the user's function is traced once, on pairs of a symbolic length
+# straight-line code for one length. Here the user's function is traced on pairs of a symbolic length
 # (``graph_compiler/ir/node.py``), and the call binds a primitive. A function that asks for the number of
 # pairs is left to JAX, with one recording for each length.
 
@@ -281,7 +281,7 @@ def _common_axis(leaves: list[Any], axis: Any) -> int | None:
 def _combine(
     fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
 ) -> tuple[CombineFunction, list[Any]] | None:
-    """Trace ``fn`` for any number of pairs, and return it with the list of arrays that it closes over.
+    """Trace ``fn`` for any number of pairs, and return the trace and the list of arrays that it closes over.
 
     If it cannot be traced for a symbolic number, note the reason in the current recording and return None.
     """

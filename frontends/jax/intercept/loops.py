@@ -1,7 +1,7 @@
 """Python loops in a traced function, and ``jax.lax`` loops with a symbolic trip count.
 
 No nodes or values exist before the traced program is read, so a loop mark is an equation of the program,
-whose operands are the arrays in the loop's variables.
+whose operands are arrays in the loop's variables.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from ..sizes import current, decided, hints, symbolic
 def symbolic_fori_loop(original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a replacement of ``jax.lax.fori_loop`` that also accepts symbolic bounds.
 
-    It calls ``original`` for other bounds, and in other threads.
+    One of them may be an int. It calls ``original`` for other bounds, and in other threads.
     """
     thread = threading.get_ident()
 

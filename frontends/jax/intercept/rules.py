@@ -44,9 +44,9 @@ def is_checkpoint(equation: Any) -> bool:
 
 
 def checkpointed_program(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
-    """Return the program of the ``jax.checkpoint`` that is the only equation of ``program``, and True.
+    """Inline the ``jax.checkpoint`` that is the only equation of ``program``, and return the result and True.
 
-    Return ``program`` and False if there is no such equation, or if the call cannot be inlined.
+    Return ``program`` and False if there is no such equation, or if it cannot be inlined.
     """
     jaxpr = program.jaxpr
     equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 and is_checkpoint(jaxpr.eqns[0]) else None

@@ -155,7 +155,7 @@ def integer_pow(b: JaxBuilder, x: Any, *, y: int) -> Any:
 
 @rows.row("cbrt_p")
 def cbrt(b: JaxBuilder, x: Any, **_: Any) -> Any:
-    # The power of a negative number is NaN, so the root of the magnitude is computed.
+    # This power of a negative number is NaN, so the root of the magnitude is computed.
     length = b.pow(b.abs(x, right=is_floating(x.dtype)), 1 / 3)
     return b.where(b.signbit(x), b.negative(length), length)
 
@@ -240,7 +240,7 @@ def _saturate(b: JaxBuilder, x: Any, dtype: str) -> Any:
     least = 0 if dtype.startswith("u") else -(2 ** (8 * ITEMSIZE[dtype] - 1))
     if ITEMSIZE[dtype] > _NARROW:
         return x if least else b.maximum(x, 0.0)
-    # 16-bit floats cannot represent the largest integer of the dtype.
+    # 16-bit floats cannot represent the largest 16-bit integers.
     x = b.astype(x, dtype="float32") if ITEMSIZE[x.dtype] == _NARROW else x
     return b.clip(x, float(least), float(least + 2 ** (8 * ITEMSIZE[dtype]) - 1))
 

@@ -1,4 +1,4 @@
-"""Rows of ``slice``, ``dynamic_slice``, ``gather`` and ``scatter``."""
+"""Rows of ``slice``, ``dynamic_slice``, ``dynamic_update_slice``, ``gather`` and ``scatter``."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class SliceIndices:
         batch_of: Any,
         as_given: bool = False,
     ) -> None:
-        # No target indexes by unsigned integers.
+        # Not every target indexes by unsigned integers.
         indices = b.astype(indices, dtype="int64") if indices.dtype in UNSIGNED else indices
         self.b, self.x, self.sizes = b, x, sizes
         self.batch = indices.shape[:-1]
@@ -124,7 +124,7 @@ class SliceIndices:
         self.windows = [axis for axis in self.axes if axis not in self.collapsed and axis not in self.batched]
         self.unindexed = [axis for axis in range(x.ndim) if axis not in self.axes]
         self.rank = len(self.batch) + len(self.windows)
-        # If True, negative indices of the user are passed on, because every target counts them from the end.
+        # If True, negative indices of the user are passed on without the size that JAX adds to them.
         self.as_given = as_given
         self.inside: list[Value] = []
         self.batch_of = dict(zip(self.batched, int_tuple(batch_of)))

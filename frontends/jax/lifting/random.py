@@ -62,7 +62,7 @@ def threefry2x32(b: JaxBuilder, first: Any, second: Any, upper: Any, lower: Any)
 
 def _counts(b: JaxBuilder, shape: tuple[Any, ...]) -> tuple[Value, Value]:
     lower = b.reshape(b.arange(start=0, stop=product(shape), step=1, dtype="uint32"), shape=shape)
-    # The counter has 64 bits, but no array has so many elements that the upper half is not 0.
+    # The counter has 64 bits. Its upper half is 0 for fewer than 2**32 elements.
     return b.zeros(shape=shape, dtype="uint32"), lower
 
 

@@ -173,7 +173,7 @@ def _accumulate(name: str) -> Callable[..., Any]:
     def row(b: JaxBuilder, x: Any, *, axes: Any, **_: Any) -> Any:
         if not tuple(axes):
             return x
-        # JAX sums integers in their own dtype, other frameworks in 64 bits.
+        # JAX's primitive sums integers in their own dtype, some other frameworks in 64 bits.
         return getattr(b, name)(x, axis=over(axes), dtype=x.dtype if is_integer(x.dtype) else None)
 
     return row
@@ -365,7 +365,7 @@ def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
     outside = tuple((0, 0) for _ in range(x.ndim - count))
     moved = b.pad(moved, padding=(*outside, *windows.padding))
     nothing = ((0, 0),) * count
-    # Targets average windows but have no sum; with the divisor 1 the average is one.
+    # ``avg_pool`` averages windows; with the divisor 1 the average is the sum.
     pooled = b.avg_pool(
         moved, kernel=windows.kernel, strides=windows.strides, padding=nothing, divisor_override=1
     )

@@ -72,10 +72,10 @@ def range_of(b: JaxBuilder, item: Any) -> Range | None:
 
 
 def note_scan_inputs(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
-    """Store the ranges of the sequences and counters among the inputs of a ``scan`` body.
+    """Store the ranges of the inputs of a ``scan`` body, of the carried ones only those of counters.
 
-    A counter is a carried integer to which each iteration adds 1, in a loop with a constant trip count. Other
-    carried inputs get no range. Do nothing for other nodes.
+    A counter is a carried integer to which each iteration adds 1, in a loop with a constant trip count. Do
+    nothing for other nodes.
     """
     if node.op != "scan":
         return

@@ -1,4 +1,4 @@
-"""Rows that create arrays from numbers and sizes, and ``pad``."""
+"""Rows of array creation, triangles, windows and ``pad``."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ for _math_name in _ROUNDED:
 def fsum(b: NumpyBuilder, numbers: Any) -> Any:
     total, rest = b.array(0.0, "float64"), b.array(0.0, "float64")
     given = tuple(b.cast(b.array(number, "float64"), "float64") for number in numbers)
-    # A compensated sum (Neumaier), because Python's sum is exact.
+    # A compensated sum (Neumaier), because ``math.fsum`` is exact.
     for number in given:
         added = b.add(total, number)
         is_larger = b.greater_equal(b.abs(total), b.abs(number))

@@ -451,7 +451,7 @@ def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
     if isinstance(obj, slice):
         return _without_slice(b, x, place, obj)
     if isinstance(obj, (list, tuple)) and any(isinstance(item, bool) for item in obj):
-        # A list with bools is a mask, although bools are ints in Python.
+        # A list of bools is a mask, although bools are ints in Python.
         obj = b.array(obj, "bool")
     if isinstance(obj, Value) and obj.ndim:
         return _without_masked(b, x, place, obj)

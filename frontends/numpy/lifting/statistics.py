@@ -537,7 +537,7 @@ def polyfit(
         b.floating(b.array(y)),
     )
     least = float(np.finfo(x.dtype).eps) * x.shape[0] if rcond is None else float(rcond)
-    # numpy.vander multiplies by integers, which promotes float32 to float64.
+    # numpy.vander promotes with int64, and so float32 to float64.
     kind = b.result_type(b.array(0, "int64"), x, y)
     x = b.cast(x, kind)
     powers = b.arange(start=deg, stop=-1, step=-1, dtype="int64")

@@ -1,7 +1,7 @@
 """Lifting table of NumPy, the builder of its rows, and ranges of integers.
 
-A row has the signature of the NumPy function, after the builder. A method uses the row of the function with
-its name, unless ``ndarray.<name>`` has one.
+A row gets the builder, and then the arguments of the NumPy function. A method uses the row of the function
+with its name, unless ``ndarray.<name>`` has one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _of_constant(b: Builder, x: Value) -> Ends | None:
 def _of_type(dtype: str) -> Ends | None:
     if is_bool(dtype):
         return 0, 1
-    # The range of a wider dtype exceeds the size of any axis, so it is no useful bound.
+    # The range of a wider dtype is no useful bound of an index.
     if not is_integer(dtype) or np.dtype(dtype).itemsize > 2:
         return None
     return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
@@ -130,7 +130,7 @@ class NumpyBuilder(RaisingBuilder):
         """
         ends = bounds_of(self, index)
         if ends is None or not self._are_inside(*ends, size):
-            # Narrow dtypes cannot hold the size.
+            # Narrow dtypes may not hold the size.
             place = self.cast(index, "int64")
             inside = self.logical_and(self.greater_equal(place, -size), self.less(place, size))
             self.expect(self.all(inside) if inside.ndim else inside, True)

@@ -167,8 +167,8 @@ class _TensorFlowLifter(Lifter):
     def call(self, node: Node) -> Any:
         before = len(self.result.nodes)
         result = self._by_row(node)
-        # On a CPU, TensorFlow raises for an index out of bounds. Other frameworks clamp it or count it from
-        # the end.
+        # On a CPU, TensorFlow raises for an index out of bounds. Other frameworks may clamp it or count it
+        # from the end.
         if (key := self.key(node)) in OF_TENSORFLOW:
             note_bounds(self.b, key, self.result.nodes[before:])
         return result

@@ -647,7 +647,7 @@ def _fresnel(near: str, power: int, part: Callable[..., Any]) -> Callable[..., A
 
     def function(b: TensorFlowBuilder, x: Value) -> Any:
         size = b.abs(x)
-        # Beyond the second bound the integrals are 0.5 to the last digit.
+        # Beyond the second bound TensorFlow takes the integrals for 0.5.
         cases = [(math.sqrt(2.5625), lambda y: small(b, y)), (36974.0, lambda y: large(b, y))]
         found = _below(b, size, cases, b.array(0.5, x.dtype))
         return b.where(b.isnan(x), x, _with_sign(b, x, found))

@@ -17,7 +17,7 @@ from .table import ComputedOperand, TensorFlowBuilder, numbers, rows
 
 # Newton steps for a matrix root. They converge quadratically, so the last ones double the correct digits.
 _STEPS = 20
-# Repeated square roots bring a matrix close to the identity, where the quadrature of the logarithm is exact.
+# Repeated square roots bring a matrix close to the identity, where the logarithm's quadrature is accurate.
 _ROOTS = 5
 # Quadrature nodes.
 _NODES = 10

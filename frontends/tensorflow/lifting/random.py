@@ -354,7 +354,7 @@ def _box_muller(b: TensorFlowBuilder, words: Value, dtype: str) -> Any:
 
 # TensorFlow reserves this many Philox steps for four samples, because it redraws those out of bounds.
 _RESERVED = 256
-# Four samples are taken from so many candidates. Fewer than four are within the bounds once in 10**14 times.
+# Four samples are taken from so many candidates. The chance that fewer are within the bounds is below 1e-14.
 _CANDIDATES = 16
 _MOST_GROUPS = 2**32 // _RESERVED
 

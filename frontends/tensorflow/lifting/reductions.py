@@ -88,7 +88,7 @@ def euclidean_norm(b: TensorFlowBuilder, input: Any, axis: Any, *, keep_dims: bo
 def _arg_extreme(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, input: Any, dimension: Any, *, output_type: Any = "int64", **_: Any) -> Any:
         values = b.astype(input, dtype="uint8") if input.dtype == "bool" else input
-        # ``argmax`` returns the index of the first NaN, while TensorFlow never selects a NaN.
+        # ``argmax`` returns the index of the first NaN, while TensorFlow passes over NaN.
         if is_floating(values.dtype):
             values = b.where(
                 b.isnan(values), b.array(-math.inf if name == "argmax" else math.inf, values.dtype), values

@@ -12,8 +12,8 @@ TensorFlow's ``OpDef``, and the attributes as keywords with their names there:
   are tuples. Dtypes and counts that the operands determine (``T``, ``N``) are passed only if the row has a
   parameter of that name. Every other attribute is passed.
 
-A row returns a value, or a tuple of values if the operation has several outputs. It raises
-``NotImplementedError("why")`` for calls that it does not support.
+A row returns a value, or a tuple of values if the operation has several outputs. For calls that it does not
+support, it raises ``NotImplementedError("why")`` or ``UnsupportedOperation("why")``.
 """
 
 from __future__ import annotations
