@@ -108,8 +108,8 @@ def compile(
             target; ``"scan"``: also loops over stacked weights; ``"never"``: neither.
         trace_control_flow: True records Python's ``if``, ``for`` and ``while`` on values as operations, as
             :func:`trace` does, which takes functions and methods, but no models. None does so only for
-            functions with loops, if a loop was unrolled very often or a later call fits no variant. False
-            never does.
+            functions with loops, if a loop was unrolled very often, if elements decided in several of its
+            iterations, or if a later call fits no variant. False never does.
         numbers: ``"strict"`` raises ``UnsupportedOperation`` if arguments or parameters have 64-bit floats
             with which the target would compute in 32 bits; ``"target"`` warns once.
 
@@ -427,7 +427,7 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
 
     The graph runs in the framework that it was saved for or, with ``to=``, in another. Nothing in the
     file is executed: the source is written anew from the saved operations, and calls of a torch graph are
-    looked up among the public functions that can be recorded. The original need not be installed, and its
+    looked up among the functions that can be recorded. The original need not be installed, and its
     framework only if the graph was saved for that framework. A call that fits no saved variant raises
     ``GuardFailed`` with the reason. Classes of containers and objects are looked up in imported modules,
     but most of the standard library is left out. A class that is not found is replaced, and the log has a

@@ -33,7 +33,7 @@ without_function_mode: Callable[[], Any] = overrides._pop_mode_temporarily
 push_function_mode: Callable[[Any], None] = overrides._push_mode
 pop_dispatch_mode: Callable[[], Any] = _python_dispatch._pop_mode
 push_dispatch_mode: Callable[[Any], None] = _python_dispatch._push_mode
-# Context manager: no mode of any kind sees calls.
+# Context manager: no dispatch mode sees calls.
 no_modes: Callable[[], Any] = _python_dispatch._disable_current_modes
 function_modes: Callable[[], list[Any]] = overrides._get_current_function_mode_stack
 disabled_torch_function: Any = torch._C._disabled_torch_function_impl

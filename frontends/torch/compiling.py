@@ -35,12 +35,12 @@ _PLAIN = "torch.optim"
 
 
 class CompilingFlag(int):
-    """Value of torch's ``is_compiling()`` flag during a recording, which notices when it is evaluated.
+    """Value of torch's ``is_compiling()`` flag during a recording, which notices calls of ``bool()`` on it.
 
-    In the recording thread it is True, except in ``torch.optim``, where it is False. In other threads it has
-    the truth value of ``outside``, the flag that it replaces.
+    ``bool()`` returns True in the recording thread, but False in ``torch.optim``. In other threads it returns
+    the truth value of ``outside``, the flag that this object replaces.
 
-    asked: True once the recording thread has evaluated it outside of ``torch.optim``.
+    asked: True once ``bool()`` was called in the recording thread outside of ``torch.optim``.
     """
 
     asked = False

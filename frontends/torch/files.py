@@ -1,4 +1,4 @@
-"""Check of loaded torch graphs: they may hold only recordable public functions and plain objects of torch."""
+"""Check of loaded torch graphs: they may hold only recordable functions and plain objects of torch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CREATES = frozenset({
     "hamming_window", "bartlett_window", "blackman_window", "kaiser_window", "one_hot", "broadcast_shapes",
     "meshgrid",
 })  # fmt: skip
-# These would give a file access to memory, to other files or to the random state of the process.
+# These reach beyond the graph, for example to memory, other files or the random state of the process.
 _REFUSED = reads.EXPORTING | {
     "set_",
     "register_hook",
@@ -53,7 +53,7 @@ _REFUSED = reads.EXPORTING | {
 def read(text: str) -> Any:
     """Return the dtype, layout, memory format, device, number or bool that ``text`` spells.
 
-    Raise ``InvalidFile`` for any other text.
+    Raise ``InvalidFile`` or another exception for other text.
 
     >>> read("torch.float32")
     torch.float32

@@ -1,9 +1,9 @@
 """Random numbers while recording: draws from Python and NumPy, and changes of torch's generators.
 
 Modes intercept torch's calls that draw, but not ``torch.manual_seed``, ``set_rng_state`` and the methods of
-a ``torch.Generator``. These are found by comparing the states of the generators around recorded calls: if no
-recorded call led to a state, the generator was seeded, or an earlier state was restored. While recording,
-generators from outside have a mark instead of their seed, so seeding with the same seed is noticed, too.
+a ``torch.Generator``. These are found by comparing the states of the generators around recorded calls. While
+recording, generators from outside have a mark instead of their seed, so seeding with the same seed is
+noticed, too. Another state that no recorded call led to must be an earlier one, or cannot be recorded.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class HostDrawRecorder:
 
     @contextmanager
     def checked(self) -> Iterator[None]:
-        """Check the draws of the block, and restore the generators of ``random`` and NumPy after it.
+        """Check the draws of the block, and restore the global generators of ``random`` and NumPy after it.
 
-        Unless ``bakes``, raise ``UnseenDraw`` if the block has drawn numbers that were not intercepted.
+        Unless ``bakes``, raise ``UnseenDraw`` if the intercepted draws do not lead to their final state.
         """
         with self._lock:
             states = host_state()
@@ -601,10 +601,7 @@ def default_generators() -> tuple[torch.Generator, ...]:
 
 @contextmanager
 def generators_restored(seed: int | None = None) -> Iterator[None]:
-    """Restore torch's default generators after this context. Seed them first unless ``seed`` is None.
-
-    The generators of GPUs are left alone unless CUDA is initialized before.
-    """
+    """Restore ``default_generators()`` after this context. Seed them first unless ``seed`` is None."""
     states = [(generator, generator.get_state()) for generator in default_generators()]
     try:
         for generator, _ in states if seed is not None else ():

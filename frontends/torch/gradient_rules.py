@@ -47,7 +47,7 @@ REFUSE_GRADIENT = "torch.ops.graph_compiler.refuse_gradient"
 
 
 class Memory(Enum):
-    """Memory of the result of ``refuse_gradient``: its own, the argument's (as a view), or the argument."""
+    """Memory of the result of ``_RefuseGradient``: its own, the argument's (as a view), or the argument."""
 
     OWN = "own"
     VIEW = "view"

@@ -38,7 +38,7 @@ class AutogradHistory:
         self.ambient = is_grad_enabled()
         self.mode_changed = False
         self.fixed: bool | None = None
-        # Arguments of the function with a derivative rule of its own whose forward is running.
+        # Arguments of the function with a derivative rule whose ``forward`` or ``setup_context`` is running.
         self._arguments: Sequence[Any] = ()
         self._differentiable: set[Value] = set()
         # Results of ``detach`` and ``.data``, and views of these.
@@ -65,7 +65,7 @@ class AutogradHistory:
             self.fixed, self._arguments = before
 
     def is_argument(self, tensor: torch.Tensor) -> bool:
-        """Return True if ``tensor`` is an argument of the running forward of a custom derivative rule."""
+        """Return True if ``tensor`` is an argument of the running function with a custom derivative rule."""
         return any(tensor is item for item in self._arguments)
 
     def add(self, *values: Value) -> None:

@@ -177,7 +177,7 @@ def type_shims(spaces: Iterable[ModuleNamespace]) -> list[Replacement]:
     """Return replacements of ``type`` in ``spaces`` by a shim that answers as plain Python would.
 
     For a symbolic number, the shim returns the class of the number, and for a list that a recorded loop
-    appends to, ``list``. Namespaces that use ``type`` other than by calls are skipped.
+    appends to, ``list``. A namespace is skipped if its functions may use ``type`` other than by calls.
     """
     return type_replacements(
         ((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in

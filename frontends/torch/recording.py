@@ -117,7 +117,7 @@ def record_as_installed(
     return again, failure
 
 
-# Maps a canonical operation to a function of torch. All others have the same name in both.
+# Maps a canonical operation to a function of torch. Others that checks need have the same name in both.
 _NAMES = {
     "array": "tensor", "equal": "eq", "getitem": "select", "less_equal": "le", "subtract": "sub",
     "logical_and": "Tensor.__and__", "logical_or": "Tensor.__or__", "logical_not": "Tensor.__invert__",
@@ -652,7 +652,7 @@ class _Search:
 
     @gives_up("keeping sizes in keys, sizes of kernels or views beside their owner symbolic")
     def without_guesses(self, problem: Exception) -> _Search | None:
-        """Give up guesses of one kind about sizes or views.
+        """Give up guesses of one kind.
 
         The guesses are that sizes used as keys may stay symbolic, that certain calls are recorded as one node
         instead of by their kernels, and that captured tensors are not views of others. Return None if there

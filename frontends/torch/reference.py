@@ -127,7 +127,7 @@ def _main_inputs(model: Any, tokens: torch.Tensor) -> Iterator[Inputs]:
 
 
 def _images(model: Any) -> Iterator[torch.Tensor]:
-    # Models whose configuration states no size were trained on ImageNet.
+    # Images of ImageNet, on which many models were trained, have the size 224.
     sizes = [_config_entry(model.config, "image_size"), 224]
     channels = _config_entry(model.config, "num_channels") or 3
     for size in dict.fromkeys(

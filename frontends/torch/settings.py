@@ -291,7 +291,7 @@ def _set_print_options(before: dict[str, Any]) -> None:
     torch.set_printoptions(**before)
 
 
-# Functions that read and set what affects no result. Changes are undone without an error.
+# Functions that read and set what is taken to affect no result. Changes are undone without an error.
 _SILENT: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
     (print_options, _set_print_options),
     (torch.get_num_threads, torch.set_num_threads),
@@ -302,9 +302,9 @@ _SILENT: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
 
 @contextmanager
 def restore_settings(name: str) -> Iterator[None]:
-    """Restore settings of torch after the block.
+    """Restore the settings in ``_SETTINGS`` and ``_SILENT`` after the block.
 
-    Raise ``TracingError`` if a block that did not raise has changed a setting that may affect results.
+    Raise ``TracingError`` if a block that did not raise has left one of ``_SETTINGS`` changed.
     """
     before = {what: read() for what, (read, _) in _SETTINGS.items()}
     silent = [read() for read, _ in _SILENT]

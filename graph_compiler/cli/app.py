@@ -302,7 +302,6 @@ def doctor(
 @app.callback(invoke_without_command=True)
 def version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     """Record functions and models of torch, JAX, TensorFlow or NumPy, and write them for any of the four."""
-    # Typer prints this docstring as the help of the program.
     if version:
         from .doctor import own_version
 

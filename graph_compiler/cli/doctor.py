@@ -37,7 +37,7 @@ _INSTEAD = {"tensorflow": ("tensorflow-cpu", "tensorflow-macos")}
 _SECONDS = 180
 _REGISTRIES: dict[str, Registry[Any]] = {"frontend": frontends, "backend": backends}
 
-# What is converted from each framework: the probe, and an argument for it.
+# What is converted from each framework: an import, a function, and an argument for it.
 _PROBES = {
     "torch": ("import torch", "lambda x: torch.tanh(x) + 1", "torch.ones(3)"),
     "jax": ("import jax.numpy as jnp", "lambda x: jnp.tanh(x) + 1", "jnp.ones(3)"),

@@ -94,10 +94,11 @@ def _place_of(problem: BaseException) -> str:
 
 
 def ending(command: Command) -> Command:
-    """Decorate a command: report an exception on stderr, and end with the exit code of its class.
+    """Decorate a command: report an error on stderr, and end with the exit code of its class.
 
-    With ``--json``, an exception is reported as JSON on stdout instead, and the data that the command returns
-    is printed. If the command returns a dict with a nonzero ``"exit"``, that is the exit code.
+    ``SystemExit``, ``GeneratorExit``, ``typer.Exit`` and ``typer.Abort`` are no errors. With ``--json``, an
+    error is reported as JSON on stdout instead, and the data that the command returns is printed. If the
+    command returns a dict with a nonzero ``"exit"``, that is the exit code.
     """
 
     @functools.wraps(command)
@@ -109,7 +110,7 @@ def ending(command: Command) -> Command:
                 found = command(*args, json_output=json_output, debug=debug, **options)
         except (typer.Exit, typer.Abort):
             raise
-        # Whatever ends a command is reported and determines the exit code.
+        # Whatever else ends a command is reported and determines the exit code, except for the two below.
         except BaseException as problem:
             if isinstance(problem, (SystemExit, GeneratorExit)):
                 raise
@@ -185,7 +186,7 @@ def exit_interrupted() -> None:
 def _watch(reader: socket.socket, writer: socket.socket) -> None:
     while signal.SIGINT not in reader.recv(64):
         pass
-    # Nothing ends this wait: the main thread ends the process, and so this thread.
+    # Nothing ends this wait early: the main thread ends the process, and so this thread.
     threading.Event().wait(SECONDS)
     with contextlib.suppress(AttributeError, ValueError, OSError):
         sys.stderr.write("graph-compiler: interrupted\n")

@@ -49,8 +49,8 @@ def parse_inputs(texts: Sequence[str]) -> Given:
 
     After an optional name, a text is a dtype and shape, the path of a ``.npy`` or ``.npz`` file, or JSON.
     For a dtype and shape, the array is random, with a fixed seed. ``int64[2]:3`` has integers from 0 to 2;
-    without the bound, they are below 10. Raise ``WrongInput`` for any other text, a missing or unreadable
-    file, or a name that occurs twice.
+    without the bound, they are below 10. Raise ``WrongInput`` for most other texts, a missing file, most
+    unreadable files, or a name that occurs twice.
 
     >>> parse_inputs(["int64[2]:3", "flag=true"])
     ((array([2, 1]),), {'flag': True})
@@ -109,8 +109,8 @@ def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
 
     A .npy file and a JSON list have positional arguments, and a JSON object named ones. Arrays of a .npz file
     are named, except ``arr_0``, ``arr_1`` and so on. JSON entries become arrays if ``dtypes`` has a dtype for
-    their name, or for their position in the file. Raise ``WrongInput`` for a missing or malformed file, or
-    another suffix.
+    their name, or for their position in the file. Raise ``WrongInput`` for a missing file, another suffix,
+    and most malformed files.
 
     dtypes: dtypes of the inputs of the graph, by name.
     """

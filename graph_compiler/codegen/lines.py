@@ -16,7 +16,7 @@ _NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]
 
 
 def inline_expression(expression: str, name: str, inner: str) -> str | None:
-    """Return ``expression`` with ``inner`` substituted for ``name``, in parentheses if needed.
+    """Return ``expression`` with ``inner`` substituted for ``name``, in parentheses if these may be needed.
 
     Return None if ``name`` does not occur exactly once as a value, or if ``inner`` or the result is too long.
 

@@ -58,7 +58,7 @@ class Training(Protocol):
     """Optimizers, gradients and compilation of training steps of a framework.
 
     The package ``graph_compiler.training`` defines the steps, for all frameworks, by these members. In a
-    framework that updates arrays in place, members that update arrays return those that they received.
+    framework that updates arrays in place, :meth:`updated` returns the arrays that it received.
     """
 
     @property

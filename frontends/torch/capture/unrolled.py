@@ -1,8 +1,8 @@
 """Higher-order operators unrolled to the calls that they make: one branch, and the iterations of a loop.
 
-Runs that are not recorded use them. A recording uses them for a ``cond`` on a constant, and if a backward
-pass inside of the function goes through the operator. The branch and the trip count are then guarded if
-they may vary.
+Runs that are not recorded make these calls. A recording records them for ``flex_attention``, for a ``cond``
+on a constant, and if a backward pass inside of the function goes through the operator. The branch and the
+trip count are then guarded if they may vary.
 """
 
 from __future__ import annotations

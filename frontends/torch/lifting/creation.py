@@ -76,7 +76,7 @@ def type_(b: TorchBuilder, input: Any, dtype: Any = None, non_blocking: bool = F
     return b.cast(input, getattr(dtype, "dtype", dtype))
 
 
-# Arrays with more elements become constants of the graph, not literals.
+# Arrays of numbers with more elements become constants of the graph, not literals.
 _LITERAL_ELEMENTS = 64
 
 
@@ -98,7 +98,7 @@ def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = Non
 
 
 # ------------------------------------------------------------------------------ filled arrays
-# Targets have no uninitialized arrays, so those of ``empty`` are zeros.
+# Not every target has uninitialized arrays, so those of ``empty`` are zeros.
 @rows.row("zeros", "empty", "empty_permuted")
 def zeros(b: TorchBuilder, *size: Any, dtype: Any = None, **options: Any) -> Any:
     return b.zeros(shape=_size(size, options), dtype=dtype_name(dtype))

@@ -221,8 +221,8 @@ class _TracedCall:
         return row(self.b, *args, **kwargs)
 
 
-# Keywords that rows do not have, and the names that rows use instead. "input" is the first argument of the
-# row, whatever its name.
+# Keywords that a row may not have, and the names that it then uses instead. "input" is the first argument of
+# the row, whatever its name.
 _RENAMED = {
     "axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other", "x": "input", "a": "input",
     "exponent": "other", "mat2": "mat_b", "element": "elements", "test_element": "test_elements",
@@ -230,7 +230,7 @@ _RENAMED = {
     **dict.fromkeys(("indices", "sections"), "indices_or_sections"),
 }  # fmt: skip
 # Prefixes of the names of rows that only one kind of function uses, because functions of the same bare name
-# have other parameters: ``x.where(condition, y)``, but ``torch.where(condition, x, y)``.
+# differ, for example in their parameters: ``x.where(condition, y)``, but ``torch.where(condition, x, y)``.
 _OWN_ROWS = {"torch.nn.functional.": "nn.functional", "torch.Tensor.": "Tensor", "torch.ops.aten.": "aten"}
 
 

@@ -19,8 +19,8 @@ from ..basics.tensors import dtype_name, result_type, torch_dtype
 from .table import TorchBuilder, rows
 
 # Arguments whose numbers are elements, by the bare name of the call: their positions and keywords, or None
-# for all arguments. Such a number may differ at each call. In every other argument (a size, an axis, a bound,
-# a rate) a guard requires the recorded number.
+# for all arguments. Such a number may differ at each call. In other arguments (a size, an axis) a guard
+# requires the number that was read while recording, except in an index of ``__getitem__`` or ``__setitem__``.
 _ELEMENTS: dict[str, frozenset[Any] | None] = {
     **dict.fromkeys(
         (

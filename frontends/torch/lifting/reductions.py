@@ -40,7 +40,7 @@ def _accumulator(dtype: str) -> str:
 def _accumulate(b: TorchBuilder, name: str, x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     kind = _accumulator(x.dtype) if dtype is None else dtype_name(dtype)
     where = {"axis": over(dim, x), "keepdims": bool(keepdim)}
-    # torch sums and multiplies bools as "or" and "and".
+    # With ``dtype=torch.bool``, a sum is an "or", and a product an "and".
     if kind == "bool":
         return b.all(x, **where) if name == "prod" else b.any(x, **where)
     # A dtype that equals the default would only make the generated code longer.

@@ -22,7 +22,7 @@ from ..trace import Trace
 
 # torch refuses these calls if only a copy would do.
 VIEWS_ONLY = frozenset({"view", "view_as", "unflatten", "view_as_complex"})
-# Calls whose result is in row-major order for any strides of their operands.
+# Calls whose result has the same stride order, by default row-major, for any strides of their operands.
 _ROW_MAJOR = frozenset(
     {
         "linear",

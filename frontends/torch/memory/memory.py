@@ -83,8 +83,8 @@ _UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
     """Return a function that starts to watch tensors for writes.
 
-    That function takes tensors, and returns a function that returns True while all of them are known to be
-    unwritten. Return None if calls of ``graph`` may write without incrementing a version.
+    That function takes tensors, and returns a function that returns True while all of them have versions that
+    are unchanged. Return None if calls of ``graph`` may write without incrementing a version.
     """
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun
@@ -201,7 +201,7 @@ _TENSOR = attrgetter("tensor")
 
 
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """Return the tensors that a call may write to: in place, as ``out=`` or as another argument."""
+    """Return the tensors that a call may write to: the first in ``args``, ``out=``, or another argument."""
     targets = (
         [args[0]]
         if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True))

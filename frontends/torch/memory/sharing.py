@@ -21,8 +21,8 @@ from .memory import MemoryTrace, has_memory
 def note_aliases(capture: MemoryTrace) -> None:
     """Find tensors from outside that may overlap in memory with another tensor that the function writes to.
 
-    If there are any, list them in ``shared_memory`` of the graph and restrict the graph to torch, or raise
-    ``TracingError`` if the target is not torch.
+    If there are any, list the recorded ones in ``shared_memory`` of the graph and restrict the graph to
+    torch, or raise ``TracingError`` if the target is not torch.
     """
     graph = capture.recorder.graph
     owners = capture.written.owners()
@@ -54,7 +54,7 @@ def note_aliases(capture: MemoryTrace) -> None:
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
     """Add assumptions about inputs that are the same object, and that written inputs overlap no others.
 
-    Also set ``call_inputs`` of the graph if it has inputs for state, and add guards on what decides between
+    Also set ``call_inputs`` of the graph if it has further inputs, and add guards on what decides between
     views and copies. Raise ``TracingError`` if written inputs overlap while recording.
     """
     given = list(map(id, capture.input_tensors))
@@ -145,7 +145,7 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
 
 
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
-    """Refuse an in-place call whose result depends on the order in which torch reads and writes.
+    """Refuse an in-place call if its result is found to depend on the order in which torch reads and writes.
 
     Such a call reads part of the memory that it writes to, or writes to elements that share memory. Raise
     ``TracingError`` if the target is not torch, and otherwise restrict the graph to torch.

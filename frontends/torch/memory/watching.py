@@ -317,7 +317,7 @@ class ExportedMemory:
     def look(self, name: str, key: str, operands: Sequence[torch.Tensor]) -> None:
         """Check the operands of a call that is about to run for writes by other code.
 
-        Raise ``TracingError`` if contents have changed, without a new version, since torch last used them.
+        Raise ``TracingError`` if contents that torch has used are seen to have changed without a new version.
         """
         for one in self._in(operands):
             if one.is_used:

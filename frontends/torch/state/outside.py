@@ -119,7 +119,7 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[EnvironmentGuard]:
-    """Return guards on the layout, version and contents of the captured ``tensor``.
+    """Return guards on the captured ``tensor``: on its layout, version and contents, if it has them.
 
     The contents of a large tensor may be compared by samples, or not at all.
     """

@@ -38,8 +38,8 @@ from .reads import TrainingModes, reached_modules, versions_of
 # ----------------------------------------------------------------------------------------- recomputed buffers
 # Recomputes non-persistent buffers of modules on the device ``meta``, which no checkpoint contains.
 #
-# A way to recompute them is accepted only if it determines every element: it runs twice, on copies of the
-# module with different elements and different random numbers, and must return the same.
+# A way to recompute a buffer is accepted only if it determines every element: it runs twice, with different
+# random numbers (and initializers on copies with different elements), and must return the same.
 
 log = logging.getLogger("graph_compiler")
 
@@ -273,7 +273,7 @@ class LiveTensors(contracts.Live):
 
     dicts: for each name, the dict that holds the tensor, or another object in a scripted module.
     is_counted: True if all of ``dicts`` are dicts.
-    current: the tensors found by the last call or :meth:`refresh`.
+    current: the tensors that were found last.
     """
 
     is_counted = True

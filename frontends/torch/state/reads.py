@@ -84,9 +84,10 @@ class TrainingModes:
 
     @contextmanager
     def inside(self, mode: bool) -> Iterator[None]:
-        """Put the modules in ``mode`` by ``train(mode)``, and restore their modes after the block.
+        """Call ``train(mode)`` of modules, and restore their modes and those of their parts after the block.
 
-        If nothing has changed since the last block with this mode, the flags are set without calls.
+        These are the outermost modules whose flag differs from ``mode``, and the deciding ones. If nothing
+        has changed since the last block with this mode, the flags are set without calls.
         """
         others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
         before, after = self._known.get(mode, (None, None))
@@ -137,7 +138,7 @@ Read = Callable[[torch.Tensor, str], None]
 
 
 class AttributeReads:
-    """Record of the attributes of argument tensors and captured tensors that the user's code reads.
+    """Record of attributes that the user's code reads of argument tensors, or misses on captured tensors.
 
     A read of an argument's attribute becomes an assumption of the graph, or raises ``TracingError`` if the
     graph cannot check the attribute.

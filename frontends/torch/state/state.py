@@ -237,9 +237,9 @@ class ReachableState:
     def finish(self, capture: Trace, containers: Containers) -> list[StatePlace]:
         """Return the newly found places of state, which the recording does not have as inputs yet.
 
-        Leave out places in ``containers``, which notice their changes. Record a replaced persistent buffer as
-        an effect of the graph, and add known places whose object was replaced to ``replaced``. Raise
-        ``TracingError`` for writes that cannot be recorded.
+        Leave out places in ``containers``, which notice their changes. Record a persistent buffer that was
+        replaced by a tensor of its shape and dtype as an effect of the graph. Add known places whose object
+        was replaced to ``replaced``. Raise ``TracingError`` for writes that cannot be recorded.
         """
         if self.list_shims is not None:
             self.list_shims.take_out()

@@ -37,7 +37,7 @@ def _batch_norm(
 
 
 def _several(b: TorchBuilder, sizes: tuple[Any, ...]) -> None:
-    # torch raises in training if there is a single number for each channel.
+    # torch raises if these sizes have the product 1.
     b.guard(apply("ne", product(sizes), 1))
 
 
