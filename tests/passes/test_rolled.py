@@ -38,6 +38,15 @@ def steps(name: str, before: str, after: str | None = None) -> Row:
         def body(a, row): return add(a, getitem(row, key=((0, 1, 1),)))
         return scan([y], [getitem(x, key=((-4, -1, 1),))], body, length=3)
         """),
+    steps("what only the last step returns", """
+        a = multiply(y, 0.5); b = tanh(a); c = multiply(b, 0.5); d = tanh(c); e = multiply(d, 0.5); f = tanh(e)
+        return f, e
+        """, """
+        def body(a, half): made = multiply(a, 0.5); return tanh(made), made
+        unread = zeros(shape=(n,), dtype='float32')
+        last, half = scan([y, unread], [], body, length=3)
+        return last, half
+        """),
     steps("what two steps before have made", """
         a = add(multiply(y, 0.5), y); b = add(multiply(a, 0.5), y); c = add(multiply(b, 0.5), a)
         d = add(multiply(c, 0.5), b); return add(multiply(d, 0.5), c)

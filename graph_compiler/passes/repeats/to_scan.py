@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import Signal
 from ...ir.builder import Body, Builder, close
@@ -157,18 +157,32 @@ class GatheredResult:
     nodes: Sequence[Node] = ()
 
 
-def trim_steps(steps: RepeatedSteps, fewest: int) -> tuple[RepeatedSteps, Sequence[GatheredResult]] | None:
+class TrimmedSteps(NamedTuple):
+    """Steps whose results a loop can return, as far as later nodes read them.
+
+    gathered: results of all steps that the loop stacks.
+    last: results of the last step that no step reads. The carry holds them from zeros on.
+    """
+
+    steps: RepeatedSteps
+    gathered: Sequence[GatheredResult]
+    last: Sequence[Slot]
+
+
+def trim_steps(steps: RepeatedSteps, fewest: int) -> TrimmedSteps | None:
     """Return ``steps``, cut at the end so that later nodes read only results that a loop can return.
 
-    These are the gathered results, which are returned as well, and the final carry. Return None if fewer than
-    ``fewest`` steps are left, or not more than the number of steps that a step looks back.
+    Return None if fewer than ``fewest`` steps are left, or not more than the number of steps that a step
+    looks back.
     """
     while steps.count >= max(fewest, _lookback(steps) + 1):
         # Nodes of the steps that were cut off now read results from outside, so both are found again.
         gathered = list(_find_gathered(steps))
-        count = _first_used(steps, {(each.slot, each.user) for each in gathered})
-        if count is None:
-            return steps, gathered
+        returned = {(each.slot, each.user) for each in gathered}
+        count = _first_used(steps, returned)
+        last = list(_used_after(steps, steps.count - 1, returned)) if count == steps.count - 1 else []
+        if count is None or last and all(_starts_as_zeros(steps, slot) for slot in last):
+            return TrimmedSteps(steps, gathered, last)
         # At least one step is removed, so that the loop ends.
         steps = steps.part(0, min(count, steps.count - 1))
     return None
@@ -225,20 +239,30 @@ def _first_used(steps: RepeatedSteps, gathered: set[tuple[Slot, int]]) -> int | 
     A loop returns results in ``gathered``, and those late enough to be in the final carry. Return None if
     there is no such step.
     """
+    return next(
+        (step for step in range(steps.count) if any(True for _ in _used_after(steps, step, gathered))), None
+    )
+
+
+def _used_after(steps: RepeatedSteps, step: int, gathered: set[tuple[Slot, int]]) -> Iterator[Slot]:
     # Number of last steps whose result in a slot is in the final carry.
     carried: dict[Slot, int] = {}
     for row in steps.patterns:
         for pattern in row:
             if isinstance(pattern, EarlierResult):
                 carried[pattern.slot] = max(carried.get(pattern.slot, 0), pattern.distance)
-    slots = list(steps.slots())
-    for step in range(steps.count):
-        for slot in slots:
-            if steps.count - step <= carried.get(slot, 0):
-                continue
-            if any((slot, user) not in gathered for user in _outside(steps, steps.value(step, slot))):
-                return step
-    return None
+    for slot in steps.slots():
+        is_carried = steps.count - step <= carried.get(slot, 0)
+        if not is_carried and any(
+            (slot, user) not in gathered for user in _outside(steps, steps.value(step, slot))
+        ):
+            yield slot
+
+
+def _starts_as_zeros(steps: RepeatedSteps, slot: Slot) -> bool:
+    value = steps.value(steps.count - 1, slot)
+    is_canonical = steps.node(0, slot.node).record is None
+    return is_canonical and not any(map(steps.makes, sources_of_sizes(value)))
 
 
 @dataclass(frozen=True)
@@ -261,7 +285,7 @@ class LoopReplacement:
 
     instead: new nodes, by the index of the node that they replace.
     replaced: indices of all nodes that are removed.
-    carried: number of arrays in the carry of the loop.
+    carried: number of arrays in the carry of the loop that its steps read.
     """
 
     instead: Mapping[int, Sequence[Node]]
@@ -287,7 +311,7 @@ class CarriedSlot:
 
 def build_loop(steps: RepeatedSteps, means: LoopContext, fewest: int) -> LoopReplacement | None:
     found = trim_steps(steps, fewest)
-    return _ScanBuilder(*found, means).loop() if found is not None else None
+    return _ScanBuilder(found, means).loop() if found is not None else None
 
 
 class _CannotRoll(Signal):
@@ -295,14 +319,17 @@ class _CannotRoll(Signal):
 
 
 class _ScanBuilder:
-    def __init__(self, steps: RepeatedSteps, gathered: Sequence[GatheredResult], means: LoopContext) -> None:
-        self.steps, self.gathered, self.fixed, self.unsized = steps, gathered, means.fixed, means.unsized
+    def __init__(self, found: TrimmedSteps, means: LoopContext) -> None:
+        self.steps, self.gathered, self.returned = found
+        self.fixed, self.unsized = means.fixed, means.unsized
         self.carried: dict[CarriedSlot, Value] = {}
         self.sequences: dict[tuple[Value, int, int], tuple[Node, Value]] = {}
         self.made: dict[Slot, Value] = {}
         self.nodes: list[Node] = []
-        self.last = steps.count - 1
-        self.counters = CounterSequences(steps, means.counts)
+        # Nodes for what only the last step returns, before the first one.
+        self.zeros: list[Node] = []
+        self.last = self.steps.count - 1
+        self.counters = CounterSequences(self.steps, means.counts)
 
     def loop(self) -> LoopReplacement | None:
         if not self.unsized.isdisjoint(self.steps.value(0, each.slot) for each in self.gathered):
@@ -310,6 +337,8 @@ class _ScanBuilder:
         try:
             for place in range(self.steps.period):
                 self._add(place)
+            for slot in self.returned:
+                self._carry(CarriedSlot(slot, (self._zeros(slot),)))
         except _CannotRoll:
             return None
         return self._loop()
@@ -384,6 +413,12 @@ class _ScanBuilder:
                 self._carry(item.later)
         return self.carried[item]
 
+    def _zeros(self, slot: Slot) -> Value:
+        value, origin = self.steps.value(self.last, slot), self.steps.node(self.last, slot.node).origin
+        made = Value(value.name, value.spec)
+        self.zeros.append(Node("zeros", (), {"shape": value.shape, "dtype": value.dtype}, origin, (made,)))
+        return made
+
     def _row(self, place: int) -> Value:
         node, index = self.steps.node(0, place), self.steps.patterns[place][1]
         assert isinstance(index, AffineInteger)
@@ -430,8 +465,8 @@ class _ScanBuilder:
         scan = Node("scan", operands, params, first.origin, outputs, record, (region,))
         replaced = [*range(steps.first, steps.end), *(each.user for each in self.gathered)]
         instead = {each.user: each.nodes for each in self.gathered}
-        instead[steps.first] = [*self._checks(), *(taken for taken, _ in sequences), scan]
-        return LoopReplacement(instead, replaced, len(self.carried))
+        instead[steps.first] = [*self._checks(), *self.zeros, *(taken for taken, _ in sequences), scan]
+        return LoopReplacement(instead, replaced, len(self.carried) - len(self.zeros))
 
     def _finals(self) -> Iterator[Value]:
         """Yield the values of the final carry: those of the unrolled steps, so that users need no change.
@@ -557,6 +592,10 @@ def _next(steps: RepeatedSteps, place: int, made: Sequence[Node]) -> Node | None
 
 FEWEST = 3
 """Fewest steps that show what changes from one to the next."""
+# Fewest steps that become a loop if they contain branches or loops, across which compilers do not optimise
+# unrolled steps.
+_FEWEST_WITH_BRANCHES = 4
+_BRANCHES = frozenset({"branch", "scan", "while_loop"})
 # Most iterations of an inner loop that stays unrolled inside of a step.
 _MOST_INNER = 8
 
@@ -564,13 +603,14 @@ _MOST_INNER = 8
 def rolled(fewest: int, counts: bool = False, keys: SignatureCache | None = None) -> GraphPass:
     """Return a pass that turns ``fewest`` or more repetitions of nodes into a ``scan``, if possible.
 
-    ``fewest`` is raised to 3 if it is less. With ``counts``, a loop index may be the bound of a slice.
-    ``keys`` is a cache of signatures shared with other passes.
+    ``fewest`` is raised to 3 if it is less, and lowered to 4 for nodes with branches or loops. With
+    ``counts``, a loop index may be the bound of a slice. ``keys`` is a cache of signatures shared with other
+    passes.
     """
     fewest = max(fewest, FEWEST)
 
     def roll(graph: Graph) -> tuple[Graph, bool]:
-        if count_all(graph.nodes) < fewest:
+        if count_all(graph.nodes) < min(fewest, _FEWEST_WITH_BRANCHES):
             return graph, False
         signatures = GraphSignatures(Aliases(graph), keys=keys)
         signatures.unsized.update(sized_by_elements(graph.nodes))
@@ -609,7 +649,7 @@ def _roll_block(block: Block, signatures: GraphSignatures, means: LoopContext, f
         search = _RollingRound(program, means, fewest)
         return search.block(), search.completed
 
-    while _may_repeat(block, fewest):
+    while _may_repeat(block, _fewest_of(block.nodes, fewest)):
         made, completed = once(block)
         if completed is not None:
             signatures.unsized.update(sized_by_elements(completed.nodes))
@@ -619,6 +659,10 @@ def _roll_block(block: Block, signatures: GraphSignatures, means: LoopContext, f
             break
         block = made
     return block
+
+
+def _fewest_of(nodes: Iterable[Node], fewest: int) -> int:
+    return min(fewest, _FEWEST_WITH_BRANCHES) if any(node.op in _BRANCHES for node in nodes) else fewest
 
 
 def _may_repeat(block: Block, fewest: int) -> bool:
@@ -641,12 +685,13 @@ class _RollingRound:
 
     def block(self) -> Block:
         block, signatures = self.program.block, self.program.rows
+        fewest = _fewest_of(block.nodes, self.fewest)
         # Runs that also agree in their numbers come first, because their loops need no sequences of numbers.
         for keys in ([row.exact for row in signatures], [row.key for row in signatures]):
-            for run in find_repeated_runs(keys, self.fewest):
+            for run in find_repeated_runs(keys, fewest):
                 self._roll(run)
                 # The periods of later runs are hardly shorter, so too few nodes are left for these.
-                if self.taken.count(0) < run.period * self.fewest:
+                if self.taken.count(0) < run.period * fewest:
                     break
             if self.instead:
                 nodes = [part for index, node in enumerate(block.nodes) for part in self._at(index, node)]
@@ -663,28 +708,30 @@ class _RollingRound:
         loop has one period as its step, try several periods, because a step may contain a short unrolled loop
         with numbers of its own.
         """
+        nodes = self.program.block.nodes[run.first : run.first + run.period]
+        fewest = _fewest_of(nodes, self.fewest)
         for times in range(1, _MOST_INNER + 1):
             longer = run._replace(period=run.period * times)
-            if longer.period * self.fewest > longer.end - longer.first:
+            if longer.period * fewest > longer.end - longer.first:
                 return
             found = [
                 loop
                 for first in _beginnings(self.program.block, longer)
-                if (loop := self._loop(longer, first)) is not None
+                if (loop := self._loop(longer, first, fewest)) is not None
             ]
             if found:
                 # A smaller carry is faster, and more replaced nodes make the source shorter.
                 self._take(min(found, key=lambda loop: (loop.carried, -len(loop.replaced))))
                 return
 
-    def _loop(self, run: RepeatedRun, first: int) -> LoopReplacement | None:
+    def _loop(self, run: RepeatedRun, first: int, fewest: int) -> LoopReplacement | None:
         count = (run.end - first) // run.period
-        if count < self.fewest or any(self.taken[first : first + count * run.period]):
+        if count < fewest or any(self.taken[first : first + count * run.period]):
             return None
-        steps = fit_steps(self.program, first, run.period, count, self.fewest)
+        steps = fit_steps(self.program, first, run.period, count, fewest)
         if steps is not None and self.completed is None:
             self.completed = with_whole_last_step(steps)
-        loop = build_loop(steps, self.means, self.fewest) if steps is not None else None
+        loop = build_loop(steps, self.means, fewest) if steps is not None else None
         return None if loop is None or any(self.taken[index] for index in loop.replaced) else loop
 
     def _take(self, loop: LoopReplacement) -> None:

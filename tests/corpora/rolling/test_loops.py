@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import graph_compiler
+from graph_compiler.ir.node import count_all
 from tests.support.compare import leaves
 from tests.support.selection import pairs
 
@@ -268,3 +269,26 @@ def test_a_saved_loop_is_loaded() -> None:
         args = arguments(SHAPES[1], source)
         for one, other in zip(leaves(again(*args)).values(), leaves(graph(*args)).values(), strict=True):
             np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+
+
+def clusters(x: np.ndarray) -> Any:
+    centers = x[:2].copy()
+    for _ in range(10):
+        nearest = ((x[:, None] - centers) ** 2).sum(-1).argmin(1)
+        for j in range(2):
+            chosen = nearest == j
+            if chosen.any():
+                centers[j] = x[chosen].mean(0)
+    return centers, nearest
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
+def test_steps_with_branches_whose_last_one_returns_more_are_one_loop(to: str) -> None:
+    pytest.importorskip(to)
+    draw = np.random.default_rng(0)
+    graph = graph_compiler.compile(clusters, args=(draw.normal(size=(9, 2)),), to=to)
+    assert loops(graph) == 1 and count_all(graph.variants[0].graph.nodes) < 150
+    for rows in (9, 14):
+        x = draw.normal(size=(rows, 2))
+        for found, expected in zip(graph(x), clusters(x)):
+            np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-4)
