@@ -38,8 +38,8 @@ class DeviceIterator:
 
     Args:
         loader: Any iterable of batches: a torch ``DataLoader``, a ``tf.data.Dataset``, a list, a generator,
-            NumPy arrays. A batch is any structure of tuples, lists and dicts; items that are not arrays are
-            not copied.
+            NumPy arrays. A batch is any structure of tuples, lists and plain dicts; items that are not arrays
+            are not copied.
         device_or_sharding: A ``torch.device``, a device or sharding of JAX, a device of TensorFlow, or the
             name of a device in a framework that is imported (``"cuda:0"``, ``"/GPU:0"``); the name of one of
             these frameworks; or a :class:`TrainState`.

@@ -241,8 +241,8 @@ def optimizer(name: str, **options: Any) -> Optimizer:
             ``TrainState.create``.
         options: ``learning_rate`` (a number, or a function of the number of updates), ``weight_decay``,
             ``momentum``, ``nesterov``, ``b1``, ``b2``, ``eps``, ``amsgrad``, ``decay``, ``centered``,
-            ``momentum_decay``, ``initial_accumulator``. The names of torch and Keras are accepted, too:
-            ``lr``, ``betas``, ``beta_1``, ``epsilon``, ``alpha``, ``rho``.
+            ``momentum_decay``, ``initial_accumulator``. Names of torch and Keras for these are accepted, too,
+            such as ``lr``, ``betas``, ``beta_1``, ``epsilon``, ``alpha`` and ``rho``.
 
     Raises:
         InvalidOption: The name is unknown, or the optimizer has no such option or does not accept its value.

@@ -266,9 +266,9 @@ def flatten(
 ) -> tuple[list[Any], Tree]:
     """Return the leaves of ``value`` in order, and a tree from which :func:`unflatten` rebuilds it.
 
-    Containers become branches. So do other objects that ``object.__new__`` can create, if their attributes
-    contain a leaf, or if they can be compared by their contents. Anything else is static, and so are enum
-    members and the inner occurrence of a container in itself.
+    Containers (:func:`is_container`) become branches. So do other objects that ``object.__new__`` can create,
+    if their attributes contain a leaf, or if they can be compared by their contents. Anything else is static,
+    and so are enum members, :class:`Fixed` values and the inner occurrence of a container in itself.
 
     is_leaf: predicate of leaves, evaluated first for each value.
     open_objects: predicate of objects whose attributes are visited.
