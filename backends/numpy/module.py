@@ -11,7 +11,7 @@ from ...forwarding import passes_on
 
 
 class ParameterizedGraph:
-    """Callable that runs a graph with ``parameters`` of its own instead of the graph's.
+    """Callable that runs a graph with the arrays in ``parameters`` instead of the graph's.
 
     ``module[name] = array`` replaces an array of ``parameters``. The new array is cast to the dtype of the
     old one. ``ValueError`` is raised for an unknown name or another shape.
@@ -27,8 +27,8 @@ class ParameterizedGraph:
     def __call__(self, *args: Any, rng: np.random.Generator | None = None, **kwargs: Any) -> Any:
         """Run the graph, store the buffers that it updates, and return its result.
 
-        ``rng`` is the generator of its random numbers, by default a new one from the seed that ``graph.seed``
-        sets.
+        ``rng`` is the generator of its random numbers. By default it is the next one of the target, which
+        ``graph.seed`` seeds.
         """
         key = self.graph.variants[0].target.next_key if rng is None else lambda: rng
         result, state = self.graph._call_as_module(

@@ -14,7 +14,7 @@ from ...passes import copy_overwritten
 from ...passes.lowering.copies import copy_aliased_outputs as _copy_aliased_outputs
 from ..common.native import as_numpy, bfloat16, failure_text, is_plain, write_into
 
-# Operations whose row may return a view of the first array, or the array itself.
+# The row of each of these operations may return a view of the first array, or the array itself.
 VIEWS = frozenset({
     "adaptive_max_pool", "avg_pool", "bitcast", "channel_shuffle", "diff", "einsum", "flip", "getitem",
     "im2col", "imag", "interpolate", "matrix_power", "max_pool", "pad", "permute_dims", "pixel_shuffle",
@@ -26,10 +26,11 @@ READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Copy outputs that may be read-only or alias inputs, parameters, constants or each other, or are 0-d.
+    """Copy outputs that are 0-d, may be read-only, or may alias inputs, parameters, constants or each other.
 
-    Also copy results and new state that effects of the graph could overwrite. Return the graph, and True if
-    copies were added.
+    Also copy results and new state that effects of the graph could overwrite. Of all nodes, only those of
+    ``VIEWS`` and ``READ_ONLY`` and those with regions are taken to return aliases. Return the graph, and True
+    if copies were added.
     """
     graph, separated = copy_overwritten(graph, VIEWS | READ_ONLY)
     graph, copied = _copy_aliased_outputs(graph, VIEWS, READ_ONLY, scalars=True)

@@ -32,7 +32,7 @@ class NotForXla(Exception):
 
 
 class FirstCall(Exception):
-    """Exception in place of a compilation, at the first call with its shapes, dtypes and static arguments."""
+    """Exception that replaces a compilation at the first call with new shapes, dtypes or static arguments."""
 
 
 class NotTraceable(Exception):
@@ -60,7 +60,7 @@ def dropped_checks(graph: Any) -> list[Any]:
 def python_checks(graph: Any) -> list[Any]:
     """Add operations to the default graph that check the scalar float divisions and powers of ``graph``.
 
-    Return the checks, boolean scalars that are False if Python may compute something else than TensorFlow.
+    Return the checks, boolean scalars that are False for a divisor of 0 or a base that is not positive.
     """
     # A number that Python reads from an array is a scalar tensor in a trace. Its division by 0 or its power
     # gives infinity or NaN there, where Python raises ``ZeroDivisionError`` or gives a complex number.

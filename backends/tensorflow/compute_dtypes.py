@@ -109,7 +109,7 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
             "random_categorical",
         ),
     ),
-    # These have kernels for float32 and float64 only.
+    # Not all of these have kernels for half precision.
     (
         _HALF,
         (

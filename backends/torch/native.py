@@ -45,8 +45,8 @@ _AUTOCAST = ("cpu", "cuda")
 def on_device_of_inputs(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
     """Wrap ``function`` so that a call with tensors on an accelerator creates its arrays there.
 
-    The call then moves its constants there, too. If the source contains the casts of autocast, disable
-    autocast in all calls.
+    The call then moves its constants there, too. Both are only for a canonical ``graph``. If the source
+    contains the casts of autocast, disable autocast in all calls.
     """
     if graph.demands.casts_are_written:
         function = _without_autocast(function)
@@ -316,7 +316,7 @@ class DynamoTracer:
 
 
 # ----------------------------------------------------------------------------------------------------- native
-# Operations whose row may return a view of the first tensor, or the tensor itself.
+# The row of each of these operations may return a view of the first tensor, or the tensor itself.
 VIEWS = frozenset({
     "astype", "bitcast", "broadcast_to", "conj", "diagonal", "einsum", "getitem", "imag", "matrix_power",
     "pad", "permute_dims", "real",
@@ -328,7 +328,8 @@ VIEWS = frozenset({
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with copies of results and of values of effects that may be overwritten.
 
-    ``changed`` is True if copies were added. ``VIEWS`` are the operations whose result may alias an operand.
+    ``changed`` is True if copies were added. Of all nodes, only those of ``VIEWS`` and those with regions are
+    taken to return aliases of operands.
     """
     return copy_overwritten(graph, VIEWS)
 

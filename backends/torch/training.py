@@ -287,7 +287,7 @@ def _same_options(item: Any) -> Make:
 
 
 def _option_names(cls: type) -> set[str]:
-    """Return the names of the parameters of the constructor of ``cls``, without that of the tensors.
+    """Return the names of the parameters of the constructor of ``cls``, except ``params``.
 
     If it takes ``**options``, the parameters of the constructor that it overrides are included.
     """

@@ -208,7 +208,7 @@ class RaisingBuilder(Builder):
         """
 
     def indices_of_axis(self, axis_name: str) -> Value:
-        """Return the indices of the devices along a mesh axis, as one array for the graph.
+        """Return the indices of the devices along the axis ``axis_name``, as one array for the graph.
 
         The array is emitted at the start of the graph at the first use. Results of all gathers over the
         axis then have the same symbolic size.

@@ -22,7 +22,7 @@ _COMPARISONS = ("le", "lt", "ge", "gt")
 
 
 def ends_of(steps: Node) -> tuple[Any, Any]:
-    """Return the smallest and the largest element of a nonempty ``arange`` node."""
+    """Return the smallest and the largest element of a nonempty ``arange`` node of integers."""
     start, stop, step = (steps.params[name] for name in ("start", "stop", "step"))
     last = (
         stop - 1

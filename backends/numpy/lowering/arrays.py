@@ -58,8 +58,8 @@ def astype(x: Operand, *, dtype: str, out: tuple[object, ...] = ()) -> str:
         # NumPy warns of a cast that discards the imaginary part.
         return f"{x}.real.astype({dtype})"
     if is_floating(x.dtype or "") and target in _NARROW:
-        # A cast of a float beyond the range of a narrow integer is undefined in C. By way of int32 it wraps
-        # around.
+        # A cast of a float beyond the range of a narrow integer is undefined in C. By way of int32, floats in
+        # the range of int32 wrap around.
         return f"{x}.astype(np.int32).astype({dtype})"
     return f"{x}.astype({dtype})"
 

@@ -109,7 +109,7 @@ rows.table(
 
 @rows.row("random_uniform")
 def _uniform(key: Operand, *, shape: Any, low: Any, high: Any, dtype: str) -> str:
-    # NumPy's generators sample no other dtypes.
+    # ``Generator.random`` has no other dtypes and no other bounds.
     if (low, high) == (0, 1) and dtype in ("np.float32", "np.float64"):
         return f"{key}.random({shape!r}, {dtype})"
     return f"random_uniform({key}, {shape!r}, {low!r}, {high!r}, {dtype})"

@@ -52,7 +52,7 @@ def pad(
     These are mirrored (``mode`` "reflect"), the outermost ("edge"), or periodic ("wrap"). ``padding`` is a
     pair of amounts for each axis. Negative amounts crop.
     """
-    # ``np.pad`` accepts no negative amounts, so the array is cropped first.
+    # ``np.pad`` accepts no negative amounts, so what it pads is cropped first.
     inner = x[
         tuple(
             slice(max(-before, 0), size - max(-after, 0)) for size, (before, after) in zip(x.shape, padding)

@@ -1,4 +1,4 @@
-"""Division, rounding to half precision, and special functions that ``scipy.special`` lacks."""
+"""Division, rounding to half precision, and special functions that scipy lacks or defines otherwise."""
 
 from __future__ import annotations
 

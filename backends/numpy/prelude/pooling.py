@@ -1,4 +1,4 @@
-"""Pooling and resampling of the spatial axes, with channels first or last."""
+"""Pooling and resampling of the spatial axes."""
 
 from __future__ import annotations
 

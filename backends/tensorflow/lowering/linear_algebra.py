@@ -33,7 +33,7 @@ rows.table(
 
 
 def product_with_matrix(x1: str, x2: str, axis: int) -> str:
-    """Return source that multiplies 4-D ``x1`` by the matrix ``x2``.
+    """Return source that multiplies 4-D ``x1`` by the matrix or vector ``x2``.
 
     The product sums over the last axis of ``x1`` and ``axis`` of ``x2``.
     """

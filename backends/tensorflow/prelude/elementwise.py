@@ -441,7 +441,8 @@ def isclose(
 ) -> tf.Tensor:
     """Return True for each element with ``abs(x1 - x2) <= atol + rtol * abs(x2)``.
 
-    Infinities have to be equal. NaN is close to NaN only if ``equal_nan`` is True.
+    Integers are compared as float64. Infinities have to be equal. NaN is close to NaN only if ``equal_nan``
+    is True.
     """
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)

@@ -215,7 +215,7 @@ def chosen_elements(elements: tf.Tensor, place: tf.Tensor, inside: tf.Tensor) ->
     is the maximum, the index is the first one with ``inside`` True.
     """
     if elements.dtype == tf.uint64:
-        # With the first bit inverted, integers of the same order as int64.
+        # With the highest bit inverted, the bits compare as int64 like the numbers do.
         score = tf.bitcast(tf.bitwise.bitwise_xor(elements, tf.constant(2**63, tf.uint64)), tf.int64)
     else:
         score = elements if elements.dtype.is_floating else tf.cast(elements, tf.int64)
