@@ -233,7 +233,7 @@ class Variant:
         """Return the result of a call, or :class:`CallMiss` if the call does not fit or fails.
 
         Exceptions that must not be hidden are raised (:meth:`_failed`). Once a call has fitted a graph that
-        only computes, a generated function replaces this method on the instance.
+        only computes and needs no lock, a generated function replaces this method on the instance.
         """
         if self._tracer is not None and self._tracer.is_tracing():
             return attempt_traced(self, args, kwargs)
