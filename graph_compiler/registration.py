@@ -246,8 +246,8 @@ class Registry(Generic[E]):
     def get(self, name: Any) -> E:
         """Return the entry with this name. Entry points are read only if the name is unknown without them.
 
-        If there is no entry, raise the stored ``InvalidRegistration`` of a package that failed to register
-        the name, otherwise ``UnknownFramework``.
+        If there is no entry, raise the error that ``problems`` has for the name in lower case, otherwise
+        ``UnknownFramework``.
         """
         # Reading entry points takes time, so it is left to names that are unknown without them.
         found = self.known().get(name) if isinstance(name, str) else None

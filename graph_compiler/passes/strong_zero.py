@@ -3,8 +3,8 @@
 The derivative of ``where(x > 0, log(x), 0)`` at 0 is ``0 * inf``, which is NaN, because ``where`` passes a
 cotangent of 0 to the branch that was not taken. After :func:`strong_zero` it is 0. Elementwise operations
 whose derivative may be infinite, NaN or zero (``SINGULAR``, ``FLAT``) become calls with ``strong_zero``: a
-product of a derivative and a tangent or cotangent is then zero if one of the two is. Functions with a custom
-derivative keep it.
+product of a derivative and a tangent or cotangent is then zero if one of the two is. Of the operations on
+complex arrays, only those in ``HOLOMORPHIC`` do. Functions with a custom derivative keep it.
 """
 
 from __future__ import annotations

@@ -20,9 +20,10 @@ from ..trees import same_static
 # Versions of dicts and of objects' classes show quickly that nothing has changed.
 #
 # A model's attributes are hundreds of objects that are scattered in memory. CPython up to 3.11 stores a
-# version tag in each dict that every change replaces (PEP 509), and each object begins with a pointer to its
-# class. One call compares all these words in a few instructions. That matters because code and data have left
-# the processor's caches after a model has run, so that every further Python function called is a cache miss.
+# version tag in each dict that every change replaces (PEP 509), and the second word of each object points to
+# its class. One call compares all these words in a few instructions. That matters because code and data have
+# left the processor's caches after a model has run, so that every further Python function called is a cache
+# miss.
 
 WORD = 8
 

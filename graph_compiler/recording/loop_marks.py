@@ -1,8 +1,8 @@
 """Marks on the iterations of loops of the user's code whose trip count is symbolic.
 
 :class:`LoopMarker` marks the iterations, and :func:`loop_shims` replaces ``range``, ``enumerate``, ``zip``
-and ``reversed`` for that. :mod:`.loop_syntax` finds the loop that a frame runs, and checks that an iteration
-changes only variables and arrays.
+and ``reversed`` for that. :mod:`.loop_syntax` finds the loop that a frame runs, and checks what an iteration
+changes.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ _DEEPEST = 3
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[TreePath]:
     """Return the paths in ``(args, kwargs)`` of numbers that may be trip counts in ``function``.
 
-    These are ints whose parameter is named in the ``range`` of a ``for``, also in functions of the user to
-    which it is passed by position. For a function that ``trace`` has rewritten, they are all ints and floats
-    among the arguments.
+    These are ints whose parameter is named in the ``range`` of a ``for``, also in functions of the user that
+    are called by a plain name and get the parameter by position, up to ``_DEEPEST`` calls deep. For a
+    function that ``trace`` has rewritten, they are all ints and floats among the arguments.
     """
     if _NUMBERS.isdisjoint(map(type, (*args, *kwargs.values()))):
         return frozenset()
@@ -221,8 +221,8 @@ class LoopMarker:
     def run(self, frame: FrameType, steps: MarkedItems) -> Any:
         """Return an iterator over ``steps`` that marks the iterations of the ``for`` that ``frame`` begins.
 
-        Return ``steps`` itself if it is the argument of another shim, as in ``enumerate(range(n))``. Return
-        None if the loop cannot be marked.
+        Return ``steps`` itself if its step is 1 or -1 and it is the argument of another shim, as in
+        ``enumerate(range(n))``. Return None if the loop cannot be marked.
         """
         if not self._may_be_marked(steps):
             return None

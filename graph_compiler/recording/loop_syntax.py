@@ -228,10 +228,10 @@ def _codes(file: str) -> frozenset[tuple[CodeType, tuple[Any, ...]]]:
 # these, and array elements.
 #
 # Each name and attribute that the statements read is looked up without running user code. It must be an
-# array, a number, a container of these, a module or a function. A called function must belong to a framework,
-# be a builtin without effects, or be the user's, which is checked likewise. A method of an object that is
-# known only at run time is judged by its name, and by the methods of that name of the user's objects that the
-# framework's containers and methods may return.
+# array, an instance of a class in `_PLAIN`, a container of these, or an object of a framework. A called
+# function must belong to a framework or to `_MODULES`, be in `_PURE`, or be the user's, which is checked
+# likewise. A method of an object that is known only at run time is judged by its name, and by the methods of
+# that name of the user's objects that the framework's containers and methods may return.
 
 UNKNOWN = object()
 """Value that is known only at run time: an element of a container, a result of a call, an argument."""
@@ -575,7 +575,8 @@ def _is_shared(held: Any, is_own: bool, is_opened: bool) -> bool:
 def _users_objects(roots: Iterable[Any], is_deep: bool = True) -> Iterator[Any]:
     """Yield objects whose class is the user's or a library's, among ``roots``, their attributes and items.
 
-    The search goes on inside each object, except arrays, and inside yielded objects only if ``is_deep``.
+    The search goes on inside each object, except arrays and instances of ``_PLAIN``, and inside yielded
+    objects only if ``is_deep``.
     """
     known: set[int] = set()
     waiting = list(roots)

@@ -181,7 +181,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 def level_of_user() -> int:
-    """Return the ``stacklevel`` with which a warning of the caller points outside this package."""
+    """Return the ``stacklevel`` of the innermost caller whose file does not begin with ``_PACKAGE``."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1

@@ -80,7 +80,7 @@ def compile_class(cls: type, compile_one: Compile) -> type:
     The compiled methods are ``__call__`` and the public methods that the package of ``cls`` defines. For a
     class that a framework defines, they are its entry methods (``forward``), or else ``__call__``. Class
     methods, static methods, properties, generator methods and ``async`` methods are not compiled. Raise
-    ``NotCompilable`` if ``cls`` cannot be subclassed.
+    ``NotCompilable`` if the flags of ``cls`` do not allow subclasses, as for ``bool``.
     """
     if not cls.__flags__ & _IS_BASE_TYPE:
         raise NotCompilable(
@@ -124,7 +124,7 @@ def compile_module(module: types.ModuleType, compile_one: Compile) -> types.Modu
     """Return a copy of ``module`` whose functions, and classes with ``__call__``, are compiled lazily.
 
     Its submodules are copied, too. Members that are defined elsewhere, generator functions, coroutine
-    functions and classes with a static ``__call__`` or ``forward`` are not compiled.
+    functions and classes whose ``__call__`` or ``forward`` is not a plain function are not compiled.
     """
     copied: types.ModuleType = _copy(module, module.__name__, compile_one, {})
     return copied

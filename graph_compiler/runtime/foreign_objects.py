@@ -99,9 +99,9 @@ class CallConverter:
         """Call a function of the original's framework with converted arguments.
 
         What the function writes to a converted array is written back to the array that the caller passed. If
-        that is immutable, replace it in its container, or raise ``GuardFailed`` if it is an argument itself.
-        Convert the result to the target's framework unless ``same_framework``. During the call, containers
-        among the arguments hold the converted arrays.
+        that is immutable, replace it in the list, dict or object around it, or raise ``GuardFailed`` if it is
+        an argument itself. Convert the result to the target's framework unless ``same_framework``. During the
+        call, containers among the arguments hold the converted arrays.
 
         types: recorded 64-bit dtypes of arrays that the target has narrowed, by their paths in
             ``(args, kwargs)``.
@@ -252,8 +252,9 @@ _OPERATORS = frozenset({"__len__", "__getitem__", "__call__", "__contains__"})
 class ProxyClasses:
     """Proxy classes: subclasses of the user's classes, for objects that hold arrays of the target.
 
-    The user's methods expect arrays of the original's framework, so the methods of a proxy class convert
-    arrays before and after each call.
+    The user's methods expect arrays of the original's framework, so methods and properties of an object of a
+    proxy class convert arrays before and after a call. Generators, and special methods that are not in
+    ``_OPERATORS``, do not.
     """
 
     def __init__(self, frontend: Frontend, target: Target) -> None:

@@ -150,7 +150,7 @@ class Graph(RecordingMethods, DisplayMethods):
                 change, and have other sizes where they can.
             rtol: Relative tolerance. Default: that of the dtype.
             atol: Absolute tolerance. Default: that of the dtype.
-            seed: Seed of the inputs, at least 0.
+            seed: Seed of the inputs, an integer from 0 to 2**31 - 1.
             args: Positional arguments of the only input, instead of random ones.
             kwargs: Keyword arguments of the only input, instead of random ones.
 

@@ -143,7 +143,7 @@ class GraphSignatures:
     """Cache of the signatures of the nodes of one graph.
 
     Nodes that must not be part of a loop get a key that equals no other. Checks are among them unless
-    ``with_checks``, and nodes that sample random numbers unless ``with_draws``. So are nodes that touch
+    ``with_checks``, and nodes that sample random numbers unless ``with_draws``. So are other nodes that touch
     memory which is written to or shared, unless its owner is in ``written``.
     """
 
@@ -157,8 +157,7 @@ class GraphSignatures:
     ) -> None:
         self.aliases, self.with_checks, self.with_draws = aliases, with_checks, with_draws
         self.apart = aliases.touched.difference(written)
-        # Values whose sizes differ from step to step: arrays of loop indices in folded loops, and arrays with
-        # sizes that elements decide.
+        # Values with sizes that elements decide, which may differ from step to step.
         self.unsized: set[Value] = set()
         self._rows: dict[Node, NodeSignature] = {}
         self._keys = SignatureCache() if keys is None else keys
@@ -556,7 +555,7 @@ class _PatternFit:
 _KEYED = frozenset({"getitem", "setitem"})
 _PLACES = "int32"
 _WHOLE = (None, None, 1)
-# Operations whose arrays have one dtype, apart from the condition of ``where``.
+# Operations whose operands have one dtype, apart from the condition of ``where``.
 _OF_ONE_DTYPE = frozenset({
     "add", "subtract", "multiply", "divide", "maximum", "minimum", "where",
     "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
@@ -593,7 +592,7 @@ class CounterSequences:
         }
         if node.record is not None or not changing:
             return None if changing else [node]
-        # Canonical inputs are values and numbers, each of which is one leaf.
+        # Each value, int and float is one leaf.
         operands = sum(1 for _ in iterate_structure(node.inputs))
         if any(isinstance(item, Size) for item in iterate_structure(node.inputs)):
             return None
@@ -660,8 +659,8 @@ class CounterSequences:
     def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
         """Return a scalar that is ``numbers[i]`` in step ``i``, of the dtype of the arrays of ``node``.
 
-        Return None if ``node`` is not an operation on arrays of one dtype, if the dtype does not fit the
-        numbers, or if the list of numbers would be too long.
+        Return None if ``node`` is not an operation on arrays of one dtype, if the dtype is not in ``_EXACT``
+        or does not fit the numbers, or if the list of numbers would be too long.
         """
         arrays = node.outputs if node.op == "where" else node.inputs
         dtypes = {item.dtype for item in arrays if isinstance(item, Value)}
@@ -715,7 +714,7 @@ class CounterSequences:
 class LeafReplacement:
     """Function for ``map_structure`` that replaces some leaves.
 
-    Leaves are numbered in order of their visit, as in ``NodeSignature.leaves``. ``instead`` has the
+    Leaves are numbered in order of their visit, and each of ``Size.symbols`` is one. ``instead`` has the
     replacements by number. An object can be used for one node only.
     """
 

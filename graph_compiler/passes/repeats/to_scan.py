@@ -104,7 +104,8 @@ def _recorded_index(node: Node, array: Value, index: Any, value: Value) -> Node:
 def stacked_arrays(node: Node) -> Sequence[Any] | None:
     """Return the arrays that ``node`` stacks, or in a canonical graph concatenates, along the first axis.
 
-    Return None for other nodes, and if an item is not an array.
+    Return None for other nodes, for a negative axis or a keyword such as ``dtype``, and if an item is not an
+    array.
     """
     name = name_of(node)
     if name not in (_STACKS | _JOINS if node.record is None else _STACKS) or not node.params.keys() <= {
@@ -494,7 +495,7 @@ class _ScanBuilder:
 
 
 # ------------------------------------------------------------------------------ completion of the last step
-# Operations that can be computed in vain: they do not fail, and their derivatives are finite. Reverse mode
+# Operations that can be computed in vain: at finite operands, their derivatives are finite. Reverse mode
 # multiplies an infinite derivative by the gradient 0 of a result that nothing reads, which gives NaN.
 _HARMLESS = frozenset({
     "add", "boolean_mask", "clip", "conj", "cos", "masked_gradient", "masked_scatter", "maximum", "minimum",

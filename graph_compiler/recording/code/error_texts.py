@@ -117,9 +117,9 @@ _MAKES_TEXT = frozenset({"str", "repr", "format"})
 def is_message(frame: FrameType | None) -> bool:
     """Return True if the string that ``frame`` makes now is taken to be used only in a message.
 
-    Messages are strings for ``logging`` and ``warnings``, for ``print`` unless it prints to a file or buffer,
-    and strings for functions that use them only in an exception, unless a ``try`` is around the call. Return
-    False if ``frame`` is None.
+    Messages are strings for loggers (``_LOG_METHODS``) and ``warnings``, and for ``print`` without a ``file``
+    other than ``sys.stderr``, unless ``sys.stdout`` is a ``StringIO``. So are strings for functions that use
+    them only in an exception, unless a ``try`` is around the call. Return False if ``frame`` is None.
     """
     if frame is None:
         return False
@@ -210,7 +210,7 @@ def _raises(function: Any) -> bool:
 
 
 def in_check() -> bool:
-    """Return True if the statement that is reading a value only decides whether to raise.
+    """Return True if the statement that is reading a value decides whether to raise.
 
     Such a statement is an ``assert``, or an ``if`` without ``else`` whose body only raises, unless a ``try``
     surrounds it in its function.

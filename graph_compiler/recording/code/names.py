@@ -51,10 +51,10 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def compares_identities(code: types.CodeType) -> bool:
-    """Return True if ``code`` or a function inside it compares identities (``a is b``, ``id(a)``).
+    """Return True if ``code`` or a function inside it compares identities by ``is`` or ``id``.
 
-    ``is`` with a constant on its right, such as None, does not count. Any read of a global or attribute
-    ``id`` does.
+    An ``is`` right after the instruction ``LOAD_CONST``, as in ``is None``, does not count. Any read of a
+    global or attribute ``id`` does.
 
     >>> functions = (lambda a, b: a is b), (lambda a: a is None)
     >>> [compares_identities(function.__code__) for function in functions]

@@ -49,7 +49,8 @@ def following_libraries(follows: bool) -> Iterator[None]:
 def owner_of(item: Any) -> Owner:
     """Return the owner of a module (or its name), a class, a function, or the code of a frame.
 
-    A function is classified by its code, because a wrapper has the module name of what it wraps.
+    A Python function is classified by its globals and the file of its code, because a wrapper has the module
+    name of what it wraps.
 
     >>> [owner_of(item) for item in (os, functools.partial, owner_of, "torch.nn", "users.model")]
     ['python', 'python', 'own', 'framework', 'user']

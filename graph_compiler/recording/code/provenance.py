@@ -90,9 +90,10 @@ class Locator:
         return frozenset() if frame is None else names_read(frame.f_code)
 
     def name_of(self, item: Any) -> str | None:
-        """Return a name of ``item`` in the innermost frame outside of frameworks and this package, or None.
+        """Return a name of ``item`` in a frame, or None.
 
-        The name is that of a local variable, a global that the code uses, or an attribute of ``self``.
+        The frame is the innermost one outside of frameworks, this package and modules in ``_PASSING``. The
+        name is that of a local variable, a global that the code uses, or an attribute of ``self``.
         """
         frame = self._outer_frame()
         if frame is None:

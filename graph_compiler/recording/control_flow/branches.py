@@ -124,7 +124,7 @@ class Trials:
     functions: the blocks.
     cells: the closure cells of the variables that the blocks assign.
 
-    The constructor raises ``TracingError`` if a variable that the blocks use holds an iterator
+    The constructor raises ``TracingError`` if a closure variable of the blocks holds an iterator
     (:func:`iterators_in`), because its items cannot be put back.
     """
 

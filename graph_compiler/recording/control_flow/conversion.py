@@ -49,7 +49,7 @@ def convert_function(function: types.FunctionType, statements: Any) -> types.Fun
 
     The copy shares the closure cells of ``function``, which are added to ``statements.outside``. A function
     that was converted already is returned itself. Raise ``NotCompilable`` if the source is not found, if
-    several functions begin on its line, or if ``function`` is a generator or a coroutine.
+    several functions of its kind begin on its line, or if ``function`` is a generator or a coroutine.
     """
     code = function.__code__
     if is_converted(function):

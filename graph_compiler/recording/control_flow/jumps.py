@@ -380,7 +380,8 @@ class Liveness:
 
     The constructor sets the attribute ``uses`` of branches and loops to a :class:`VariableUses`.
 
-    always: variables that functions inside read or assign, which count as live everywhere.
+    always: variables that functions and classes inside read, or declare nonlocal; they count as live
+        everywhere.
     """
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:

@@ -267,8 +267,9 @@ class IterationState(Protocol):
 class ListInIteration(GrowingView):
     """View of a growing list that the code of an iteration sees.
 
-    Most reads raise ``TracingError``. The length can be read, the last item unless a recorded inner loop
-    appended it, and the truth value if the list surely has an item.
+    Most reads raise ``TracingError``. The length can be read, and the last item unless a recorded inner loop
+    appended it. The truth value can be read if ``parts`` is not empty, or if the list before the loop has an
+    item outside of ``StackedItems``.
 
     parts: the items that this iteration has appended.
     """
@@ -494,8 +495,8 @@ def with_grown_lists(statements: LoopStatements, found: Regions, function: Any, 
 def with_plain_lists(function: Any) -> Any:
     """Return a function that accepts ``GrownList`` objects and calls ``function`` with plain lists.
 
-    A ``GrowingView`` is passed on unchanged, and ``len`` of it is its current number of items. Return
-    ``function`` itself if it is a method of an ``AppendableList``.
+    An argument that is a ``GrowingView`` is passed on unchanged, and ``len`` of it is its current number of
+    items. Return ``function`` itself if it is a method of an ``AppendableList``.
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:

@@ -462,7 +462,7 @@ class LoopRecorder:
             raise raised.problem from None
 
     def settles(self, step: Callable[[], None]) -> bool:
-        """Return True if trial iterations find the carry, and False if one of them cannot be recorded."""
+        """Return True if trial iterations find the carry, and False if they raise an error."""
         self.probe = self.goes_on
         try:
             self._settle(step, ())
@@ -473,7 +473,7 @@ class LoopRecorder:
     def while_loop(self, step: Callable[[], None]) -> None:
         """Record iterations of ``step`` while ``goes_on`` returns True.
 
-        :meth:`settle` has run before. Set the variables to their values after the loop.
+        :meth:`settle` or :meth:`settles` has run before. Set the variables to their values after the loop.
         """
         carried = list(self.carried.values())
 

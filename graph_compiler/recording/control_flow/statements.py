@@ -67,7 +67,7 @@ def _number(dtype: str) -> Callable[..., Any]:
         if known.shape or known.dtype.startswith("complex"):
             return function(*args)
         if dtype == "int64" and known.dtype.startswith(("float", "bfloat")):
-            # Python raises an error for NaN, infinity and larger numbers.
+            # Python raises an error for NaN and infinity, and larger numbers do not fit an int64.
             found.expect(found.truth(abs(args[0]) < 2.0**63))
         return found.converted(args[0], kind)
 
@@ -385,7 +385,7 @@ class Statements:
     ) -> bool:
         """Record a loop that its first iteration may leave, if values decide that, and return True.
 
-        Otherwise, or if iterations cannot be recorded, return False. Nothing has changed then.
+        Otherwise, or if iterations cannot be recorded, return False. No variable has changed then.
         """
         # A flag that values have set before may leave the loop without an iteration.
         flags, is_left = _flags(exits)
@@ -590,7 +590,7 @@ def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | s
 
     Raises:
         NotCompilable: ``function`` is not a Python function or method, its source is not found, several
-            functions begin on its line, or it is a generator or a coroutine.
+            functions of its kind begin on its line, or it is a generator or a coroutine.
         InvalidOption: ``checkpointing`` is not True or False.
         TracingError: Raised when the function is recorded, with your line: a statement on values cannot be
             recorded, for example because a variable has another shape in each branch.

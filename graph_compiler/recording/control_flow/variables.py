@@ -103,8 +103,8 @@ for _name in _BY_ITEMS:
 def plain(item: Any, depth: int = 0) -> Any:
     """Return ``item`` with ``AppendableList`` objects replaced by plain lists.
 
-    Those in up to four nested tuples, lists and dicts are replaced, too. Lists and dicts are changed in
-    place.
+    Those in up to four nested tuples, lists and dicts, but not in instances of subclasses, are replaced, too.
+    Lists and dicts are changed in place.
     """
     if isinstance(item, AppendableList):
         return item.plain()
@@ -122,7 +122,7 @@ def plain(item: Any, depth: int = 0) -> Any:
 
 
 NUMBERS = (bool, int, float, complex)
-# Kinds of dtypes in order: each can represent those before it.
+# First letters of dtypes: bool, unsigned integer, integer, float, complex.
 _ORDER = ("b", "u", "i", "f", "c")
 
 

@@ -224,7 +224,8 @@ _BUILT_IN = {type.__name__: type}
 class ClassShim:
     """Proxy that replaces a class, or ``len``, in a module. Calls of it go to ``call``.
 
-    ``isinstance``, ``issubclass``, subclassing, ``|`` and attributes work as with the class.
+    As second argument of ``isinstance`` and ``issubclass``, as a base class and in ``|`` it counts as the
+    class. Attributes that it lacks are those of the class.
 
     >>> asked = ClassShim(type, type)
     >>> asked(1), isinstance(int, asked), asked("Made", (), {}).__name__

@@ -189,7 +189,7 @@ def paused() -> Iterator[None]:
     """Hide the open sessions of this thread from shims inside the block, until a session is opened in it.
 
     While such a session is open, the pause is suspended: shims of the patch sets that do not open it see
-    their earlier sessions again.
+    their earlier sessions again. Shims of :func:`replace_call_anywhere` find hidden sessions, too.
     """
     before, _paused.is_so = getattr(_paused, "is_so", False), True
     try:
@@ -313,7 +313,8 @@ def patching(
 ) -> Iterator[Session]:
     """Report patched calls to ``session`` inside the block, even under names imported into ``spaces``.
 
-    The further replacements ``places`` are made, too. All names are restored after the block.
+    The further replacements ``places`` are made, too. The names in ``spaces`` and ``places`` are restored
+    after the block.
 
     >>> import os
     >>> from .patch import assume_result

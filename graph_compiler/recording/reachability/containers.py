@@ -343,7 +343,7 @@ def _pairs_of_variable(variable: contextvars.ContextVar[Any]) -> dict[Any, Any]:
 
 
 def _put_in_variable(variable: contextvars.ContextVar[Any], key: Any, value: Any) -> None:
-    # A context variable can be unset only with the token of the last ``set``.
+    # A context variable can be unset only with a token of ``set``.
     if value is not MISSING:
         variable.set(value)
 

@@ -240,7 +240,7 @@ _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 
 def is_self_contained(function: Any) -> bool:
-    """Return True if ``function`` refers to nothing outside its code but functions in modules of frameworks.
+    """Return True if ``function`` surely refers to nothing but functions in modules of frameworks.
 
     Return False for any other kind of code, such as a call of a builtin, a closure, a default or a nested
     function.

@@ -34,10 +34,10 @@ _ASKED_BY_PYTHON = frozenset(
 
 
 def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
-    """Yield guards that fail once a name appears that functions of ``reach`` look up and do not find.
+    """Yield guards that fail once a name that functions of ``reach`` look up appears where it was not.
 
-    A name may appear in the globals of a function, or in ``builtins``. Names that are ``free`` or in
-    ``STOOD_IN`` are left out.
+    It may appear in the globals of a function, or, if it was in neither, in ``builtins``. Names that are
+    ``free`` or in ``STOOD_IN`` are left out.
     """
     spaces = {id(function.__globals__): function.__globals__ for function in reach.functions}
     looked_up: dict[int, set[str]] = {key: set() for key in spaces}

@@ -127,7 +127,7 @@ OF_IMPORTS = frozenset({"__loader__", "__spec__", "__builtins__"})
 
 
 def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]:
-    """Yield loaded modules that the code of ``function`` may import or look up by name.
+    """Yield loaded modules whose names are in imports of ``function``, or that its code may look up by name.
 
     Names of relative imports are resolved from the package of the function's module. If the code reads
     ``sys.modules`` or the like, the function's own module and modules that its string constants name count,
@@ -289,7 +289,7 @@ def closure_values(function: types.FunctionType) -> list[Any]:
 
 
 def named_objects(function: types.FunctionType) -> list[Any]:
-    """Return the objects that the code of ``function`` names: globals, members of modules, closure variables.
+    """Return the objects that ``function`` names: globals, members of modules among these, closure variables.
 
     Modules of frameworks, the standard library and this package are not searched for members.
 

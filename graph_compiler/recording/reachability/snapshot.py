@@ -132,7 +132,7 @@ class ObjectSnapshot:
     Objects in ``own`` are searched even if their class contains nothing of the user's. ``name_of_object``
     names objects that are keys of dicts.
 
-    held: the containers, without empty dicts inside other containers.
+    held: the containers, without empty plain dicts inside other containers.
     caches: functions that ``functools.lru_cache`` decorates.
     elsewhere: ids of objects that were found through tuples, wrappers or functions.
 

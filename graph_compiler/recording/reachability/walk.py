@@ -45,7 +45,7 @@ _SEQUENCES = (list, tuple, set, frozenset, deque)
 _OF_COMPILER = ("__static_attributes__", "__firstlineno__", "__dataclass_fields__")
 _CONSTANT = frozenset({*_ATOMS, bool})
 _BUILT_IN = _CONSTANT | {*_SEQUENCES, dict}
-# Only the length of larger containers is guarded.
+# Only the length of larger lists, deques and dicts is guarded, unless some of their items are free.
 MOST_ITEMS = 1000
 
 
