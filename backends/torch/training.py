@@ -107,7 +107,7 @@ class TorchTraining(Training):
         for name, tensor in held.trained.items():
             of_tensor = {key.rpartition("/")[2]: key for key in arrays if key.rpartition("/")[0] == name}
             if of_tensor:
-                # torch counts steps on the CPU, and stores everything else on the device of the parameter.
+                # By default, torch counts steps on the CPU, and stores all else where the parameter is.
                 made.state[tensor] = {
                     key: arrays[path].to("cpu" if key == "step" else tensor.device, copy=True)
                     for key, path in of_tensor.items()

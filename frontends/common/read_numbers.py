@@ -105,9 +105,10 @@ def expect_result(b: Any, result: Any, numbers: tuple[Any, ...]) -> None:
 
 
 def compute_math(b: Any, name: str, numbers: tuple[Any, ...]) -> Any:
-    """Compute the function ``name`` of :data:`COMPUTE`, with guards against exceptions that Python may raise.
+    """Compute the function ``name`` of :data:`COMPUTE`, with guards against exceptions of Python.
 
-    Python numbers in ``numbers`` become float64 arrays.
+    The guards are those of ``_REFUSED`` or :func:`expect_result`. Functions of ``_TOTAL`` have none. Python
+    numbers in ``numbers`` become float64 arrays.
     """
     arrays = tuple(number if isinstance(number, Value) else b.array(number, "float64") for number in numbers)
     if name in _REFUSED:
