@@ -1,7 +1,8 @@
 """Marks of functions that call the user's code, or that raise errors as Python or a framework would.
 
-An exception whose innermost Python frame is that of a function marked by :func:`forwards` counts as the
-user's, not as a bug of this package (:mod:`graph_compiler.recording.faults`).
+If the innermost Python frame of an exception is that of a function marked by :func:`forwards`, the exception
+counts as the user's, not as a bug of this package (:mod:`graph_compiler.recording.faults`). Errors of this
+package are judged by their classes instead.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class _Closing:
     body: the body to convert.
     captured: outer values that become inputs of the region.
     own: region value for each value converted so far.
-    inner: size in the region for each size converted so far.
+    inner: size in the region for each size of an input, and each symbol, converted so far.
     sizes: ``Region.sizes`` of the result.
     """
 
@@ -140,7 +140,7 @@ _NOWHERE = Origin()
 
 
 class Builder:
-    """Builder that appends nodes to ``graph``. Each canonical operation is a method.
+    """Builder that appends nodes to ``graph``. Each canonical operation without regions is a method.
 
     origin: source location given to the nodes.
     outside(value): returns the node that produces a value which this builder did not create, or None; by
@@ -226,7 +226,7 @@ class Builder:
     def block(self) -> Iterator[list[Node]]:
         """Yield a list that collects the nodes appended inside the context: the body of a region.
 
-        The graph itself does not get these nodes.
+        After the context, the graph has the nodes that it had before.
         """
         outside, self.graph.nodes = self.graph.nodes, []
         try:

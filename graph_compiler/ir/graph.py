@@ -1,7 +1,7 @@
 """Graphs: programs as lists of nodes in program order.
 
-In a *recorded* graph, the operation of a node is the name of a framework function, and its arguments are
-those of the call. In a *canonical* graph, nodes are operations of :mod:`graph_compiler.ops`.
+In a *recorded* graph, most nodes are calls: their operation is the name of a framework function, and their
+arguments are those of the call. In a *canonical* graph, nodes are operations of :mod:`graph_compiler.ops`.
 """
 
 from __future__ import annotations
@@ -104,7 +104,9 @@ class Guard:
         return tuple(self.condition.symbols()) if isinstance(self.condition, Size) else ()
 
     def with_rounding_of_compilers(self) -> Guard:
-        """Return the guard with a tolerance of at least 16 units in the last place for floats.
+        """Return the guard with a tolerance of at least 16 units in the last place of 1.0.
+
+        Values of dtypes that ``_UNITS`` lacks, and conditions on sizes, keep their tolerance.
 
         Compilers may round ``exp`` and sums in another way than the operations that ran while recording.
         """
@@ -196,9 +198,9 @@ class TargetDemands:
 
     matmul_precision: precision of float32 matrix products in the source framework: `"highest"`, `"high"` or
         `"default"`; None for any.
-    source_only: reason why the recording can only run in its own framework; empty if it can be lifted.
-    wide: name and location of a call that produced integers outside the range of int32; empty if none is
-        known. JAX has these only with ``jax_enable_x64``.
+    source_only: reason why the recording can only run in its own framework; empty if none is known.
+    wide: name and location of a call that produced int64 elements outside the range of int32; empty if none
+        is known. JAX has int64 only with ``jax_enable_x64``.
     casts_are_written: True if the casts of torch's autocast are part of the program, so the target must not
         add its own.
     is_lifted: True if compilers cannot trace the calls as recorded, so the graph is lifted for its own
@@ -577,7 +579,7 @@ def _sizes_in_params(nodes: Iterable[Node]) -> Iterator[Size]:
 
 
 def _distinct(guards: list[Guard]) -> list[Guard]:
-    # Lists of elements cannot be hashed. Duplicates among such guards stay.
+    # Lists of elements cannot be hashed. With one among the guards, all duplicates stay.
     is_hashable = all(not isinstance(guard.expected, list) for guard in guards)
     return list(dict.fromkeys(guards)) if is_hashable else guards
 

@@ -1,4 +1,4 @@
-"""Graphs as JSON, without the elements of arrays. Decoding checks the form of data and runs no code from it.
+"""Graphs as JSON, without the arrays of constants. Decoding checks the form of data and runs no code from it.
 
 Arguments that JSON cannot express carry a tag: ``{"!": "tuple", "v": [...]}``, ``{"!": "value", "v":
 3}``, ``{"!": "size", "v": [...]}``. Values are indices into a table of values. Framework objects such as
@@ -79,7 +79,7 @@ def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -
     """Return the tree that has the JSON form ``data``. ``item`` decodes keys and static values.
 
     A plain container, or a named tuple of a new class, replaces one of a class that ``known`` does not find.
-    Raise ``InvalidFile`` or another error, such as ``KeyError``, for malformed data.
+    Malformed data may raise an error other than ``InvalidFile``, such as ``KeyError``.
     """
     if data == "*":
         return Leaf()
@@ -143,7 +143,7 @@ class KnownClasses:
     """Lookup of the classes that a file may name. A call returns the class for a module and name, or None.
 
     Files are not trusted, so no module is imported for a class, except those of known result classes, such as
-    ``transformers``. Some classes, such as exceptions and enums, count as unknown.
+    ``transformers``. In the search of modules some classes, such as exceptions and enums, count as unknown.
 
     given: the only classes to find, by module and name; None to search modules.
     """
@@ -175,7 +175,7 @@ class KnownClasses:
         return found if takes else None
 
     def note_unknown(self, module: str, name: str, form: Any) -> None:
-        """Log a warning that a plain container replaces a class; do nothing if it was logged before."""
+        """Log a warning that another class replaces an unknown one; do nothing if it was logged before."""
         if (module, name) not in self._unknown:
             self._unknown.add((module, name))
             log.warning(
@@ -413,7 +413,7 @@ class Decoder:
     def graph(self) -> Graph:
         """Return the graph, which is not verified yet.
 
-        For malformed data, raise ``InvalidFile`` or another error, such as ``KeyError``.
+        Malformed data may raise an error other than ``InvalidFile``, such as ``KeyError``.
         """
         data = self.data
         graph = Graph(matching(KEY, data["name"]), matching(NAME, data["dialect"]))

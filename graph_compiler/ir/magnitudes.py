@@ -39,7 +39,7 @@ _Ranges = Mapping[Value, Range]
 def outgrows(graph: Graph) -> bool:
     """Return True if a Python integer in a canonical graph may exceed int32, the narrowest dtype used for it.
 
-    Integer arguments are assumed to be below 2 ** 30 in magnitude, and trip counts below 2 ** 15.
+    The answer is an estimate, with assumed bounds for arguments (``_GIVEN``) and loop counters (``_STEPS``).
     """
     known = {value: _ANY if _is_number(value) else OF_ARRAY for value in graph.sources()}
     for value, array in graph.constants.values():

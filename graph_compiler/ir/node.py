@@ -37,10 +37,10 @@ class CallRecord:
         `tensor.data` do.
     strided: True if the call depends on the strides of an array, which other frameworks do not have.
     returns_operand: True if the call returned its first array operand itself, as calls in place do (torch).
-    has_wide_integers: True if the call produced integers outside the range of int32 from operands without
-        any.
+    has_wide_integers: True if int64 elements outside the range of int32 were found in the result, and none in
+        the operands (torch).
     weak: True if the result is a Python number (numpy), or some operands are weakly typed arrays and others
-        are not (JAX): these adopt the dtype of other operands.
+        are not (JAX). Weakly typed arrays adopt the dtype of the other operands.
     is_host_number: True if the result is a number that Python read from an array or computed from such a
         number, or a copy of elements that became constants.
     errstate: settings of `numpy.errstate` that differ from the default.
@@ -293,7 +293,7 @@ class Makers:
     """Index from a value to the node of a list that produces it.
 
     A lookup updates the index if the length of the list or its last node has changed. The replacement of
-    another node is not noticed.
+    another node may go unnoticed.
     """
 
     __slots__ = ("_known", "_makers")
@@ -343,7 +343,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Block that a node runs: the body of a loop, a condition or a branch.
+    """Block that a node runs, such as the body of a loop, a condition or a branch.
 
     Regions are isolated from above, as jaxprs are and as MLIR's `IsolatedFromAbove` demands: a region
     reads no values of the enclosing scope. Captured values are operands of the node and inputs of its block.

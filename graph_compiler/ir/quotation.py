@@ -35,7 +35,7 @@ _CONVERSIONS: dict[str, tuple[type, ...]] = {
 def place_of(origin: Origin) -> str:
     """Return the user's code at ``origin``, quoted, with its file and line, for a message.
 
-    If the source is not found, return ``str(origin)``.
+    If :func:`_nodes` finds no syntax node, return ``str(origin)``.
     """
     around = _nodes(origin)
     return f"`{_quoted(origin, around)}` at {origin.place}" if around else str(origin)

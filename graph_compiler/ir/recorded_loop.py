@@ -99,7 +99,7 @@ class VariableState:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Point in a recording: before an iteration of a loop, or after the last iteration.
+    """Point in a recording: before an iteration of a loop, or after the last recorded iteration.
 
     position: number of nodes that were recorded before this point.
     state: state of the loop's variables, by path.
@@ -124,7 +124,7 @@ class Mark:
 class RecordedLoop:
     """Recorded ``for`` or ``while`` loop of the user's code.
 
-    A ``for`` iterates over ``range(start, stop, step)``.
+    The loop index of a ``for`` has the values of ``range(start, stop, step)``.
 
     library: name of the module whose ``arange`` and ``logical_and`` express the loop, such as ``jax.numpy``.
     after: names of variables that code after the loop may read.

@@ -18,7 +18,8 @@ def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], boo
     """Return True if both recordings have equal calls, guards, assumptions, constants, state and effects.
 
     ``same_array`` compares two constants. The names of parameters and constants must be equal; those of
-    graphs and values need not. The arrays of parameters are not compared.
+    graphs and values need not. The arrays of parameters are not compared. Of call records, only ``no_grad``
+    is compared.
 
     >>> one = Graph("f", "torch")
     >>> same_program(one, Graph("g", "torch")), same_program(one, Graph("f", "torch", outputs=[2]))
@@ -62,7 +63,7 @@ def _description(graph: Graph) -> tuple[Any, ...]:
 
 
 def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Return a description that is equal for regions with the same name and the same program.
+    """Return a description for comparisons: it contains the name of ``region`` and its operations.
 
     It numbers the values of the region, so their identities and names do not matter. ``outside`` describes
     the sizes of the enclosing scope.

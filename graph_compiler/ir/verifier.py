@@ -1,4 +1,4 @@
-"""Verifier of graphs. It runs after each pass if GRAPH_COMPILER_VERIFY is set, as in the tests."""
+"""Verifier of graphs. It runs after passes if GRAPH_COMPILER_VERIFY was set at import, as in the tests."""
 
 from __future__ import annotations
 
@@ -150,9 +150,9 @@ def _carry_faults(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
 
 
 def _repeated_draws(region: Region, own: int) -> Iterator[str]:
-    """Yield faults for draws in a loop's region whose key is the same in every iteration.
+    """Yield faults for draws in a loop's region whose operands are the same in every iteration.
 
-    ``own`` is the number of leading inputs of ``region`` that change between iterations: its carry and
+    ``own`` is the number of leading inputs of ``region`` that may change between iterations: its carry and
     sequences.
     """
     changing: set[Value] = set(region.block.inputs[:own])

@@ -1,7 +1,6 @@
 """Canonical operations: most of the Python array API standard (2024.12), and operations beyond it.
 
-An operation that the standard has, too, has its name and computes the same. :func:`get` returns the
-declaration of an operation.
+An operation that the standard has, too, has its name. :func:`get` returns the declaration of an operation.
 """
 
 from __future__ import annotations

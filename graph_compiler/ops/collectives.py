@@ -1,4 +1,4 @@
-"""Collective operations between devices, named as in ``jax.lax``, and sharding hints.
+"""Collective operations between devices, most of them named as in ``jax.lax``, and sharding hints.
 
 Each device along a mesh axis holds an array of the same shape and dtype.
 """
@@ -72,8 +72,8 @@ def axis_indices(*, axis_name: Any) -> ArraySpec:
 def sharding_hint(x: Input, /, *, layout: Any) -> ArraySpec:
     """Return ``x``; on a mesh of devices, shard its axes over the mesh axes in ``layout``.
 
-    For each axis of ``x``, the layout has the name of a mesh axis, a tuple of names, or None for an axis that
-    is not sharded. Without a mesh the layout is ignored.
+    Item ``i`` of the layout is the name of a mesh axis, a tuple of names, or None if axis ``i`` of ``x`` is
+    not sharded. Axes beyond its end are not sharded. Without a mesh the layout is ignored.
     """
     return elementwise(x)
 

@@ -115,7 +115,7 @@ def associative_scan(
     Operands are ``sequences`` arrays of equal length along ``axis``, counted from the first axis, and the
     captured values. ``combine(*left, *right, *captured)`` combines many pairs at once: its pairs and its
     outputs have ``axis``, with a length that only the region knows. Its result for a pair must not depend
-    on other pairs, and it must be associative, because the target decides in which order pairs are
+    on other pairs, and ``combine`` must be associative, because the target decides in which order pairs are
     combined. Sequences of at most one element are returned unchanged. ``reverse`` begins at the last
     element: ``[..., combine(combine(z, y), x), combine(z, y), z]``.
     """

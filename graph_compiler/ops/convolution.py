@@ -1,6 +1,6 @@
 """Convolution, pooling and resampling, and the position of the channel axis.
 
-Arrays are ``[batch, channels, *space]`` (``layout="channels_first"``) or ``[batch, *space, channels]``.
+Convolutions take ``[batch, channels, *space]``, or ``[batch, *space, channels]`` (``"channels_last"``).
 Weights of ``conv`` are ``[out, in // groups, *kernel]`` in both layouts, those of ``conv_transpose`` are
 ``[in, out // groups, *kernel]``. ``padding`` holds a pair (before, after) for each spatial axis.
 """
@@ -219,9 +219,9 @@ def _transposed_size(
 
 
 # ---------------------------------------------------------------------------------------------------- pooling
-# Pooling and resampling work on the last axes, or with ``layout="channels_last"`` on those before the last
-# one. These are ``len(kernel)`` axes, and all others are batch. With ``ceil_mode`` a last window that starts
-# inside the array or in the padding before it is included even if it extends beyond the end.
+# Pooling works on the last axes, or with ``layout="channels_last"`` on those before the last one. These are
+# ``len(kernel)`` or ``len(size)`` axes, and all others are batch. With ``ceil_mode`` a last window that
+# starts inside the array or in the padding before it is included even if it extends beyond the end.
 
 _POOLING = "pooling"
 

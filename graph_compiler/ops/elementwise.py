@@ -156,7 +156,7 @@ def clip(x: Input, min: Input = None, max: Input = None, /) -> ArraySpec:
 
 
 # ------------------------------------------------------------------------------------------ special functions
-# Elementwise functions beyond the array API standard, with the names of ``jax`` and ``jax.scipy.special``.
+# Functions beyond the array API standard, most with the names of ``jax`` and ``jax.scipy.special``.
 # Functions that compute with floats take floats; lifting converts integers, as the source framework does.
 
 _SPECIAL = "special"

@@ -398,8 +398,9 @@ def ctc_loss(
 
 
 # ---------------------------------------------------------------------------------------------- normalisation
-# Normalisation layers compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` over different axes.
-# Half precision is computed in float32 and returned in the dtype of ``x``. Weights may have another dtype.
+# Most of these compute ``(x - mean) / sqrt(variance + epsilon) * weight + bias``, over different axes. Their
+# decompositions compute half precision in float32 and return the dtype of ``x``. Weights may have another
+# dtype.
 
 _NORMALISATION = "normalisation"
 

@@ -87,7 +87,7 @@ class ArraySpec:
     """Shape and dtype of an array.
 
     shape: ints and sizes; in the result of a rule also ``Unknown(hint)``.
-    dtype: the name of the dtype: that of the array API, "bfloat16", or a dtype of JAX's random keys.
+    dtype: the name of the dtype, such as ``"float32"``, or ``"key<fry>"`` for random keys of JAX.
     """
 
     shape: tuple[Any, ...]

@@ -10,7 +10,7 @@ from .registry import ArraySpec, Unknown, declare, decomposition
 from .rules import Input, broadcast, dtype_of, normalise_axis, reduced, shape_of
 
 # --------------------------------------------------------------------------------------- array API statistics
-# ``axis`` is an axis, a tuple of axes, or None for all; axes are counted from the front.
+# ``axis`` is an axis, a tuple of axes, or None for all.
 
 _STATISTICAL = "statistical"
 Axis = int | tuple[int, ...] | None

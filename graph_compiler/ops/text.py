@@ -73,9 +73,9 @@ _LARGEST = float.fromhex("0x1.fffffep+127")
 
 
 def shortest_in_float32(number: float) -> float:
-    """Return the number with the fewest significant digits, at most 9, that rounds to ``number`` in float32.
+    """Round ``number`` to as few significant digits, at most 9, as keep its value in float32.
 
-    Return ``number`` itself if there is none.
+    Return ``number`` itself if no result up to ``_LARGEST`` in magnitude keeps it.
 
     >>> shortest_in_float32(9.999999747378752e-06), shortest_in_float32(0.1)
     (1e-05, 0.1)

@@ -1,4 +1,4 @@
-"""Functions and graphs of any framework on many devices, using each framework's own parallelism.
+"""Functions and graphs of torch, JAX and TensorFlow on many devices, by each framework's own parallelism.
 
 >>> import torch, jax, graph_compiler
 >>> from graph_compiler import parallel

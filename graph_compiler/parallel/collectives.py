@@ -24,8 +24,9 @@ T = TypeVar("T")
 def psum(x: T, axis_name: str) -> T:
     """Sum arrays and numbers over the devices of an axis, element by element.
 
-    Shapes and dtypes do not change, except that bools become integers. Numbers become arrays. In a function
-    that is recorded for another framework, bools have to be converted first.
+    Arrays of the framework keep their shapes and dtypes, except that bools become integers. Numbers and NumPy
+    arrays become arrays of the framework. In a function that is recorded for another framework, bools have to
+    be converted first.
 
     Works inside :class:`Parallel`, inside ``transforms.vmap(axis_name=)``, whose slices are the devices, and
     in JAX inside ``jax.shard_map``. Like ``jax.lax.psum``, ``torch.distributed.all_reduce`` and
@@ -34,7 +35,8 @@ def psum(x: T, axis_name: str) -> T:
     :class:`Parallel` of TensorFlow has to be taken inside of its function.
 
     Args:
-        x: Arrays and numbers in tuples, lists and dicts. Other objects are returned unchanged.
+        x: Arrays and numbers in tuples, lists and dicts. Other objects, also instances of subclasses of dict,
+            are returned unchanged.
         axis_name: Name of the axis.
 
     Raises:
@@ -82,7 +84,7 @@ def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T
     Like ``jax.lax.all_gather``. In a recorded function the number of devices may be a symbolic size.
 
     Args:
-        x: Arrays and numbers in any structure.
+        x: As for :func:`psum`.
         axis_name: Name of the axis.
         axis: Position of the new axis, or with ``tiled`` of the concatenated axis.
         tiled: Concatenate along ``axis`` instead of stacking.

@@ -328,7 +328,8 @@ def hint(x: T, layout: Layout) -> T:
     depend on the layout. In a recorded function of torch or JAX it is an operation of the graph.
 
     Args:
-        x: Arrays in any structure. NumPy arrays are returned unchanged.
+        x: Arrays in tuples, lists and dicts. NumPy arrays, and instances of subclasses of dict, are returned
+            unchanged.
         layout: For each array axis, the mesh axis it is split over, several, or None.
 
     Raises:

@@ -107,8 +107,8 @@ def run_passes(graph: Graph, *passes: GraphPass) -> Graph:
 
     A pass is skipped if it already left the current graph unchanged, or if the graph has nothing that it
     looks for (:func:`only_with`, ``Pass.looks_for``). If the environment variable GRAPH_COMPILER_VERIFY was
-    set when this module was imported, the graph is verified before the first pass and after each pass that
-    ran.
+    not empty when this module was imported, the graph is verified before the first pass and after each pass
+    that ran.
     """
     graph = verify(graph) if _VERIFY else graph
     settled: list[GraphPass] = []

@@ -28,8 +28,8 @@ def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with constants instead of nodes that depend on no input or parameter.
 
     Random calls, nodes that read symbolic sizes or the index of a device, and nodes whose results the caller
-    could write to remain. ``evaluate`` runs a graph without inputs in the source framework and returns its
-    outputs.
+    could write to remain. Nodes inside of regions are not examined. ``evaluate`` runs a graph without inputs
+    in the source framework and returns its outputs.
     """
     # A constant node reads constants or nothing. Without either, there is none.
     if not graph.constants and all(map(_USES, graph.nodes)):
@@ -354,7 +354,7 @@ def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Grap
 
     The generator is set to ``state`` (a :class:`GeneratorState`) at the beginning and restored at the end.
     ``calls`` are the names of the functions that read and that set its state. A graph without random calls
-    is returned unchanged.
+    outside of regions is returned unchanged.
     """
     # `bake_generators` has marked draws without array operands as deterministic.
     if not any(node.is_random for node in graph.nodes):

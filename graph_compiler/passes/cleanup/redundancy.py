@@ -22,8 +22,8 @@ from ..driver import Pass, only_with
 def dce(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, without dead nodes, parameters and constants.
 
-    Checks and writes to arrays from outside of the graph are live. So are random calls of a recorded graph,
-    because they advance the generator for later draws.
+    Checks and writes to arrays from outside of the graph are live, and so are random calls of a recorded
+    graph, because they advance the generator for later draws. In a region of a dead node they are dead, too.
     """
     aliases = Aliases(graph)
     pruned, changed = Pass("dce", lambda block: _prune(block, aliases), "deep")(graph)
@@ -157,7 +157,7 @@ def _key(node: Node) -> Any:
 
 
 def _runs_the_same(one: Node, other: Node) -> bool:
-    # Arguments of recorded calls need not be hashable. Regions with such calls equal no others.
+    # Arguments of recorded calls may be objects that raise a TypeError if they are compared.
     try:
         return all(
             first is second or region_description(first, hashable) == region_description(second, hashable)
@@ -180,7 +180,7 @@ def _simplify_branches(block: Block) -> Block:
         build = Builder.into(rewriter, node.origin)
         found = [_selected(build, node, index) for index in range(len(node.outputs))]
         left = [index for index, value in enumerate(found) if value is None]
-        # Without results the branch is dead, unless it has checks or draws random numbers.
+        # If each result is replaced, the branch stays as it is, because ``dce`` removes it.
         rewriter.append(node if len(left) in (0, len(found)) else _with_results(node, left))
         pairs = [(output, value) for output, value in zip(node.outputs, found) if value is not None]
         rewriter.replace(tuple(output for output, _ in pairs), tuple(value for _, value in pairs))

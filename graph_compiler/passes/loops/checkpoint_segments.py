@@ -19,7 +19,7 @@ from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ..driver import Pass
 
-# Segments of loops with fewer iterations would save no memory.
+# Segments of loops with fewer iterations would save little memory.
 _FEWEST = 8
 
 
@@ -60,7 +60,7 @@ class _SegmentedLoop:
         self.whole, self.left = self.count * self.steps, length - self.count * self.steps
 
     def outputs(self) -> tuple[Any, ...]:
-        # With a symbolic length the remainder may be empty, but its loop is always written.
+        # A symbolic remainder may be empty in a call, but its loop is always written.
         if isinstance(self.left, int) and self.left == 0:
             return self._in_segments(self.state)
         first, second = (

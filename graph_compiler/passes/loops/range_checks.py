@@ -60,7 +60,7 @@ class _RangeProver:
         kept = []
         for node in nodes:
             guard = guard_of(node) if facts else None
-            # Without facts nothing can be proved.
+            # Without facts no proof is tried.
             if guard is None or guard.expected is not True or not self._is_certain(guard.condition, facts):
                 kept.append(self._inside(node, facts) if node.op in _ENTERED else node)
             self._note(node)

@@ -43,8 +43,8 @@ def move_checks_out(graph: Graph, make: Make = canonical) -> Graph:
 
     Checks on sizes stay. ``make`` makes nodes in the dialect of the graph. With :func:`canonical`, checks
     that are proved to hold are removed. The marks of ``graph.loops`` are updated in place, because nodes
-    move. Raise ``UnsupportedOperation`` if a check on elements is in a region of an operation other than a
-    branch, call or loop.
+    move. Raise ``UnsupportedOperation`` if a check on elements is in a region of an operation that is not in
+    ``_RULES``.
     """
     if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):
         return graph

@@ -166,8 +166,9 @@ class SizesUnknown(UnsupportedOperation):
 
 @only_with(*_FIND)
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
-    """Return ``(graph, False)``; raise ``SizesUnknown`` if sizes in compiled regions depend on elements.
+    """Return ``(graph, False)``; raise ``SizesUnknown`` if a result in a compiled region has an unknown size.
 
+    Only results of the operations in ``_FIND`` are examined.
     Compiled are all regions except those of calls and of custom derivatives outside of compiled regions.
     """
     problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]
