@@ -283,7 +283,7 @@ def restoring_random_state() -> Iterator[None]:
 def restoring_state(
     weights: TorchWeights, seed: int | None, state: ReachableState | None = None
 ) -> Iterator[None]:
-    """Restore the buffers of ``weights``, torch's default generators, and ``state`` after the block.
+    """Restore the buffers of ``weights``, ``default_generators()``, and ``state`` after the block.
 
     By default, ``state`` is all state that the function of ``weights`` can reach. Seed the generators first
     unless ``seed`` is None.
