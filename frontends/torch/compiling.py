@@ -21,8 +21,8 @@ from .reference import restoring_state
 from .settings import pop_new_modes
 from .state.state import ReachableState
 
-# Tolerated difference relative to the largest element, by bytes of a real element. Another kernel may have
-# been selected.
+# Tolerated difference by bytes of an element, for real numbers relative to the largest element. Another
+# kernel may have been selected.
 _CLOSE = {
     2: 5e-2,
     4: 1e-3,

@@ -317,7 +317,7 @@ def encoder_facts(session: Session) -> list[EnvironmentGuard]:
 _SEED_BYTES = 8
 # Devices whose generators store the seed there.
 _DEVICES = ("cpu", "cuda")
-# ``seed()`` draws 53 bits from the operating system. Nobody writes such a large number as a seed.
+# ``seed()`` draws 53 bits from the operating system. A seed that is not smaller is taken for one of these.
 _LONGEST_SEED = 1 << 48
 _DEFAULT_SEED = torch.Generator().initial_seed()
 SPEC = ArraySpec((), "generator")

@@ -25,8 +25,8 @@ from ...trees import iterate_structure, leaf, map_structure
 from .compat import disabled_torch_function
 from .trace import Trace
 
-# Called with a size whose number Python needs. It adds a guard and returns the number. Keywords say that the
-# number is a key or part of a text.
+# Called with a size whose number Python needs. It adds a guard if needed, and returns the number. Keywords
+# say what the number is for; with some, it may return the size.
 Decide = Callable[..., Any]
 Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
 

@@ -33,7 +33,8 @@ class Exit(IntEnum):
     FAILED = 1
     # An option, source, file or input is invalid.
     WRONG_INPUT = 2
-    # The program cannot be converted, or a call matches no recorded variant.
+    # Another error of this package: for example, the program cannot be converted, or a call matches no
+    # recorded variant.
     REFUSED = 3
     # The results of the graph and of the original differ.
     DIFFERS = 4

@@ -397,7 +397,8 @@ def _repeated_whole(b: TorchBuilder, node: Node) -> Any:
 
 
 def _divisor(b: TorchBuilder, node: Node) -> Any:
-    # torch raises for a division of integers by 0, also while recording, so a constant divisor is not 0.
+    # On the CPU torch raises for a division of integers by 0, also while recording, so a constant divisor is
+    # not 0 there.
     divisor = node.inputs[1]
     made = b.maker(divisor)
     is_array = isinstance(divisor, Value) and not (made is not None and made.op == "full")
@@ -602,7 +603,8 @@ def addcdiv(b: TorchBuilder, input: Any, tensor1: Any, tensor2: Any, *, value: A
     return b.add(x, div(b, scaled(b, y, value), z))
 
 
-# torch computes levels in int64, where larger numbers overflow to the smallest.
+# With a scale for each channel, torch computes levels in int64, where larger numbers overflow to the
+# smallest.
 _LEVELS = 2.0**63
 
 
