@@ -45,12 +45,11 @@ _COMPARED_BY_VALUE = (
 # Further classes whose objects never change and are compared by value. Their names are compared, so that no
 # module has to be imported.
 _VALUE_CLASSES = frozenset({
-    ("fractions", "Fraction"),
-    ("decimal", "Decimal"), ("uuid", "UUID"), ("pathlib", "PosixPath"), ("pathlib", "WindowsPath"),
-    ("pathlib", "PurePosixPath"),
-    ("pathlib", "PureWindowsPath"), ("datetime", "date"), ("datetime", "datetime"), ("datetime", "time"),
-    ("datetime", "timedelta"),
-    ("datetime", "timezone"),
+    ("fractions", "Fraction"), ("decimal", "Decimal"), ("uuid", "UUID"),
+    *(("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")),
+    # Python 3.13 defines paths in ``pathlib._local``.
+    *((module, name) for module in ("pathlib", "pathlib._local") for name in
+      ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath")),
 })  # fmt: skip
 # Limit for an object that is compared by its contents, because each part costs every call a comparison. Only
 # containers are tested for it, because no guard would compare the items of a long list of values.
@@ -246,6 +245,9 @@ def _flatten(
     if isinstance(value, _STATIC) or id(value) in above:
         return Static(value)
     kind = kind_of(type(value))
+    # Values may hold more than their attributes, or none.
+    if kind is None and _is_value(value):
+        return Static(value)
     opened = kind is None and (
         always(value) or open_objects(value) and _is_all_attributes(cast(Hashable, type(value)))
     )

@@ -5,7 +5,10 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from fractions import Fraction
+from pathlib import PurePosixPath
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -185,6 +188,24 @@ def test_a_change_of_an_object_that_is_compared_by_identity_is_seen(name: str, s
         assert float(graph(x, layer)[0]) == float(windowed(x, layer)[0])
         change(layer)
     assert float(graph(x, layer)[0]) == float(windowed(x, layer)[0]) and len(graph.variants) == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "values"),
+    [
+        (lambda x, part: x * float(part), (Fraction(1, 3), Fraction(1, 2))),
+        (lambda x, path: x * len(path.name), (PurePosixPath("a"), PurePosixPath("abc"))),
+        (lambda x, number: x * (number.int % 7), (UUID(int=3), UUID(int=5))),
+    ],
+    ids=["fractions", "paths", "UUIDs"],
+)
+def test_arguments_that_hold_more_than_attributes_are_compared_by_value(
+    function: Callable[..., Any], values: tuple[Any, Any]
+) -> None:
+    graph = graph_compiler.compile(function, args=(X, values[0]))
+    for value in (*values, *values):
+        assert torch.equal(graph(X, value), function(X, value))
+    assert len(graph.variants) == 2
 
 
 # The recorded object, that of the next call, and how the reason names what differs.
