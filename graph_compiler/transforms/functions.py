@@ -534,6 +534,12 @@ class DifferentiatedCall:
         self.function, self.words, self.has_aux = function, words, has_aux
         self._args, self._kwargs = list(args), dict(kwargs)
         self._places = [*map(self._locate, chosen[0]), *map(self._locate, chosen[1])]
+        if len(set(self._places)) < len(self._places):
+            numbers, names = chosen
+            raise InvalidOption(
+                f"{words} of {function.name}: argnums={tuple(numbers)} and argnames={tuple(names)} name an "
+                "argument more than once"
+            )
         leaves, self._tree = flatten([self._container_of(place)[place] for place in self._places], is_value)
         self._leaves = [function.derivatives.array(function.number(leaf)) for leaf in leaves]
         self._has = [self._has_derivative(leaf, path) for leaf, path in zip(self._leaves, paths(self._tree))]

@@ -32,6 +32,8 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
     "no such name": (lambda: transforms.grad(lambda x: x.sum(), argnames="y")(x), CallMismatch, "there is no argument 'y'"),
     "a name behind further arguments": (lambda: transforms.grad(with_a_keyword, argnames="y")(x, x), CallMismatch, "there is no argument 'y'"),
     "the name of further arguments": (lambda: transforms.grad(with_a_keyword, argnames="xs")(x, x), CallMismatch, "there is no argument 'xs'"),
+    "an argument twice": (lambda: transforms.grad(lambda x: x.sum(), argnums=(0, -1))(x), InvalidOption, "more than once"),
+    "an argument by position and name": (lambda: transforms.grad(lambda x: x.sum(), argnums=0, argnames="x")(x), InvalidOption, "more than once"),
     "a wrong argnames": (lambda: transforms.grad(torch.sum, argnames=5), InvalidOption, "argnames= is 5"),  # type: ignore[arg-type]
     "no argument": (lambda: transforms.grad(torch.sum, argnums=())(x), InvalidOption, "say of which argument"),
     "a wrong argnums": (lambda: transforms.grad(torch.sum, argnums=1.5), InvalidOption, "argnums= is 1.5"),
