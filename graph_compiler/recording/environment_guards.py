@@ -560,7 +560,7 @@ _SIMPLE = (bool, int, float, str, type(None))
 
 
 class EnvironmentGuards:
-    """The environment guards of a recording, which are checked together before each call.
+    """The environment guards of a recording, which are checked together at each call.
 
     versions_of: function that returns the versions of dicts, classes and memory; None if there are no
         versions, so that each call evaluates the guards again.

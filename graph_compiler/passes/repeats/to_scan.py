@@ -162,7 +162,7 @@ class TrimmedSteps(NamedTuple):
     """Steps whose results a loop can return, as far as later nodes read them.
 
     gathered: results of all steps that the loop stacks.
-    last: results of the last step that no step reads. The carry holds them from zeros on.
+    last: results of the last step, in slots that no later step reads. The carry holds them from zeros on.
     """
 
     steps: RepeatedSteps
