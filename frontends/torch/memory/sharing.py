@@ -19,7 +19,7 @@ from .memory import MemoryTrace, has_memory
 
 
 def note_aliases(capture: MemoryTrace) -> None:
-    """Find tensors from outside that may overlap in memory with another tensor that the function writes to.
+    """Find tensors from outside that may overlap in memory with another tensor to which calls may write.
 
     If there are any, list the recorded ones in ``shared_memory`` of the graph and restrict the graph to
     torch, or raise ``TracingError`` if the target is not torch.
