@@ -247,7 +247,7 @@ class GraphState:
     updates: changes to containers; None if a call changes no container and no place. If it is a tuple,
         even an empty one, the output of the graph is `(result, new objects)`.
     same_outputs: for each output, the index of the first output that is the same object or value, which may
-        be its own.
+        be its own; empty if this was not recorded.
     scalar_outputs: indices of outputs that are NumPy scalars.
     returns_written: True if a changed array in a place is returned among the new objects, and False if it is
         written to in place.

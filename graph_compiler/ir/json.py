@@ -237,9 +237,9 @@ class Encoder:
         self.key = graph.randomness.key
 
     def graph_json(self) -> dict[str, Any]:
-        """Return the graph as JSON data.
+        """Return the graph as JSON data, without ``loops``, ``debug``, and fields that ``_RECORDED`` lacks.
 
-        Raise ``InvalidFile`` for a graph that a file cannot store.
+        Raise ``InvalidFile`` if :func:`_refuse_unsaved` refuses the graph, or if an object has no JSON form.
         """
         graph = self.graph
         _refuse_unsaved(graph)

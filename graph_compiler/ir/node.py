@@ -31,11 +31,11 @@ class CallRecord:
     result: structure that the call returned, with values instead of arrays; None if it is not stored.
     writes: values whose memory the call writes to.
     views: operand that an output aliases, by the index of the output; outputs that alias none are left out.
-    random: True if the call advances a random generator.
+    random: True if the call may advance a random generator.
     no_grad: True if gradients were disabled and an operand is differentiable (torch).
     is_detached_write: True if the call writes elements without affecting gradients, as writes to
         `tensor.data` do.
-    strided: True if the call depends on the strides of an array, which other frameworks do not have.
+    strided: True if the result depends on the strides of an array, which canonical graphs do not have.
     returns_operand: True if the call returned its first array operand itself, as calls in place do (torch).
     has_wide_integers: True if int64 elements outside the range of int32 were found in the result, and none in
         the operands (torch).
@@ -228,7 +228,7 @@ class Node:
 
     @property
     def is_random(self) -> bool:
-        """True if the node is a recorded call that advances a random generator.
+        """True if the node is a recorded call that may advance a random generator.
 
         It is False for random operations of canonical graphs, which are functions of a key.
         """
