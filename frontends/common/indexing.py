@@ -237,7 +237,7 @@ def _of_vectors(node: Node) -> Picked:
 
 
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
-    """Assume that inputs of the graph are in bounds where the operations ``made`` read them as indices.
+    """Call ``b.bound`` for inputs of the graph that the operations ``made`` read as indices.
 
     Indices that are computed from sizes, such as positions, may add guards on these sizes. ``key`` is the
     recorded call that became the operations.
