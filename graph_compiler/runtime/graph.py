@@ -45,8 +45,8 @@ class Graph(RecordingMethods, DisplayMethods):
     anything was recorded before (``on_miss="error"``). Beyond ``max_variants`` the original runs, after a
     warning, or ``TooManyVariants`` is raised.
 
-    Plain attributes of an original model (``config``, ``dtype``) are attributes of the graph. In the same
-    framework its methods are, too.
+    Plain public attributes of an original model (``config``, ``dtype``) are attributes of the graph. In the
+    same framework its public methods are, too.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(lambda x: x.reshape(-1) * 2, args=(torch.ones(2, 3),))
