@@ -337,9 +337,9 @@ class GraphReader:
     def constant(self, array: Any) -> TensorValue:
         """Return the ``TensorValue`` of ``array``.
 
-        A scalar, or a small array of integers or bools, becomes known numbers, and another array a constant.
-        A tensor that the graph already has is not added again. For strings, lists and handles, ``item`` is
-        None instead.
+        A scalar, or a small array of int32, int64 or bool, becomes known numbers, and another array a
+        constant. A tensor that the graph already has is not added again. For strings, lists and handles,
+        ``item`` is None instead.
         """
         dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
         if dtype in ("string", "variant", "resource"):

@@ -227,7 +227,7 @@ class RequiredShape(PartialShape):
 
     @forwards
     def resolve(self) -> Any:
-        # After this error, the recording starts again with fixed sizes of the arguments.
+        # After this error, the recording may start again with fixed sizes of the arguments.
         raise RuntimeError(
             f"all sizes of a tensor of shape {tf.TensorShape(self)} are needed, which are unknown while "
             "it is traced"

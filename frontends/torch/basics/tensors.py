@@ -192,7 +192,7 @@ TRUTHS = frozenset({"__bool__", "is_nonzero"})
 # Calls of ``VALUES`` whose results may be symbols.
 NUMBERS = frozenset({"item", "tolist"})
 
-# Calls that return a size. Inside of a transform (vmap) they return a plain number.
+# Calls that return sizes, numbers of elements or strides.
 SIZES = frozenset({"shape", "size", "numel", "nelement", "__len__", "stride"})
 
 # Kernels by which transforms compare sizes.
@@ -242,7 +242,8 @@ _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str
 def integer_parameters(key: str, is_method: bool) -> frozenset[int | str]:
     """Return positions and keywords at which kernels named ``key`` take only ints or lists of ints.
 
-    With ``is_method``, position 0 is the tensor whose method is called.
+    Parameters of the types in ``_SILENT`` are ignored. With ``is_method``, position 0 is the tensor whose
+    method is called.
 
     >>> sorted(integer_parameters("multinomial", False), key=str)
     [1, 'num_samples']
@@ -344,7 +345,7 @@ def fills_memory(tensor: torch.Tensor) -> bool:
 def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
     """Narrow the axes of ``tensor`` that are longer than 1 and have stride 0 to length 1.
 
-    torch refuses writes to expanded tensors.
+    ``Tensor.copy_`` refuses expanded tensors.
 
     >>> without_repeats(torch.zeros(2, 1).expand(2, 3)).shape
     torch.Size([2, 1])

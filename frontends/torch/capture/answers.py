@@ -1,7 +1,4 @@
-"""Answers to calls that read tensors: symbols for sizes, guards on elements, checks of exported memory.
-
-:data:`ANSWERS` lists them by the bare name of the call.
-"""
+"""Answers to calls by their bare names (:data:`ANSWERS`): symbols for sizes, guards on elements and more."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ from .running import RunningTrace
 # Larger tensors are not inspected, because that would take too long.
 _MOST_LOOKED_AT = 2**20
 _ENDS = torch.iinfo(torch.int32)
-# Results of these calls contain whatever was in memory.
+# Results of these calls may contain whatever was in memory.
 _UNWRITTEN = frozenset(
     {
         "empty",
@@ -54,7 +51,7 @@ _UNWRITTEN = frozenset(
         "resize_as_",
     }
 )
-# These calls write some elements only. The others may be uninitialized.
+# These calls may write to a part of the memory only. The rest may be uninitialized.
 _IN_PARTS = frozenset(
     {
         "__setitem__",
@@ -75,10 +72,10 @@ _IN_PARTS = frozenset(
 def introduces_int64(
     capture: RunningTrace, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]
 ) -> bool:
-    """Return True if int64 elements outside of int32 are found in ``filled``, and none in other operands.
+    """Return True if a call is found to make int64 elements outside of int32 from operands without any.
 
     Frameworks without 64-bit integers would compute other numbers there. ``filled`` are the tensors that the
-    call made or wrote to; not all of them are searched.
+    call made or wrote to. Not all calls and tensors are searched.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return False
@@ -247,7 +244,7 @@ _QUESTIONS: dict[str, Callable[..., torch.Tensor | None]] = {
 def _contains(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any:
     tensor, element = args
     if not isinstance(element, (torch.Tensor, Number)):
-        # torch raises its own error for any other element.
+        # torch's own method handles or refuses any other element.
         return forward(function, *args, **kwargs)
     with capture:
         return bool((element == tensor).any())

@@ -102,8 +102,8 @@ class BackwardSizes:
     def _call(self, node: Any) -> tuple[Node | None, bool]:
         """Return the recorded call that an autograd node belongs to, or None, and a bool.
 
-        The bool is True if the node made the result of the call, and all its inputs are recorded values.
-        Nodes of unrecorded inputs are registered as belonging to the call.
+        The bool is True if the node made a result of the call, and its inputs with gradients are recorded
+        values. If it made one, the nodes of its unrecorded inputs are registered as belonging to the call.
         """
         made = self._values.get((node._sequence_nr(), 0))
         call = None if made is None else self.capture.recorder.maker(made)

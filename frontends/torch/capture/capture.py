@@ -85,7 +85,7 @@ class Capture(TorchFunctionMode):
     input_tensors: the tensor of each input, or None for a number or a generator.
     count_call_inputs: number of inputs that are arguments.
     arrays: the tensor for each array of the arguments or of state, by the id of the array.
-    own_modes: classes of modes that belong to a recording.
+    own_modes: classes of function modes that belong to a recording.
     """
 
     def __init__(
@@ -257,7 +257,7 @@ class Capture(TorchFunctionMode):
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        # Inside of a transform, tensors have no concrete elements, so the kernels below are recorded instead.
+        # Inside of a transform, tensors may have no concrete elements, so the kernels below are recorded.
         if current_transform() is not None:
             return self.vmapped.run(function, args, kwargs)
         check_classes(types, self.here)

@@ -1,7 +1,8 @@
 """Higher-order operators: ``torch.cond``, ``while_loop``, ``scan`` and ``map`` become nodes with regions.
 
-If a backward pass inside of the function goes through an operator, the next attempt unrolls that operator
-(:mod:`.unrolled`), because the pass needs tensors that the calls inside save for it.
+``torch.cond`` on a predicate that no input affects is unrolled (:mod:`.unrolled`). If a backward pass inside
+of the function goes through an operator, the next attempt unrolls that operator, because the pass needs
+tensors that the calls inside save for it.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _LENGTHS = (
 
 
 def scan_replacement(capture: RunningTrace, original: Callable[..., Any]) -> Callable[..., Any]:
-    # An enclosing recording has already replaced the function.
+    # An enclosing recording may have replaced the function already.
     original = getattr(original, "__wrapped__", original)
 
     def scan(

@@ -22,8 +22,8 @@ from .unrecorded import guard_equal, guard_lengths, merged_sizes, shape_of
 
 Shape = tuple[Any, ...]
 
-# Nodes whose derivatives have no numbers that depend on sizes, named as torch names them, without
-# "Backward0".
+# Nodes whose derivatives pass numbers that depend on sizes at most to kernels in ``RULES``, named as torch
+# names them, without "Backward" and number.
 _PLAIN = frozenset({
     "Abs", "Acos", "Acosh", "Add", "Addbmm", "Addcdiv", "Addcmul", "Addmm", "Addmv", "Amax", "Amin", "Asin",
     "Asinh", "Atan", "Atan2", "Atanh", "AvgPool2D", "Baddbmm", "BinaryCrossEntropy", "Bmm", "Celu", "Clamp",
@@ -45,7 +45,7 @@ _SHAPED = frozenset({
     "Cummax", "Cummin", "Gather", "Index", "IndexSelect", "Kthvalue", "Max", "Mean", "Median", "Min",
     "Select", "Slice", "Sort", "Std", "Sum", "Topk", "Unbind", "UnsafeView", "Var", "View",
 })  # fmt: skip
-# Nodes that divide by the number of elements.
+# Nodes that may divide by a number of elements.
 _MEANS = frozenset({"Mean", "MseLossBackward", "BinaryCrossEntropyWithLogits"})
 # Nodes that run the same kernels at all sizes.
 KNOWN = _PLAIN | _SHAPED | _MEANS

@@ -27,8 +27,8 @@ from ..numbers import decide_all
 from ..sizes import expression_of, symbolic
 from .running import RunningTrace
 
-# ATen operations that take sizes or positions as numbers. Inside of a transform, C++ code computes these
-# numbers from sizes, so the recording holds only for the sizes that it has.
+# ATen operations that take sizes or positions as numbers. Inside of a transform, C++ code may have computed
+# these from sizes.
 _SIZED = frozenset(
     {
         "view",

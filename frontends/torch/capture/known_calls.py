@@ -1,9 +1,8 @@
 """Cache of the outcomes of calls, for calls that are like an earlier one of the recording.
 
 A model of equal layers calls the same functions repeatedly, on tensors that differ in their elements alone.
-The outcome of such a call (a view or a copy, its shape and stride order, no writes, no random numbers)
-follows from the function, from its non-tensor arguments, and from what :func:`_tensor_key` returns for its
-tensors.
+The outcome of such a call (a view or a copy, its shape and stride order, no writes, no random numbers) is
+expected to follow from the key that :meth:`CallOutcomes.key_of` returns.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from ..sizes import is_symbolic
 from .nodes import STRUCTURE
 
 _CONTAINERS = frozenset({tuple, list, torch.Size})
-# The outcome of these calls depends on more of sizes and elements than the key contains.
+# Outcomes of these calls are not cached. Some depend on elements, or need guards on sizes.
 _SPECIAL = frozenset({*STRUCTURE, *kinds.DATA_SIZED, *kinds.DETACHING, "as_strided", "requires_grad_"}) - {
     "__getitem__"
 }

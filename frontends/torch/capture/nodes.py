@@ -38,7 +38,8 @@ _MADE = {
 def size_of(node: Node | None, value: Value, axis: int) -> Any:
     """Return the size of ``value`` along ``axis``.
 
-    If the call of ``node`` states it, as in ``torch.zeros(n)``, return that number or size, or else a symbol.
+    If ``node`` has it among its positional sizes, as in ``torch.zeros(n)`` (see ``_MADE``), or is the
+    ``unsqueeze`` that makes the axis, return that number or size, or else a symbol.
     """
     rank = value.ndim
     if (

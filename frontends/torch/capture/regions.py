@@ -507,7 +507,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
         ]
 
     def _refuse_slices(self, nodes: Sequence[Node]) -> None:
-        # Other frameworks do not have slices of varying size.
+        # Not all frameworks have slices of varying size.
         for node in () if self.capture.for_torch else every(nodes):
             bounds = (
                 bound for item in node.inputs for part in _parts(item) for bound in (part.start, part.stop)

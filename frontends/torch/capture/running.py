@@ -26,7 +26,7 @@ class KernelSizes(Protocol):
     """
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run ``function`` with numbers in place of symbolic sizes, and return its result.
+        """Run ``function`` with numbers in place of symbolic sizes, or answer it, and return its result.
 
         During the call, :meth:`with_sizes` can map numbers in the arguments of its kernels back to sizes.
         Guards may be added.
@@ -35,7 +35,7 @@ class KernelSizes(Protocol):
     def with_sizes(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return the arguments of a kernel with expressions for the numbers that are sizes.
 
-        Return None if there are no such numbers, or if it is unknown which sizes they are.
+        Return None for a kernel that is not handled here, or if it is unknown which numbers are sizes.
         """
 
     def has_no_sizes(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
