@@ -123,8 +123,8 @@ def _numbered(
     :func:`hashable` does. With ``with_specs``, the description of a value includes its shape and dtype.
     """
     numbers = {value: number for number, value in enumerate(sources)}
-    for node in nodes:
-        numbers.update((value, len(numbers) + i) for i, value in enumerate(node.outputs))
+    for value in (value for node in nodes for value in node.outputs):
+        numbers[value] = len(numbers)
 
     def symbol(item: Symbol) -> str:
         return f"{item.kind} {item.axis} of {numbers[item.source]}"

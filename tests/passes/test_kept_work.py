@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import InvalidFile  # noqa: E402
-from graph_compiler.ir import Builder, Graph  # noqa: E402
+from graph_compiler.ir import Builder, Graph, Value  # noqa: E402
 from graph_compiler.ir.sameness import same_program  # noqa: E402
 from graph_compiler.ops.registry import ArraySpec  # noqa: E402
 from graph_compiler.passes.cleanup.redundancy import cse  # noqa: E402
@@ -58,6 +58,33 @@ class TestShare:
         assert same_program(b.graph, shared)
         swapped = b.graph.derive(nodes=[b.graph.nodes[1], b.graph.nodes[0]], outputs=b.graph.outputs[::-1])
         assert not same_program(b.graph, swapped)
+
+    def test_loops_that_subtract_in_another_order(self) -> None:
+        b = Builder(Graph("f", "canonical"))
+        rows = b.input("rows", ArraySpec((3, 4), "float32"))
+
+        def step(row: Any, is_swapped: bool) -> tuple[Any, ...]:
+            first, second = b.unstack(b.reshape(row, shape=(2, 2)), axis=0, count=2)
+            sine = b.sin(first)
+            return (b.subtract(sine, second) if is_swapped else b.subtract(second, sine),)
+
+        loops = [
+            b.run(
+                "scan",
+                [rows],
+                [b.body("step", [row], lambda row, is_swapped=is_swapped: step(row, is_swapped))],
+                carried=0,
+                sequences=1,
+                length=3,
+                reverse=False,
+                checkpoint=False,
+            )
+            for is_swapped in (False, True)
+            for row in [Value("row", ArraySpec((4,), "float32"))]
+        ]
+        b.graph.outputs = [output for outputs in loops for output in outputs]
+        _, changed = cse(b.graph)
+        assert not changed
 
 
 class TestCacheConstants:
