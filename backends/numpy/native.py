@@ -16,10 +16,10 @@ from ..common.native import as_numpy, bfloat16, failure_text, is_plain, write_in
 
 # The row of each of these operations may return a view of the first array, or the array itself.
 VIEWS = frozenset({
-    "adaptive_max_pool", "avg_pool", "bitcast", "channel_shuffle", "diff", "einsum", "flip", "getitem",
-    "im2col", "imag", "interpolate", "matrix_power", "max_pool", "pad", "permute_dims", "pixel_shuffle",
-    "pixel_unshuffle", "real", "reshape", "split", "stop_gradient", "unstack", "view_as_complex",
-    "with_gradient", "refuse_gradient",
+    "adaptive_max_pool", "avg_pool", "bitcast", "channel_shuffle", "diff", "einsum", "embedding", "flip",
+    "gather_nd", "getitem", "im2col", "imag", "interpolate", "matrix_power", "max_pool", "pad",
+    "permute_dims", "pixel_shuffle", "pixel_unshuffle", "real", "refuse_gradient", "reshape", "split",
+    "stop_gradient", "take", "unstack", "view_as_complex", "with_gradient",
 })  # fmt: skip
 # Operations whose row returns a view that NumPy does not allow to be written to.
 READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})

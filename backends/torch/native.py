@@ -318,10 +318,9 @@ class DynamoTracer:
 # ----------------------------------------------------------------------------------------------------- native
 # The row of each of these operations may return a view of the first tensor, or the tensor itself.
 VIEWS = frozenset({
-    "astype", "bitcast", "broadcast_to", "conj", "diagonal", "einsum", "getitem", "imag", "matrix_power",
-    "pad", "permute_dims", "real",
-    "refuse_gradient", "reshape", "sliding_window", "split", "stop_gradient", "unstack", "view_as_complex",
-    "with_gradient",
+    "as_strided", "astype", "bitcast", "broadcast_to", "conj", "diagonal", "einsum", "getitem", "imag",
+    "matrix_power", "pad", "permute_dims", "positive", "real", "refuse_gradient", "reshape", "sharding_hint",
+    "sliding_window", "split", "stop_gradient", "unstack", "view_as_complex", "view_as_real", "with_gradient",
 })  # fmt: skip
 
 

@@ -6,11 +6,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from graph_compiler.ir import Effect, Graph, Value
-from graph_compiler.ops import ArraySpec
-from graph_compiler.passes import copy_aliased_outputs, copy_overwritten
+import numpy as np
+import pytest
 
-from .graphs import SPEC, canonical, ops_of
+torch = pytest.importorskip("torch")
+
+import graph_compiler  # noqa: E402
+from graph_compiler.ir import Effect, Graph, Value  # noqa: E402
+from graph_compiler.ops import ArraySpec  # noqa: E402
+from graph_compiler.passes import copy_aliased_outputs, copy_overwritten  # noqa: E402
+from tests.support.compare import assert_same  # noqa: E402
+
+from .graphs import SPEC, canonical, ops_of  # noqa: E402
 
 VIEWS = frozenset({"reshape"})
 FLAG = ArraySpec((), "bool")
@@ -65,3 +72,37 @@ def test_a_branch_of_other_arrays_is_not() -> None:
         return b.sin(y), *_chosen(b, flag, y, y)
 
     assert not copy_overwritten(_written(write), VIEWS)[1]
+
+
+def _selected(x: Any) -> Any:
+    row = x[x[:, 0].argmax()].clone()
+    x.mul_(2)
+    return row
+
+
+def _same(x: Any) -> Any:
+    found = +x
+    x += 1
+    return found
+
+
+def _parts(x: Any) -> Any:
+    found = torch.view_as_real(torch.view_as_complex(x)).clone()
+    x.mul_(2)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("function", "make", "to"),
+    [
+        (_selected, lambda: torch.arange(6.0).reshape(3, 2), "numpy"),
+        (_parts, lambda: torch.arange(6.0).reshape(3, 2), "numpy"),
+        (_same, lambda: np.arange(3.0), "torch"),
+        (_same, lambda: np.arange(3.0), "numpy"),
+    ],
+    ids=["row", "parts", "same-torch", "same-numpy"],
+)
+def test_a_later_write_does_not_reach_a_result(function: Any, make: Any, to: str) -> None:
+    graph = graph_compiler.transpile(function, to=to, args=(make(),))
+    given = make()
+    assert_same(graph(given.numpy() if to == "numpy" and function is not _same else given), function(make()))

@@ -9,6 +9,14 @@ from ...ir.builder import Builder
 from ...ir.graph import Effect, Graph
 from ...ir.node import Node, Origin, Value
 
+# Operations that index an array by arrays. Arrays with axes copy, and those without may give a view.
+_INDEXED = frozenset({"embedding", "gather_nd", "take"})
+
+
+def _is_view(node: Node, views: Container[str]) -> bool:
+    is_copied = node.op in _INDEXED and any(isinstance(item, Value) and item.ndim for item in node.inputs[1:])
+    return node.op in views and not is_copied
+
 
 def copy_aliased_outputs(
     graph: Graph, views: Container[str], read_only: Container[str], scalars: bool = False
@@ -75,7 +83,7 @@ def _memory(
             if base not in block.inputs:
                 return (node, base), writable, is_made
             first = node.inputs[block.inputs.index(base)]
-        elif node.op in views or node.op in read_only:
+        elif _is_view(node, views) or node.op in read_only:
             writable = writable and node.op not in read_only
         else:
             return value, writable, not may_be_operand(node, value)
@@ -134,7 +142,7 @@ def _owners(graph: Graph, value: Value, views: Container[str]) -> set[Value]:
     while open_:
         value = open_.pop()
         node = graph.maker(value)
-        is_view = node is not None and (node.op in views or may_be_operand(node, value))
+        is_view = node is not None and (_is_view(node, views) or may_be_operand(node, value))
         viewed = (
             [item for item in (node.inputs if node.regions else node.inputs[:1]) if isinstance(item, Value)]
             if node and is_view
