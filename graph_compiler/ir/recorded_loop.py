@@ -108,9 +108,9 @@ class Mark:
     position: int
     state: Mapping[Path, VariableState]
     index: Value | None = None
-    """Loop index, from which symbols are read. None after the last iteration and in a ``while``."""
+    """Loop index, from which symbols are read. None after the last recorded iteration and in a ``while``."""
     first_condition: int | None = None
-    """Number of calls when the first condition of a ``while`` was evaluated."""
+    """Number of nodes that were recorded before the first condition of a ``while``; None in a ``for``."""
 
     def moved(self, places: Sequence[int]) -> Mark:
         return replace(
@@ -148,9 +148,9 @@ class RecordedLoop:
     negated: tuple[bool, ...] = ()
     any_of: bool = False
     is_open: bool = True
-    """True while nothing has read the loop index as a number, or changed state that a mark does not hold."""
+    """False once the loop has to be unrolled, for example because its index was read as a number."""
     is_whole: bool = False
-    """True if it ended while ``is_open``, so that it may become a loop node."""
+    """True if the loop has ended and may become a loop node."""
     skipped: int = 0
     """Number of last iterations that ran unrecorded, because they repeat earlier ones."""
 

@@ -32,7 +32,7 @@ sum = REDUCTIONS[2]
 first = REDUCTIONS[3]
 """Value of ``reduce=``: the results of the first device, for results that are equal on all devices."""
 none = REDUCTIONS[4]
-"""Value of ``reduce=``: a list with the result of each device of this process."""
+"""Value of ``reduce=``: for each array of the result, a list with those of the devices of this process."""
 
 
 def require_reduction(reduce: Any) -> None:

@@ -199,10 +199,10 @@ def _with_results(node: Node, kept: Sequence[int]) -> Node:
 
 
 simplify_branches = Pass("simplify_branches", _simplify_branches, "deep", ("branch",))
-"""Pass that replaces a result of a two-way branch that is one value on both sides, or a truth value.
+"""Pass that replaces results of two-way branches: one value on both sides, or a bool that a side sets.
 
-The logical operations that replace a truth value cost less than a branch. Other results that both sides only
-select stay, because ``where`` would let NaN of the other side into gradients.
+The logical operations that replace a bool cost less than a branch. Other results that both sides only select
+stay, because ``where`` would let NaN of the other side into gradients.
 """
 
 

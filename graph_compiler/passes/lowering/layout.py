@@ -313,7 +313,10 @@ def _use_channels_last_kernels(block: Block) -> Block:
 
 
 kernel_layout = Pass("kernel_layout", _use_channels_last_kernels, "deep", ("conv",))
-"""Pass that uses ``conv_channels_last`` if the weight of a convolution is permuted from that layout."""
+"""Pass that replaces a channels-last ``conv`` by ``conv_channels_last`` if its weight is a permuted one.
+
+The permutation is that of :func:`weight_to_first`.
+"""
 
 
 def _permutes(node: Node) -> bool:

@@ -454,7 +454,7 @@ class _PaddingRewriter:
         self.guards: list[Guard] = []
         self.ragged: dict[Value, PaddedArray] = {}
         self.inner: set[Value] = set()
-        """Values that are computed inside of loops."""
+        """Values that are computed inside of rewritten regions, and inputs of these."""
         self.ends: dict[Value, tuple[Any, Any]] = {}
         """Bounds of the loop indices."""
 

@@ -642,7 +642,7 @@ _SAFE: Mapping[str, tuple[float, ...]] = {
 """Elementwise operations with operands for which their results and derivatives are finite."""
 
 BY_ELEMENT = frozenset((*_GENTLE, *_SAFE, "copy", "astype"))
-"""Operations that compute each element from the same element of their operands."""
+"""Operations in ``ROWS`` that compute each element from the same element of their operands."""
 
 ROWS: Mapping[str, Row] = {
     **dict.fromkeys(_GENTLE, _by_element),
