@@ -19,12 +19,44 @@ from ....errors import TracingError
 from ....registration import responds_to
 from ....trees import Tree, classes, is_plain_nest, static_paths
 from ...common import lifter as signatures
-from ..compat import OpOverloadPacket
 from ..sizes import NUMBERS, is_symbolic
-from .names import row_key
+from .names import name_of, row_key, schemas
 
 _METHOD = "torch.Tensor."
 _PLAIN = (type(None), bool, int, float, str)
+
+
+# Names that functions of torch in C++ accept for their first parameter. The last three are NumPy's.
+_OPERAND = ("input", "self", "x", "a", "x1")
+
+
+def operand_first(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call with the first parameter positional, if it was given by keyword.
+
+    >>> operand_first(torch.squeeze, (), {"dim": 0, "input": 1.5})
+    ((1.5,), {'dim': 0})
+    >>> operand_first(torch.where, (), {"input": 1.5, "condition": True, "other": 2.5})
+    ((), {'input': 1.5, 'condition': True, 'other': 2.5})
+    """
+    if args or not kwargs:
+        return args, kwargs
+    name = next((one for one in _first_names(function) if one in kwargs), None)
+    if name is None:
+        return args, kwargs
+    return (kwargs[name],), {key: item for key, item in kwargs.items() if key != name}
+
+
+@functools.cache
+def _first_names(function: Any) -> tuple[str, ...]:
+    """Return the names that ``function`` accepts for its first parameter, or () if they are unknown."""
+    if isinstance(function, FunctionType):
+        return tuple(inspect.signature(function).parameters)[:1]
+    kernels = schemas(row_key(name_of(function)))
+    names = {schema.arguments[0].name for schema in kernels if schema.arguments}
+    # Schemas call the parameter ``self`` that functions call ``input``.
+    return (*_OPERAND, *names) if {"input", "self"} & names else tuple(names)
 
 
 def without_defaults(
@@ -72,13 +104,8 @@ def _defaults(name: str) -> dict[str, tuple[int, Any]]:
             for place, p in given
             if p.default is not p.empty
         }
-    packet = getattr(torch.ops.aten, row_key(name), None)
-    overloads = (
-        [one for one in packet.overloads() if not one.endswith("out")]
-        if isinstance(packet, OpOverloadPacket)
-        else []
-    )
-    tables = [_of_schema(getattr(packet, one)._schema) for one in overloads]
+    kernels = schemas(row_key(name))
+    tables = [_of_schema(schema) for schema in kernels if not schema.overload_name.endswith("out")]
     return (
         {
             key: entry

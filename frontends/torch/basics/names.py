@@ -237,10 +237,16 @@ def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
     return _STATISTICS.get(key) or tuple(dict.fromkeys(_schema_writes(key)))
 
 
-def _schema_writes(key: str) -> Iterator[tuple[int, str]]:
+def schemas(key: str) -> Iterator[Any]:
+    """Yield the schemas of torch's kernels with the bare name ``key``."""
     packet = None if key.startswith("__") else getattr(torch.ops.aten, key, None)
     for name in packet.overloads() if isinstance(packet, OpOverloadPacket) else ():
-        for position, argument in enumerate(getattr(packet, name)._schema.arguments):
+        yield getattr(packet, name)._schema
+
+
+def _schema_writes(key: str) -> Iterator[tuple[int, str]]:
+    for schema in schemas(key):
+        for position, argument in enumerate(schema.arguments):
             is_written = (
                 argument.alias_info is not None and argument.alias_info.is_write and not argument.kwarg_only
             )

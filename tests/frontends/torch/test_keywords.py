@@ -103,3 +103,57 @@ def test_operands_without_axes_stay_arrays(function: Any, to: str) -> None:
         found = graph(x if to == "torch" else x.numpy())
         assert np.array_equal(np.asarray(found), function(x).numpy())
     assert len(graph.variants) == 1, graph.explain()
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: torch.neg_(input=x),
+        lambda x: torch.square_(x=x),
+        lambda x: torch.fill_(value=torch.tensor(2.0), input=x),
+        lambda x: torch.xlogy_(other=x.detach() + 9, input=x),
+        lambda x: torch.index_put_(values=x.sum(), indices=(torch.tensor([1]),), input=x),
+        lambda x: torch._foreach_neg_(self=[x]),
+        lambda x: torch.ops.aten.neg_.default(self=x),
+        lambda x: torch.nn.init.zeros_(tensor=x),
+    ],
+    ids=["neg_", "square_", "fill_", "xlogy_", "index_put_", "foreach", "kernel", "init"],
+)
+def test_writes_to_an_array_given_by_keyword(write: Any, to: str) -> None:
+    x, expected = torch.tensor([1.0, -2.0, 3.0]), torch.tensor([1.0, -2.0, 3.0])
+    lazy = graph_compiler.compile(write, to=to)
+    graph = graph_compiler.compile(write, args=(x,), to=to)
+    assert torch.equal(x, expected)
+    write(expected)
+    for each in (graph, lazy):
+        given = x.clone()
+        each(given if to == "torch" else given.numpy())
+        assert torch.equal(given, expected)
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.squeeze(input=x, dim=0),
+        lambda x: torch.chunk(input=x, chunks=2, dim=1),
+        lambda x: torch.unbind(input=x),
+        lambda x: torch.unsqueeze(input=x, dim=0).shape[1] + x,
+        lambda x: torch.numel(input=x) + x,
+        lambda x: x + torch.is_floating_point(input=x),
+        lambda x: x + torch.is_nonzero(input=x.sum()),
+        lambda x: x + torch.get_device(input=x),
+        lambda x: torch.where(input=x, condition=x > 2, other=-x),
+        lambda x: torch.searchsorted(input=x * 2, sorted_sequence=x),
+    ],
+    ids=[
+        "squeeze", "chunk", "unbind", "unsqueeze", "numel", "is_floating_point", "is_nonzero", "get_device",
+        "where", "searchsorted",
+    ],
+)  # fmt: skip
+def test_operands_given_by_keyword(function: Any, to: str) -> None:
+    graph = graph_compiler.compile(function, args=(torch.arange(6.0).reshape(1, 6),), to=to)
+    x = torch.arange(1.0, 7.0).reshape(1, 6)
+    found = graph(x if to == "torch" else x.numpy())
+    assert all(torch.equal(torch.as_tensor(one), other) for one, other in zip(found, function(x)))
