@@ -59,6 +59,22 @@ def steps(name: str, before: str, after: str | None = None) -> Row:
         def body(a, step): return multiply(tanh(a), step)
         return scan([y], [arange(start=2, stop=5, step=1, dtype='float32')], body, length=3)
         """),
+    Row("an index behind a size with factors", """
+        a = tanh(add(y, sum(getitem(x, key=((0, (n + 1) * (m - 2), 1), 0)))))
+        b = tanh(add(a, sum(getitem(x, key=((0, (n + 1) * (m - 2), 1), 2)))))
+        return tanh(add(b, sum(getitem(x, key=((0, (n + 1) * (m - 2), 1), 4)))))
+        """, """
+        def body(a, step):
+            return tanh(add(a, sum(getitem(x, key=((0, (n + 1) * (m - 2), 1), 2 * item(step))))))
+        return scan([y], [arange(start=0, stop=3, step=1, dtype='int32')], body, length=3)
+        """, ({}, {"n": 8, "m": 4}, {"n": 5, "m": 2})),
+    steps("an index behind a bool", """
+        a = tanh(setitem(x, True, key=(0,))); b = tanh(setitem(a, True, key=(1,)))
+        return tanh(setitem(b, True, key=(2,)))
+        """, """
+        def body(a, step): return tanh(setitem(a, True, key=(item(step),)))
+        return scan([x], [arange(start=0, stop=3, step=1, dtype='int32')], body, length=3)
+        """),
     steps("any floats", "a = multiply(tanh(y), 1.5); b = multiply(tanh(a), 0.1); return multiply(tanh(b), 4.0)", """
         def body(a, step): return multiply(tanh(a), step)
         return scan([y], [asarray(data=(1.5, 0.1, 4.0), dtype='float32')], body, length=3)

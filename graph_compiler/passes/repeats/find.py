@@ -272,6 +272,22 @@ class _Reading:
         return self.item(item) if isinstance(item, (Value, Size)) else item
 
 
+def with_leaves(node: Node, instead: Mapping[int, Any]) -> Node:
+    """Return ``node`` with other numbers: ``instead`` has them by their place in ``NodeSignature.leaves``."""
+    leaves: list[Any] = []
+    # The signature was read in the same way, so a size counts for as many leaves as it has there.
+    read = _Reading(node, leaves, SignatureCache(), ())
+
+    def placed(item: Any) -> Any:
+        at = len(leaves)
+        read.item(item)
+        return instead.get(at, item) if type(item) in (int, float) else item
+
+    inputs = map_structure(placed, node.inputs)
+    params = {**node.params, **map_structure(placed, lasting_params(node))}
+    return replace(node, inputs=inputs, params=params)
+
+
 # How many steps back a step may read. Each one makes the carry larger.
 _FARTHEST = 4
 
@@ -592,20 +608,17 @@ class CounterSequences:
         }
         if node.record is not None or not changing:
             return None if changing else [node]
-        # Each value, int and float is one leaf.
-        operands = sum(1 for _ in iterate_structure(node.inputs))
         if any(isinstance(item, Size) for item in iterate_structure(node.inputs)):
             return None
+        # Without sizes, each value, int and float is one leaf. Bools and complex numbers are none.
+        operands = sum(type(item) in (Value, int, float) for item in iterate_structure(node.inputs))
         instead: dict[int, Any] = {}
         for at, pattern in changing.items():
             numbers = [self.steps.leaves(step, place)[at] for step in range(self.count)]
             instead[at] = self._operand(node, numbers) if at < operands else self._index(node, pattern)
         if any(item is None for item in instead.values()):
             return None
-        placed = LeafReplacement(instead)
-        made = replace(
-            node, inputs=map_structure(placed, node.inputs), params=map_structure(placed, node.params)
-        )
+        made = with_leaves(node, instead)
         # Targets with Python loop indices can slice with them.
         return self._windows(made) if node.op in _KEYED and not self.has_slices else [made]
 
@@ -709,22 +722,3 @@ class CounterSequences:
                 Value("step", ArraySpec((), dtype)),
             )
         return self.made[key][1]
-
-
-class LeafReplacement:
-    """Function for ``map_structure`` that replaces some leaves.
-
-    Leaves are numbered in order of their visit, and each of ``Size.symbols`` is one. ``instead`` has the
-    replacements by number. An object can be used for one node only.
-    """
-
-    def __init__(self, instead: Mapping[int, Any]) -> None:
-        self.instead, self.at = instead, -1
-
-    def __call__(self, item: Any) -> Any:
-        if isinstance(item, Size):
-            self.at += sum(1 for _ in item.symbols())
-        elif isinstance(item, Value) or type(item) in (int, float):
-            self.at += 1
-            return self.instead.get(self.at, item)
-        return item

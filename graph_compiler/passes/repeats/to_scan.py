@@ -22,7 +22,7 @@ from ...ops.dtypes import is_inexact
 from ...ops.elementwise import RAISES_FOR_INTEGERS
 from ...ops.registry import ArraySpec, find
 from ...sizes import Size, Symbol, apply
-from ...trees import iterate_structure, map_structure
+from ...trees import iterate_structure
 from ..driver import GraphPass, Pass
 from .find import (
     AffineInteger,
@@ -31,7 +31,6 @@ from .find import (
     GraphSignatures,
     IndexedBlock,
     Invariant,
-    LeafReplacement,
     RepeatedRun,
     RepeatedSteps,
     SignatureCache,
@@ -39,6 +38,7 @@ from .find import (
     find_repeated_runs,
     fit_steps,
     sources_of_sizes,
+    with_leaves,
 )
 
 _STACKS = frozenset({"array", "stack", "stack_p"})
@@ -583,12 +583,7 @@ def _next(steps: RepeatedSteps, place: int, made: Sequence[Node]) -> Node | None
     numbers = {
         at: pattern.at(steps.count) for at, pattern in enumerate(row) if isinstance(pattern, AffineInteger)
     }
-    if numbers:
-        placed = LeafReplacement(numbers)
-        node = replace(
-            node, inputs=map_structure(placed, node.inputs), params=map_structure(placed, node.params)
-        )
-    return copy_with_replacements(node, pairs)
+    return copy_with_replacements(with_leaves(node, numbers) if numbers else node, pairs)
 
 
 FEWEST = 3
