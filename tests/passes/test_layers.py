@@ -42,6 +42,9 @@ CALLS = (
 SCAN = """
 w = stack(w_0, w_1, w_2, axis=0); b = stack(b_0, b_1, b_2, axis=0)
 """
+INDEXED = (
+    "def layer({}): return add(add(matmul(x, w), b), astype(add(multiply(i, 5), one), dtype='float32'))\n"
+)
 
 
 def graph_of(text: str) -> Graph:
@@ -124,6 +127,14 @@ SCANNED = {
         + "y1 = call([x, w_0, b_0, m], layer)\ny2 = call([y1, w_1, b_1, m], layer)\ny3 = call([y2, w_2, b_2, m], layer)\nreturn y3",
         SCAN + function(inputs="x, w, b", layer=LAYER.replace("matmul({x}", "matmul(multiply({x}, m)"))
         + "return scan([x], [w, b], layer, length=3)",
+    ),
+    "an index of a layer that all layers read as well": (
+        "i0 = full(shape=(), fill_value=0, dtype='int32'); i1 = full(shape=(), fill_value=1, dtype='int32')\n"
+        "i2 = full(shape=(), fill_value=2, dtype='int32')\n" + INDEXED.format("x, w, b, i, one")
+        + "y1 = call([x, w_0, b_0, i0, i1], layer)\ny2 = call([y1, w_1, b_1, i1, i1], layer)\n"
+        "y3 = call([y2, w_2, b_2, i2, i1], layer)\nreturn y3",
+        "one = full(shape=(), fill_value=1, dtype='int32')" + SCAN + INDEXED.format("x, w, b, i")
+        + "return scan([x], [w, b, arange(start=0, stop=3, step=1, dtype='int32')], layer, length=3)",
     ),
     "two calls": (CALLS[: CALLS.index("y3 =")] + "return y2", None),
     "calls that are computed again": (CALLS.replace(", layer)", ", layer, checkpoint=True)") + "return y3", None),

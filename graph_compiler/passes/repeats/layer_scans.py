@@ -114,9 +114,12 @@ class _LayerLoop:
             made.update(node.outputs if is_after else ())
             (after if is_after else before).append(node)
         read = self._read(graph)
+        loop = list(self._loop(read))
+        # The loop itself may read an index, for example as the start of the carry.
+        read.update(value for node in loop for value in node.uses)
         numbers = {layer.inputs[place] for layer in self.layers for place in self.counted} - read
         left = (node for node in (*graph.nodes[:first], *before) if not numbers.issuperset(node.outputs))
-        return [*left, *self._loop(read), *after, *graph.nodes[end:]]
+        return [*left, *loop, *after, *graph.nodes[end:]]
 
     def _read(self, graph: Graph) -> set[Value]:
         own = set(self.layers)
