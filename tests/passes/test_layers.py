@@ -93,6 +93,13 @@ REPEATED = {
         "s = cos(z)\n" + function(inputs="s, x, w, b", layer=LAYER.replace("matmul({x}", "matmul(multiply(s, {x})"))
         + "y1 = call([s, x, w_0, b_0], layer)\ny2 = call([s, y1, w_1, b_1], layer)\ny3 = call([s, y2, w_2, b_2], layer)\nreturn y3",
     ),
+    "numbers that change between some layers only": (
+        "".join(LAYER.format(x=x, w=w, b=b, y=y) for x, w, b, y in (
+            ("x", "w_0", "b_1", "y1"), ("y1", "w_1", "b_1", "y2"), ("y2", "w_1", "b_1", "y3"), ("y3", "w_1", "b_2", "y4"),
+        )) + "return y4",
+        function() + "y1 = call([x, w_0, b_1], layer)\ny2 = call([y1, w_1, b_1], layer)\n"
+        "y3 = call([y2, w_1, b_1], layer)\ny4 = call([y3, w_1, b_2], layer)\nreturn y4",
+    ),
     "two layers": (LAYERS[: LAYERS.index("h = add(matmul(y2")] + "return y2", None),
     "another operation in one of them": (in_layers("tanh", "sin", 1) + "return y3", None),
     "another number in one of them": (in_layers("0.5", "0.25", 2) + "return y3", None),

@@ -167,6 +167,7 @@ def layers_in(
     """Return ``run`` divided into layers, or None if no division has at least ``fewest`` layers.
 
     A layer begins between two nodes that read arrays (mostly weights) with different numbers in their names.
+    The first layer must read such an array.
     """
     cuts = _LayerBoundaries(program, run, names)
     counted = [(first, (run.end - first) // run.period) for first in cuts.places()]
@@ -174,7 +175,7 @@ def layers_in(
         # The smallest tuple is the best division.
         ((cuts.numbers_from(first), cuts.strides(first, count), -count, *cuts.rank(first)), first, count)
         for first, count in counted
-        if count >= fewest
+        if count >= fewest and cuts.numbers_from(first)
     ]
     if not ranked:
         return None
