@@ -438,22 +438,22 @@ class _Conversion(ast.NodeTransformer):
         if len(node.ops) == 1 or not all(type(op) in _COMPARISONS for op in node.ops):
             return self.generic_visit(node)
         first, middle, *others = node.left, *node.comparators
-        # A name may be evaluated twice. Any other operand may have effects, so ``chain`` gets its value.
+        # A name may be evaluated twice.
         if isinstance(middle, (ast.Name, ast.Constant)):
             rest = ast.Compare(middle, node.ops[1:], others)
             return self.visit(
                 at(ast.BoolOp(ast.And(), [ast.Compare(first, node.ops[:1], [middle]), rest]), node)
             )
-        self.generic_visit(node)
-        args = [
-            node.left,
-            *(
-                item
-                for op, right in zip(node.ops, node.comparators)
-                for item in (ast.Constant(_COMPARISONS[type(op)]), right)
-            ),
-        ]
-        return at(_asked("chain", *args), node)
+        # A variable that is assigned in a lambda would be one of the lambda.
+        if any(map(assigns, others)):
+            return self.generic_visit(node)
+        # Any other operand may have effects, so it becomes an argument. Later operands are evaluated only if
+        # the comparisons before them are true.
+        left, right = name(f"{PREFIX}left"), name(f"{PREFIX}right")
+        chain = self.visit(at(ast.Compare(left, node.ops, [right, *others]), node))
+        return at(
+            ast.Call(_function(chain, left.id, right.id), [self.visit(first), self.visit(middle)], []), node
+        )
 
 
 class _AsSizes(ast.NodeTransformer):

@@ -60,6 +60,36 @@ def _plain_of(function: Any) -> Any:
     return space[function.__name__]
 
 
+CHAINS: dict[str, Callable[[Any, Any], Any]] = {
+    "subscript": lambda x, limits: 0 < x.sum() < limits["most"],
+    "four operands": lambda x, limits: 0 < x.sum() < x.max() + 2 < limits["most"],
+    "assigned": lambda x, limits: (0 < (total := x.sum()) < limits["most"]) and total * 2,
+    "assigned at last": lambda x, limits: (0 < x.sum() < (most := limits["most"])) and most,
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_chain_of_comparisons_ends_at_the_first_that_is_false(name: str) -> None:
+    chain, most = CHAINS[name], {"most": 4.0}
+    traced = trace(chain)
+    assert traced(-np.ones(2), {}) == chain(-np.ones(2), {}) == np.False_
+    for x in (np.ones(2), np.full(2, 1.5), np.full(2, 9.0)):
+        assert traced(x, most) == chain(x, most)
+    with pytest.raises(KeyError, match="most"):
+        traced(np.ones(2), {})
+
+
+def test_a_chain_of_comparisons_of_elements() -> None:
+    @trace
+    def kept(x: Any) -> Any:
+        return x * 2 if 0 < x.sum() < x.max() + 2 < 9 else x
+
+    graph = graph_compiler.compile(kept, source="numpy", to="jax", args=(np.ones(2),))
+    for x in (np.ones(2), -np.ones(2), np.full(2, 9.0), np.full(3, 2.0)):
+        np.testing.assert_allclose(graph(x), kept(x))
+    assert len(graph.variants) == 1, graph.explain()
+
+
 def test_name_and_signature_stay() -> None:
     assert (every_statement.__name__, every_statement.__doc__) == ("every_statement", "Sums.")
     assert list(inspect.signature(every_statement).parameters) == ["items", "limit", "start"]
