@@ -19,6 +19,8 @@ Flags = frozenset[str]
 Node = TypeVar("Node", bound=ast.AST)
 _NONE: Flags = frozenset()
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+# Python 3.11 added ``except*``.
+_TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 
 
 @dataclass
@@ -151,7 +153,7 @@ class _Lowering:
             setattr(holder, kind, found)
             flags |= new
         # ``else`` runs only if the body has reached its end.
-        if isinstance(statement, ast.Try) and flags and statement.orelse:
+        if isinstance(statement, _TRIES) and flags and statement.orelse:
             statement.orelse = [at(ast.If(none_of(sorted(flags)), statement.orelse, []), statement.orelse[0])]
         return [statement], flags
 
@@ -411,7 +413,7 @@ class Liveness:
         if isinstance(statement, (ast.With, ast.AsyncWith)):
             inside = self.block(statement.body, after, besides)
             return (inside - writes(item for item in statement.items)) | reads(*statement.items)
-        if isinstance(statement, (ast.Try, ast.Match)):
+        if isinstance(statement, (*_TRIES, ast.Match)):
             return self._any_order(statement, after, besides)
         return (after - writes([statement])) | reads(statement) | self.always
 

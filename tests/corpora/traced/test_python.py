@@ -5,8 +5,11 @@ methods, lines and exceptions.
 from __future__ import annotations
 
 import inspect
+import runpy
+import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,6 +91,32 @@ def test_a_chain_of_comparisons_of_elements() -> None:
     for x in (np.ones(2), -np.ones(2), np.full(2, 9.0), np.full(3, 2.0)):
         np.testing.assert_allclose(graph(x), kept(x))
     assert len(graph.variants) == 1, graph.explain()
+
+
+GROUPS = """
+def counted(items):
+    total = 0
+    try:
+        for item in items:
+            if item > 100:
+                return item
+            total += 1 / item
+    except* ZeroDivisionError:
+        if total > 1:
+            total = -total
+    else:
+        total += 1000
+    return total
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.11 added except*")
+@pytest.mark.parametrize("items", [[], [1, 2], [1, 0], [1, 1, 0], [1, 200]])
+def test_groups_of_exceptions(items: Any, tmp_path: Path) -> None:
+    path = tmp_path / "groups.py"
+    path.write_text(GROUPS)
+    counted = runpy.run_path(str(path))["counted"]
+    assert trace(counted)(items) == counted(items)
 
 
 def test_name_and_signature_stay() -> None:
