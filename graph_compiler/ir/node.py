@@ -228,16 +228,22 @@ class Node:
 
     @property
     def is_random(self) -> bool:
-        """True if the node is a recorded call that may advance a random generator.
+        """True if the node, or a node of its regions, is a recorded call that may advance a random generator.
 
         It is False for random operations of canonical graphs, which are functions of a key.
         """
-        return self.record is not None and self.record.random
+        return self.record is not None and self.record.random or draws(self._inner)
 
     @property
     def depends_on_devices(self) -> bool:
-        """True for collectives and device indices, whose results depend on the device."""
-        return (self.key or self.op) in DEPEND_ON_DEVICES
+        """True for collectives and device indices, whose results depend on the device, also in regions."""
+        return (self.key or self.op) in DEPEND_ON_DEVICES or any(
+            node.depends_on_devices for node in self._inner
+        )
+
+    @property
+    def _inner(self) -> Iterator[Node]:
+        return (node for region in self.regions for node in region.block.nodes)
 
     @property
     def no_grad(self) -> bool:
@@ -256,7 +262,7 @@ def every(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def draws(nodes: Iterable[Node]) -> bool:
-    return any(node.is_random for node in every(nodes))
+    return any(node.is_random for node in nodes)
 
 
 def distinct(nodes: Iterable[Node], seen: set[int] | None = None) -> Iterator[Node]:

@@ -13,7 +13,7 @@ from ..errors import CallMismatch, GuardFailed
 from ..ir.assumption import same_elements
 from ..ir.graph import Graph as IRGraph
 from ..ir.graph import Guard
-from ..ir.node import count_all, every
+from ..ir.node import count_all, draws
 from ..ir.quotation import shortened
 from ..recording import EnvironmentGuards
 from ..recording.faults import is_fault
@@ -128,7 +128,7 @@ class Variant:
         # All variants of the graph that this variant belongs to.
         self.siblings: Sequence[Variant] = ()
         # True if the flat function draws from a generator that the framework holds.
-        self._draws = any(node.is_random for node in every(self.graph.nodes))
+        self._draws = draws(self.graph.nodes)
         # Returns the text about the last failure. Most failures lead to another variant, and none needs it.
         self.last_failure: Callable[[], str] = str
         # Such a variant keeps no state and returns what the flat function returns, so one generated function
@@ -176,7 +176,7 @@ class Variant:
             or executable.is_derived
             or not (found.on_elements or executable.are_watched)
             # Each process has to run such a function equally often.
-            or any(node.depends_on_devices for node in every(self.graph.nodes))
+            or any(node.depends_on_devices for node in self.graph.nodes)
         ):
             return self._attempt
         bound = {

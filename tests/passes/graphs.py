@@ -11,7 +11,7 @@ import numpy as np
 
 from graph_compiler.backends import numpy as numpy_backend
 from graph_compiler.codegen import load, write
-from graph_compiler.ir import Block, Builder, CallRecord, Graph, Node, Origin, Value, verify
+from graph_compiler.ir import Block, Builder, CallRecord, Graph, Node, Origin, Region, Value, verify
 from graph_compiler.ops import ArraySpec
 from graph_compiler.trees import Branch, Leaf
 
@@ -54,14 +54,16 @@ class Recording:
         """Return the constant ``name``, which is added if it does not exist."""
         return self.graph.constants.setdefault(name, (Value(name, SPEC), array))[0]
 
-    def call(self, op: str, *inputs: Any, makes: int = 1, **noted: Any) -> Any:
+    def call(
+        self, op: str, *inputs: Any, makes: int = 1, regions: tuple[Region, ...] = (), **noted: Any
+    ) -> Any:
         """Append a call and return its result, a tuple if it ``makes`` several values; ``noted`` are fields
         of its record.
         """
         outputs = tuple(Value(op, SPEC) for _ in range(makes))
         result = outputs[0] if makes == 1 else outputs
         self.graph.nodes.append(
-            Node(op, inputs, {}, Origin(call=op), outputs, CallRecord(op, result=result, **noted))
+            Node(op, inputs, {}, Origin(call=op), outputs, CallRecord(op, result=result, **noted), regions)
         )
         return result
 
@@ -69,6 +71,12 @@ class Recording:
         """Set the outputs and return the graph, verified."""
         self.graph.outputs, self.graph.output_tree = list(outputs), flat_tree(len(outputs))
         return verify(self.graph)
+
+
+def region_of(op: str, **noted: Any) -> Region:
+    """Return a region without inputs that makes one call and returns its result."""
+    made = Recording()
+    return Region(op, made.returning(made.call(op, **noted)).block, {})
 
 
 def ops_of(block: Graph | Block) -> list[str]:

@@ -6,11 +6,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 
 from graph_compiler.ir import Graph
 from graph_compiler.passes import constant_folding
 
-from .graphs import SPEC, Recording, after, canonical, computed, ops_of, random_arrays
+from .graphs import SPEC, Recording, after, canonical, computed, ops_of, random_arrays, region_of
 
 
 def cached(graph: Graph) -> Graph:
@@ -58,6 +59,16 @@ def test_draws_and_parameters_vary() -> None:
     found = after(partial(constant_folding, evaluate=counted), made.returning(total))
     assert ops_of(found) == ["rand", "exp", "add", "add", "add"]
     assert list(found.constants) == ["table", "exp"]
+
+
+@pytest.mark.parametrize(
+    ("op", "noted"), [("rand", {"random": True}), ("device_axis_index_p", {})], ids=["draw", "device"]
+)
+def test_regions_that_vary(op: str, noted: dict[str, Any]) -> None:
+    made = Recording()
+    x, result = made.input("x"), made.call("run", regions=(region_of(op, **noted),))
+    found = after(partial(constant_folding, evaluate=counted), made.returning(made.call("add", x, result)))
+    assert ops_of(found) == ["run", "add"]
 
 
 def test_memory_that_varying_calls_write_to() -> None:

@@ -15,7 +15,7 @@ from graph_compiler.ir import Graph, Region
 from graph_compiler.ir.sameness import same_program
 from graph_compiler.passes import cse
 
-from .graphs import SPEC, Recording, after, canonical, computed, ops_of, random_arrays
+from .graphs import SPEC, Recording, after, canonical, computed, ops_of, random_arrays, region_of
 
 
 def test_equal_operations_are_one() -> None:
@@ -44,6 +44,13 @@ def test_other_numbers_are_other_operations(one: Any, other: Any) -> None:
     x = made.input("x")
     graph = made.returning(made.call("add", made.call("mul", x, one), made.call("mul", x, other)))
     assert ops_of(after(cse, graph)) == ["mul", "mul", "add"]
+
+
+def test_regions_that_draw_are_run_each() -> None:
+    made = Recording()
+    first, second = (made.call("run", regions=(region_of("rand", random=True),)) for _ in range(2))
+    graph = made.returning(made.call("add", first, second))
+    assert after(cse, graph) is graph
 
 
 @pytest.mark.parametrize(("one", "other"), [(0.0, -0.0), (np.float16(0), np.float16(-0.0)), (True, 1)])

@@ -8,11 +8,12 @@ from functools import partial
 
 import pytest
 
+from graph_compiler.ir.node import draws
 from graph_compiler.ops import ArraySpec
 from graph_compiler.passes.cleanup.constants import GeneratorState, bake_generators, repeat_draws
 from graph_compiler.sizes import Size, Symbol
 
-from .graphs import Recording, after, ops_of
+from .graphs import Recording, after, ops_of, region_of
 
 bake = partial(bake_generators, copy="clone")
 STATE = GeneratorState(ArraySpec((5,), "uint8"), "the state")
@@ -25,6 +26,13 @@ def test_a_draw_of_no_array_is_no_draw_any_more() -> None:
     noise = made.call("rand", random=True)
     baked = after(bake, made.returning(made.call("add", x, noise)))
     assert ops_of(baked) == ["rand", "add"] and not any(node.is_random for node in baked.nodes)
+
+
+def test_a_draw_in_a_region_is_baked_with_it() -> None:
+    made = Recording()
+    x, noise = made.input("x"), made.call("run", regions=(region_of("rand", random=True),))
+    baked = after(bake, made.returning(made.call("add", x, noise)))
+    assert ops_of(baked) == ["run", "add"] and not draws(baked.nodes)
 
 
 def test_a_draw_that_reads_an_array_stays() -> None:

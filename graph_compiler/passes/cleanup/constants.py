@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.graph import Aliases, Graph, Guard
-from ...ir.node import Block, CallRecord, Node, Origin, Value, every, values_in
+from ...ir.node import Block, CallRecord, Node, Origin, Value, draws, every, values_in
 from ...ir.rewrite import Rewriter
 from ...ops.control import own_inputs
 from ...ops.dtypes import is_complex, is_inexact, is_integer
@@ -27,9 +27,9 @@ Evaluate = Callable[[Graph], list[Any]]
 def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with constants instead of nodes that depend on no input or parameter.
 
-    Random calls, nodes that read symbolic sizes or the index of a device, and nodes whose results the caller
-    could write to remain. Nodes inside of regions are not examined. ``evaluate`` runs a graph without inputs
-    in the source framework and returns its outputs.
+    Random calls, nodes that read symbolic sizes or the index of a device, also in their regions, and nodes
+    whose results the caller could write to remain. Nodes of regions are not folded. ``evaluate`` runs a graph
+    without inputs in the source framework and returns its outputs.
     """
     # A constant node reads constants or nothing. Without either, there is none.
     if not graph.constants and all(map(_USES, graph.nodes)):
@@ -353,11 +353,11 @@ def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Grap
     """Return ``(graph, changed)``, with random calls that draw the same numbers at each call.
 
     The generator is set to ``state`` (a :class:`GeneratorState`) at the beginning and restored at the end.
-    ``calls`` are the names of the functions that read and that set its state. A graph without random calls
-    outside of regions is returned unchanged.
+    ``calls`` are the names of the functions that read and that set its state. A graph without random calls is
+    returned unchanged.
     """
     # `bake_generators` has marked draws without array operands as deterministic.
-    if not any(node.is_random for node in graph.nodes):
+    if not draws(graph.nodes):
         return graph, False
     constant, kept = Value("random_state", state.spec), Value("random_state_before", state.spec)
     read, put = calls
@@ -395,7 +395,8 @@ def _arrays(node: Node) -> list[Value]:
 
 
 def _size_guards(node: Node) -> list[Guard]:
-    sizes = (item for item in iterate_structure((node.inputs, node.params)) if isinstance(item, Size))
+    shared = [dict(region.sizes) for region in node.regions]
+    sizes = (item for item in iterate_structure((node.inputs, node.params, shared)) if isinstance(item, Size))
     conditions = [apply("eq", size, size.hint) for size in dict.fromkeys(sizes)]
     return [Guard(condition, True, node.origin) for condition in conditions if isinstance(condition, Size)]
 
@@ -404,7 +405,19 @@ def _without_draw(node: Node) -> Node:
     def hint(item: object) -> object:
         return item.hint if isinstance(item, Size) else item
 
-    record = None if node.record is None else replace(node.record, random=False)
-    return replace(
-        node, inputs=map_structure(hint, node.inputs), params=map_structure(hint, node.params), record=record
+    node = _unmarked(node)
+    regions = tuple(replace(region, sizes=map_structure(hint, dict(region.sizes))) for region in node.regions)
+    inputs, params = map_structure(hint, node.inputs), map_structure(hint, node.params)
+    return replace(node, inputs=inputs, params=params, regions=regions)
+
+
+def _unmarked(node: Node) -> Node:
+    """Return ``node`` without the mark of random calls, on itself and in its regions."""
+    if not node.is_random:
+        return node
+    regions = tuple(
+        replace(region, block=replace(region.block, nodes=tuple(map(_unmarked, region.block.nodes))))
+        for region in node.regions
     )
+    record = None if node.record is None else replace(node.record, random=False)
+    return replace(node, record=record, regions=regions)
