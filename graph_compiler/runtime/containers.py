@@ -86,13 +86,13 @@ def compile_class(cls: type, compile_one: Compile) -> type:
         raise NotCompilable(
             f"{cls.__name__} is a class that cannot be subclassed: compile a function instead"
         )
-    # From the root of the MRO, because later classes override members of earlier ones.
-    own = [base for base in reversed(cls.__mro__[:-1]) if not _of_framework(base, cls)]
+    # From the root of the MRO, because later classes override members of earlier ones, also by what is no
+    # function.
+    items = {name: (base, item) for base in reversed(cls.__mro__[:-1]) for name, item in vars(base).items()}
     members = {
         name: item
-        for base in own
-        for name, item in vars(base).items()
-        if isinstance(item, types.FunctionType)
+        for name, (base, item) in items.items()
+        if isinstance(item, types.FunctionType) and not _of_framework(base, cls)
     }
     wanted = {name for name in members if not name.startswith("_") or name == "__call__"}
     if is_of_framework(cls):

@@ -123,6 +123,44 @@ def test_methods_whose_code_runs_later_stay_as_they_are() -> None:
         assert getattr(streams, name).__func__ is vars(Streams)[name]
 
 
+class Sized:
+    def size(self) -> Any:
+        return 1
+
+    def double(self, x: Any) -> Any:
+        return x * 2
+
+
+class _Doubling:
+    def __call__(self, x: Any) -> Any:
+        return x * 4
+
+
+class OfProperty(Sized):
+    size: Any = property(lambda self: 5)
+
+
+class OfStaticMethod(Sized):
+    double: Any = staticmethod(lambda x: x * 4)
+
+
+class OfClassMethod(Sized):
+    double: Any = classmethod(lambda cls, x: x * 4)
+
+
+class OfData(Sized):
+    double: Any = _Doubling()
+    size: Any = 5
+
+
+@pytest.mark.parametrize("cls", [OfProperty, OfStaticMethod, OfClassMethod, OfData])
+def test_what_overrides_a_method_without_being_one_is_kept(cls: type[Sized]) -> None:
+    compiled, plain = graph_compiler.compile(cls)(), cls()
+    assert_same(compiled.double(ONE), plain.double(ONE))
+    size, expected = compiled.size, plain.size
+    assert (size() if callable(size) else size) == (expected() if callable(expected) else expected)
+
+
 def test_objects_without_a_dict_are_refused() -> None:
     class Slotted:
         __slots__ = ()
