@@ -111,7 +111,8 @@ class ShardedCall:
     """Arrays of a call, with a flag for each of them that is True if it is split along its first axis.
 
     Arrays without axes are not split, nor those in the arguments at the positions ``replicated``. If that is
-    None, arrays that are already replicated over the devices are not split.
+    None, arrays that are already replicated over the devices are not split. With ``local_batch``, the arrays
+    have the rows of the devices of this process alone.
 
     static: static arguments by position.
     tree: the structure of the other arguments.
@@ -127,8 +128,10 @@ class ShardedCall:
         axis: DeviceAxis,
         given: FlattenedCall,
         replicated: Sequence[int] | None,
+        local_batch: bool,
     ) -> None:
-        self._engine, self._name, self._axis, self._replicated = engine, name, axis, replicated
+        self._engine, self._name, self._replicated = engine, name, replicated
+        self._parts = axis.local if local_batch else axis.size
         self.static, self._places, self.tree, leaves = given.static, given.places, given.tree, given.leaves
         self.arguments = CallStructure(given.static, given.tree, given.is_flat)
         self.arrays: Arrays = list(map(engine.array, leaves))
@@ -167,13 +170,12 @@ class ShardedCall:
             "replicated_argnums="
         )
 
-    def require_even(self, local_batch: bool) -> None:
+    def require_even(self) -> None:
         """Raise ``CallMismatch`` unless the first axes of all split arrays have one size that can be split.
 
-        It can be split if it is a multiple of the number of devices, or with ``local_batch`` of the number of
-        devices of this process.
+        It can be split if it is a multiple of the number of devices that the arrays have rows for.
         """
-        count = self._axis.local if local_batch else self._axis.size
+        count = self._parts
         batches = [place for place, is_split in enumerate(self.split) if is_split]
         for place in batches:
             shape, first = self.arrays[place].shape, self.arrays[batches[0]].shape[0]
@@ -197,7 +199,7 @@ class ShardedCall:
 
     def first_part(self) -> tuple[list[Any], dict[str, Any]]:
         parts = [
-            array[: array.shape[0] // self._axis.size] if is_split else array
+            array[: array.shape[0] // self._parts] if is_split else array
             for array, is_split in zip(self.arrays, self.split)
         ]
         return self.arguments.of(parts)
@@ -528,7 +530,14 @@ class Parallel:
         return _ParallelContext(framework, engine, engine.axis(self.devices, self.axis_name), function)
 
     def _split(self, context: _ParallelContext, given: FlattenedCall) -> ShardedCall:
-        return ShardedCall(context.engine, name_of(self.function), context.axis, given, self._replicated)
+        return ShardedCall(
+            context.engine,
+            name_of(self.function),
+            context.axis,
+            given,
+            self._replicated,
+            self.local_batch,
+        )
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> FlattenedCall:
         return FlattenedCall(
@@ -542,7 +551,7 @@ class Parallel:
             raise call.unhashable_error(problem) from None
         if is_new:
             # Calls of equal keys have equal shapes.
-            call.require_even(self.local_batch)
+            call.require_even()
         self._record(call, is_new)
         self._known.add(call.key)
 

@@ -511,6 +511,18 @@ def check_four_processes() -> None:
         close(losses, models.trained("torch", parallel.unreplicate)[0], atol=1e-5)
 
 
+def doubled_in_pairs(x: Any) -> Any:
+    return x * 2 if x.shape[0] == 2 else x
+
+
+def check_graphs_of_local_batches() -> None:
+    """A graph is recorded for the rows of one device, of which each process gives only its own."""
+    graph = graph_compiler.compile(doubled_in_pairs, args=(torch.ones(3, 3),))
+    spread = parallel.Parallel(graph, local_batch=True)
+    close(spread(x.reshape(4, 2, 3)[dist.get_rank()]), x * 2)
+    assert len(graph.variants) == 2
+
+
 def check_a_process_that_is_killed() -> None:
     ends = []
     step = parallel.Parallel(
@@ -579,7 +591,7 @@ TOGETHER = (
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
     (2, 60, TOGETHER),
-    (4, 60, (check_four_processes, check_numbers_of_processes)),
+    (4, 60, (check_four_processes, check_numbers_of_processes, check_graphs_of_local_batches)),
     (2, TIMEOUT, (check_a_process_that_is_killed,)),
     (2, TIMEOUT, (check_a_process_that_waits_elsewhere,)),
     (2, TIMEOUT, (check_a_function_that_one_process_has_alone,)),
