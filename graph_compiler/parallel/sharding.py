@@ -205,7 +205,9 @@ class Sharded:
         """
         leaves, tree = flatten((args, kwargs, rng), is_array)
         arrays = list(map(self._engine.array, leaves))
-        split = self._split(arrays)
+        # The random key comes last, and is no batch, whatever its shape.
+        given = len(arrays) - len(flatten(rng, is_array)[0])
+        split = (*self._split(arrays[:given]), *(False for _ in arrays[given:]))
         key = tree, split, tuple(parameters), tuple((tuple(array.shape), array.dtype) for array in arrays)
         program = self._programs.get(key)
         if program is None:

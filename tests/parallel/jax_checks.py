@@ -498,6 +498,13 @@ def check_weights_lie_on_the_default_device() -> None:
         assert {device for array in graph.parameters.values() for device in array.devices()} == {chosen}
 
 
+def check_random_keys_are_no_batch() -> None:
+    graph = graph_compiler.transpile(lambda: torch.rand(4, 3), to="jax", args=())
+    spread = parallel.shard(graph, jax.make_mesh((8,), ("data",)), {})
+    for key in (jax.random.PRNGKey(0), jax.random.key(0)):
+        close(spread.functional({}, rng=key), graph.functional({}, rng=key))
+
+
 def check_wrong_uses() -> None:
     graph = graph_compiler.transpile(torch.nn.Linear(4, 6), to="jax", args=(torch.ones(2, 4),))
     mesh = jax.make_mesh((2, 4), ("data", "model"))
