@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ...errors import NotCompilable
-from ...forwarding import passes_on
+from ...forwarding import forward, passes_on
 from ...ir.graph import call_signature
 from ...recording.environment_guards import is_readable, memory_versions, versions_read_by
 from .native import TensorSlots
@@ -82,11 +82,11 @@ class FunctionalModule:
         """
         own = self._parameters
         if all(map(operator.is_, held.values(), own.values())):
-            return self._module(*args, **kwargs)
+            return forward(self._module, *args, **kwargs)
         try:
             for where, key, name in self._parameter_slots:
                 where[key] = held[name]
-            return self._module(*args, **kwargs)
+            return forward(self._module, *args, **kwargs)
         finally:
             for where, key, name in self._parameter_slots:
                 where[key] = own[name]

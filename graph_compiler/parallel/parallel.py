@@ -241,7 +241,8 @@ class FlattenedDeviceFunction:
         count = len(self._names or ())
         leading = [] if self._names is None else [dict(zip(self._names, arrays))]
         args, kwargs = self._given.of(arrays[count:])
-        found = self._function(*leading, *args, **kwargs)
+        # Arguments that do not fit are an error of the user.
+        found = forward(self._function, *leading, *args, **kwargs)
         # A single array needs no flattening.
         leaves, self._result = ([found], _ALONE) if is_array(found) else flatten(found, is_value)
         self.is_of_one_array = self._result is _ALONE

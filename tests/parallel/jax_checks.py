@@ -552,6 +552,7 @@ def check_wrong_uses() -> None:
         "cannot be hashed",
     )
     refuses(lambda: parallel.Parallel(lambda x: x, devices=[1])(x), InvalidOption, "jax.devices()")
+    refuses(lambda: same(x, scale=2), TypeError, "unexpected keyword argument 'scale'")
     refuses(lambda: jax.jit(same)(x), InvalidOption, "replicated_argnums=")
     refuses(
         lambda: parallel.psum(x, "device"), InvalidOption, "'device'", "on one device", "parallel.Parallel"

@@ -426,6 +426,7 @@ def check_wrong_uses() -> None:
         "reduce= gives a str",
         "[2, 4, 3]",
     )
+    refuses(lambda: parallel.Parallel(torch.nn.Linear(3, 2))(x, scale=2), TypeError, "argument 'scale'")
     refuses(lambda: parallel.psum(x, "device"), InvalidOption, "'device'", "on one device")
     refuses(
         lambda: parallel.shard(graph, mesh, {"weight": ("model",)}), InvalidOption, "[3, 4]", "axis 0, of 3"
