@@ -364,8 +364,8 @@ def _distribute_like(like: Any, array: Any) -> Any:
 def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
     """Return a copy of the training state ``held``, with the weights and buffers of process 0 of ``group``.
 
-    All processes of the group have to call this function. The rank is added to the seed of the random
-    generator.
+    All processes of the group have to call this function. The new seed of the random generator is a number
+    that process 0 draws, plus the rank.
     """
 
     def first(name: str, array: Any) -> Any:
@@ -374,8 +374,9 @@ def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
         )
 
     found = _copy_state(held, make, first)
-    # Processes draw different random numbers.
-    found.rng.manual_seed(found.rng.initial_seed() + dist.get_rank(group))
+    # Processes draw different random numbers. Their own seeds may differ, and sums with the rank be equal.
+    seed = torch.randint(2**62, (), generator=found.rng, device=found.rng.device)
+    found.rng.manual_seed(int(broadcast(seed, group)) + dist.get_rank(group))
     return found
 
 

@@ -365,6 +365,16 @@ def saved_and_loaded(state: Any, like: Any) -> Any:
         return training.TrainState.load(Path(folder, "state"), like=like)
 
 
+def check_processes_draw_different_numbers() -> None:
+    # The seeds differ by one, as the numbers of the processes do, but in the other direction.
+    torch.manual_seed(1 - dist.get_rank())
+    state = training.TrainState.create(torch.nn.Linear(3, 1), "sgd", loss=torch.nn.MSELoss(), args=(x,))
+    drawn = torch.rand(4, generator=parallel.replicate(state).held.rng)
+    parts = [torch.zeros(4) for _ in range(2)]
+    dist.all_gather(parts, drawn)
+    assert not torch.equal(*parts)
+
+
 def check_buffers_are_averaged() -> None:
     model = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1))
     state = parallel.replicate(training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), args=(x,)))
@@ -586,7 +596,7 @@ def check_a_process_that_is_killed_in_a_step() -> None:
 
 TOGETHER = (
     check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_collectives_of_every_source,
-    check_layouts_over_meshes, check_hints, check_training, check_buffers_are_averaged, check_wrong_uses,
+    check_layouts_over_meshes, check_hints, check_training, check_processes_draw_different_numbers, check_buffers_are_averaged, check_wrong_uses,
     check_a_process_that_changes_alone, check_arrays_that_look_like_refusals, check_calls_like_the_last_one, check_arrays_are_let_go,
     check_gradients_that_are_recorded, check_gradients_that_cannot_be_recorded, check_maps, check_copies_of_states_stay_apart,
 )  # fmt: skip
