@@ -82,15 +82,14 @@ def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _accelerator_of(given: Iterable[Any]) -> torch.device | None:
-    """Return the device of the first tensor in ``given`` that is not on the CPU, or None.
+    """Return the device of the first tensor in ``given``, or in its mappings, that is not on the CPU.
 
-    Of a mapping, only the first value is checked.
+    Return None if there is none.
     """
     for item in given:
-        if isinstance(item, Mapping):
-            item = next(iter(item.values()), None)
-        if isinstance(item, torch.Tensor) and not item.is_cpu:
-            return item.device
+        for array in item.values() if isinstance(item, Mapping) else (item,):
+            if isinstance(array, torch.Tensor) and not array.is_cpu:
+                return array.device
     return None
 
 
