@@ -645,10 +645,12 @@ def _mode(method: str, rank: int, antialias: bool) -> str:
         return method
     if method == "linear" and rank in ((2,) if antialias else _LINEAR):
         return _LINEAR[rank]
-    if method in ("cubic", "lanczos") and rank == 2:
-        return "bicubic" if method == "cubic" else method
+    if method == "cubic" and rank == 2:
+        return "bicubic"
+    if method == "lanczos" and rank == 2 and antialias:
+        return method
     raise UnsupportedOperation(
-        f"torch has no {method} interpolation over {rank} axes{' with antialias' if antialias else ''}"
+        f"torch has no {method} interpolation over {rank} axes {'with' if antialias else 'without'} antialias"
     )
 
 

@@ -310,6 +310,8 @@ def test_what_torch_lacks_is_told() -> None:
         lowered(lambda b, x: b.interpolate(x, size=(4,), method="cubic"), (X,))
     with pytest.raises(UnsupportedOperation, match="no nearest interpolation over 1 axes with antialias"):
         lowered(lambda b, x: b.interpolate(x, size=(4,), method="nearest", antialias=True), (X,))
+    with pytest.raises(UnsupportedOperation, match="no lanczos interpolation over 2 axes without antialias"):
+        lowered(lambda b, x: b.interpolate(x, size=(4, 4), method="lanczos"), (X[None],))
 
 
 # --------------------------------------------------------------------------------------- writes and gradients
