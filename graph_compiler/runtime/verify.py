@@ -379,8 +379,9 @@ class Verification:
         """Verify with ``runs`` random inputs at the recorded sizes, and with inputs of other sizes.
 
         Raise ``VerificationFailed`` if a result differs or only the graph raises, and ``GuardFailed`` if
-        no input could be compared.
+        none of these inputs could be compared.
         """
+        before = self.runs
         specs = [value.spec.hints for value in recorded_inputs(self.recording)]
         known = sorted({size for shape in specs for size in shape})
         # One size at a time, to find those that may differ.
@@ -395,12 +396,12 @@ class Verification:
             self.try_sizes({}, seed + number)
             changed = {size: _changed_size(size, known, draw.randint(1, 3)) for size in movable}
             self.try_sizes(changed, seed + 2000 + number)
-        if not self.runs:
+        if self.runs == before:
             raise GuardFailed(
                 f"{self.name} could not be verified: no random input meets the guards and is taken by the "
                 "original; pass args="
             )
-        return VerificationSummary(self.runs, self.skipped, tuple(movable), self.numbers)
+        return VerificationSummary(self.runs - before, self.skipped, tuple(movable), self.numbers)
 
     def try_sizes(self, sizes: Sizes, seed: int) -> bool:
         leaves = synthetic_leaves(self.recording, self.reference, sizes, seed)
@@ -685,11 +686,12 @@ def verify_variant(
     arguments can be used.
     """
     verification = Verification(graph.name, graph._pipeline, variant, Tolerance())
-    verification.check_call(args, kwargs, 0)
+    is_checked = verification.check_call(args, kwargs, 0)
     try:
         verification.run(1, 0)
     except GuardFailed:
-        log.info("%s: only the arguments it was recorded with could be verified", graph.name)
+        done = "only the arguments it was recorded with" if is_checked else "no arguments"
+        log.info("%s: %s could be verified", graph.name, done)
 
 
 class Outcome:

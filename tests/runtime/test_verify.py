@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +23,7 @@ from graph_compiler.errors import GuardFailed, VerificationFailed  # noqa: E402
 from graph_compiler.frontends.torch.calls import TorchCalls  # noqa: E402
 from graph_compiler.runtime.verify import Tolerance, difference  # noqa: E402
 from graph_compiler.trees import flatten  # noqa: E402
+from tests.support.logs import logged  # noqa: E402
 
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
 
@@ -220,6 +222,18 @@ def test_own_inputs() -> None:
         GuardFailed, match="could not be verified: variant 0: x is float64 and was recorded as float32"
     ):
         graph.verify(args=(torch.randn(3, 2, dtype=torch.float64),))
+
+
+def doubled_if_three(x: Any) -> Any:
+    return x * 2 if float(x.sum()) == 3 else x
+
+
+def test_it_is_told_if_random_arguments_fit_no_variant() -> None:
+    with logged(logging.INFO) as told:
+        graph_compiler.compile(doubled_if_three, args=(torch.ones(3),), verify=True)
+    assert [line for line in told if "verified" in line] == [
+        "doubled_if_three: only the arguments it was recorded with could be verified"
+    ]
 
 
 BROKEN: dict[str, tuple[Callable[[Any], Any], str]] = {
