@@ -161,6 +161,7 @@ INLINED = {
     "all": (CALLS + "return y3", None, LAYERS + "return y3"),
     "those with operations that want another layout": (CALLS + "return y3", ("conv",), None),
     "calls that are computed again": (CALLS.replace(", layer)", ", layer, checkpoint=True)") + "return y3", None, None),
+    "calls whose derivatives are strong zeros": (CALLS.replace(", layer)", ", layer, strong_zero=True)") + "return y3", None, None),
     "a function that gives what it is given": ("def same(a, b): return b, a\np, q = call([x, m], same)\nreturn p, q", None, "return m, x"),
 }  # fmt: skip
 

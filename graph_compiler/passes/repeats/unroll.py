@@ -23,7 +23,9 @@ from ..lowering.layout import changes_layout
 
 @only_with("call")
 def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with calls inlined, except for checkpointed ones and those in regions.
+    """Return ``(graph, changed)``, with plain calls inlined, except for those in regions.
+
+    Calls with ``checkpoint`` or ``strong_zero`` are not plain.
 
     With ``prefers``, inline only functions that may take or return channels-last arrays if the operations in
     ``prefers`` run in that layout. ``*`` in the module path of an inlined node is replaced by the part at
@@ -42,7 +44,8 @@ def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[
 
 
 def _is_plain(node: Node) -> bool:
-    return node.op == "call" and not node.params["checkpoint"]
+    # The other calls say how their function is differentiated.
+    return node.op == "call" and not node.params["checkpoint"] and not node.params["strong_zero"]
 
 
 def _inline(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
