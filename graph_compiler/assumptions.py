@@ -174,7 +174,8 @@ class _MemoryLayout:
         start = given["data"][0] if given else array.data_ptr()
         self.__array_interface__ = {
             "version": 3,
-            "data": (start, True),
+            # NumPy refuses the address 0, where tensors on the device meta begin.
+            "data": (start + 1, True),
             "shape": tuple(array.shape),
             "strides": steps,
             # Only the number of bytes matters, and NumPy lacks some dtypes, such as bfloat16.
@@ -206,16 +207,18 @@ def may_overlap_itself(array: Any) -> bool:
 def _address_range(array: Any) -> tuple[int, int] | None:
     """Return the address of the first byte of an array's elements, and the address after the last byte.
 
-    Return None if the array is empty or has no address.
+    Return None if the array is empty or has no address, as tensors on the device ``meta``.
     """
-    if hasattr(array, "strides") and not hasattr(array, "data_ptr"):
-        start, steps, size = array.__array_interface__["data"][0], array.strides, array.itemsize
-    elif hasattr(array, "data_ptr"):
+    if hasattr(array, "data_ptr"):
         size = array.element_size()
         start, steps = array.data_ptr(), [step * size for step in array.stride()]
+        has_address = start != array.storage_offset() * size
+    elif hasattr(array, "strides") and hasattr(array, "__array_interface__"):
+        start, steps, size = array.__array_interface__["data"][0], array.strides, array.itemsize
+        has_address = True
     else:
         return None
-    if 0 in array.shape:
+    if 0 in array.shape or not has_address:
         return None
     # The address is that of the first element, and elements with a negative stride lie before it.
     reach = [(length - 1) * step for length, step in zip(array.shape, steps)]
