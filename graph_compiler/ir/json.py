@@ -217,7 +217,10 @@ _FLAGS = {
     "weak": "weak",
     "read": "is_host_number",
 }
-_RECORDED = {"result": "result", "writes": "writes", "views": "views", **_FLAGS}
+_RECORDED = {"result": "result", "writes": "writes", "views": "views", "errstate": "errstate", **_FLAGS}
+# Arguments of ``numpy.errstate``, which are written into source, so a file may have no others.
+_ERRORS = ("divide", "over", "under", "invalid")
+_ERROR_MODES = ("ignore", "warn", "raise", "call", "print", "log")
 _KINDS = ("size", "stride", "item", "number")
 # A large exponent in a file that is not trusted could make a number that fills the memory.
 _HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
@@ -524,6 +527,10 @@ class Decoder:
             raise InvalidFile(f"{op:.80} views what is no value")
         if any(type(known.get(field, False)) is not bool for field in _FLAGS.values()):
             raise InvalidFile(f"a property of {op:.80} is no truth value")
+        if "errstate" in known:
+            known["errstate"] = tuple(
+                (_one_of(kind, _ERRORS), _one_of(mode, _ERROR_MODES)) for kind, mode in known["errstate"]
+            )
         return CallRecord(self.key_of(op), **known)
 
     def origin(self, data: Any) -> Origin:

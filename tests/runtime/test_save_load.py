@@ -24,6 +24,7 @@ pytest.importorskip("jax")
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import (  # noqa: E402
@@ -277,6 +278,25 @@ def test_a_known_class_comes_back(tmp_path: Path) -> None:
     )
     result = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(torch.ones(2))
     assert type(result) is outputs.BaseModelOutput and to_numpy(result.last_hidden_state).tolist() == [2, 2]
+
+
+def test_errors_that_numpy_raises_are_raised_after_loading(tmp_path: Path) -> None:
+    def inverse(x: Any) -> Any:
+        with np.errstate(divide="raise"):
+            return 1.0 / x
+
+    graph = graph_compiler.compile(inverse, args=(np.ones(2),))
+    again = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))
+    assert again(np.array([1.0, 2.0])).tolist() == [1.0, 0.5]
+    with pytest.raises(GuardFailed, match="fails with FloatingPointError"):
+        again(np.array([0.0, 2.0]))
+
+    def put_code(data: dict[str, Any]) -> None:
+        record = first(data)["nodes"][0][4]
+        record["errstate"] = {"!": "tuple", "v": [{"!": "tuple", "v": ["divide", 'warn", over=evil("']}]}
+
+    with pytest.raises(InvalidFile, match="is none of ignore"):
+        graph_compiler.load(changed(tmp_path / "graph.zip", put_code))
 
 
 def test_what_a_file_cannot_hold(tmp_path: Path) -> None:
