@@ -124,7 +124,7 @@ def _named_class(name: Any, known: KnownClasses) -> type:
     Raise ``InvalidFile`` if it is unknown, because no other class can replace it.
     """
     module, _, qualified = name.partition(":") if isinstance(name, str) else ("", "", "")
-    found = _PLAIN.get(module) if not qualified else known(module, qualified)
+    found = _PLAIN.get(module) if not qualified else known.value(module, qualified)
     if found is None:
         raise InvalidFile(
             f"the class {qualified or name} of {module}, which is not known here; import its module before"
@@ -156,12 +156,8 @@ class KnownClasses:
         if self._given is not None:
             return self._given.get((module, name))
         is_trusted = module.startswith(trait("results"))
-        found: Any = _imported(module) if is_trusted else sys.modules.get(module)
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        # A module may import the class of another one under its name, which would evade the check of the
-        # module.
-        if not isinstance(found, type) or (found.__module__, found.__qualname__) != (module, name):
+        found = _class_in(_imported(module) if is_trusted else sys.modules.get(module), module, name)
+        if found is None:
             return None
         is_pythons = module.partition(".")[0] in sys.stdlib_module_names
         is_plain = issubclass(found, tuple) or (
@@ -173,6 +169,15 @@ class KnownClasses:
             and not issubclass(found, _NEVER)
         )
         return found if takes else None
+
+    def value(self, module: str, name: str) -> type | None:
+        """Return the class that is itself an argument or a result, for a module and name, or None.
+
+        No object of it is made, so it may also be any class of a module in ``_HARMLESS``.
+        """
+        if self._given is None and module in _HARMLESS:
+            return _class_in(_imported(module), module, name)
+        return self(module, name)
 
     def note_unknown(self, module: str, name: str, form: Any) -> None:
         """Log a warning that another class replaces an unknown one; do nothing if it was logged before."""
@@ -188,6 +193,16 @@ class KnownClasses:
 
 # Instances of these are neither containers nor plain objects with attributes.
 _NEVER = (type, BaseException, types.ModuleType, enum.Enum)
+# Modules of Python whose classes only compute, even if the user calls one that a graph returns.
+_HARMLESS = frozenset({"builtins", "collections", "datetime", "decimal", "fractions", "uuid"})
+
+
+def _class_in(source: Any, module: str, name: str) -> type | None:
+    for part in name.split("."):
+        source = getattr(source, part, None)
+    # A module may import the class of another one under its name, which would evade the check of the module.
+    is_own = isinstance(source, type) and (source.__module__, source.__qualname__) == (module, name)
+    return source if is_own else None
 
 
 def _imported(module: str) -> Any:

@@ -11,9 +11,11 @@ import os
 import pickle
 import random
 import re
+import subprocess
 import zipfile
-from collections import namedtuple
+from collections import OrderedDict, deque, namedtuple
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -278,6 +280,19 @@ def test_a_known_class_comes_back(tmp_path: Path) -> None:
     )
     result = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(torch.ones(2))
     assert type(result) is outputs.BaseModelOutput and to_numpy(result.last_hidden_state).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("cls", [int, OSError, deque, Fraction, np.float32, OrderedDict])
+def test_a_class_is_an_argument(cls: type, tmp_path: Path) -> None:
+    graph = graph_compiler.compile(lambda x, kind: (x * 2, kind), args=(np.ones(2), cls))
+    result, kind = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(np.ones(2), cls)
+    assert result.tolist() == [2, 2] and kind is cls
+
+
+def test_a_class_that_acts_is_not_loaded(tmp_path: Path) -> None:
+    graph = graph_compiler.compile(lambda x, kind: (x * 2, kind), args=(np.ones(2), subprocess.Popen))
+    with pytest.raises(InvalidFile, match="class Popen of subprocess"):
+        graph.save(tmp_path / "graph.zip")
 
 
 def test_errors_that_numpy_raises_are_raised_after_loading(tmp_path: Path) -> None:
