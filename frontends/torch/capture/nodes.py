@@ -133,12 +133,13 @@ _PREFIX = "_foreach_"
 
 def _scaled(name: str) -> Callable[..., Any]:
     method: Callable[..., Any] = getattr(torch.Tensor, name)
-    return lambda tensor, one, other, value=1: method(tensor, one, other, value=value)
+    return lambda tensor, tensor1, tensor2, value=1: method(tensor, tensor1, tensor2, value=value)
 
 
 # ``_foreach`` functions whose counterpart for one tensor has another name or other arguments.
 _ONE: dict[str, Callable[..., Any]] = {
     "norm": lambda tensor, ord=2, dtype=None: torch.linalg.vector_norm(tensor, ord, dtype=dtype),
+    "copy_": lambda tensor, src, non_blocking=False: tensor.copy_(src, non_blocking),
     "maximum_": lambda tensor, other: tensor.clamp_(min=other),
     "minimum_": lambda tensor, other: tensor.clamp_(max=other),
     **{name: _scaled(name) for name in ("addcmul", "addcmul_", "addcdiv", "addcdiv_")},

@@ -117,6 +117,7 @@ rows.table({
     "full_like": lambda b, input, fill_value, *, dtype=None, **_options:
         filled(b, input.shape, fill_value, dtype or input.dtype),
     "fill": lambda b, input, value: filled(b, input.shape, value, input.dtype),
+    "nn.init.constant_": lambda b, tensor, val: filled(b, tensor.shape, val, tensor.dtype),
     # ``copy_`` casts and broadcasts ``src`` to the array that it writes to.
     "copy": lambda b, input, src, non_blocking=False:
         b.broadcast_to(b.array(src, input.dtype), shape=input.shape),

@@ -115,11 +115,17 @@ def test_operands_without_axes_stay_arrays(function: Any, to: str) -> None:
         lambda x: torch.xlogy_(other=x.detach() + 9, input=x),
         lambda x: torch.index_put_(values=x.sum(), indices=(torch.tensor([1]),), input=x),
         lambda x: torch._foreach_neg_(self=[x]),
+        lambda x: torch._foreach_copy_(self=[x], src=[x + 1]),
+        lambda x: torch._foreach_addcmul_(self=[x], tensor1=[x + 1], tensor2=[x]),
         lambda x: torch.ops.aten.neg_.default(self=x),
         lambda x: torch.nn.init.zeros_(tensor=x),
+        lambda x: torch.nn.init.constant_(x, 2.0),
     ],
-    ids=["neg_", "square_", "fill_", "xlogy_", "index_put_", "foreach", "kernel", "init"],
-)
+    ids=[
+        "neg_", "square_", "fill_", "xlogy_", "index_put_", "foreach", "foreach copy_", "foreach addcmul_",
+        "kernel", "init", "constant_",
+    ],
+)  # fmt: skip
 def test_writes_to_an_array_given_by_keyword(write: Any, to: str) -> None:
     x, expected = torch.tensor([1.0, -2.0, 3.0]), torch.tensor([1.0, -2.0, 3.0])
     lazy = graph_compiler.compile(write, to=to)
