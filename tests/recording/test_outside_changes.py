@@ -48,6 +48,11 @@ def _setter(key: Any, value: Any) -> Callable[[Any], None]:
     return lambda held: held.__setitem__(key, value)
 
 
+def _documented(held: Any) -> int:
+    """width"""
+    return getattr(held, "width") * getattr(held, "height")  # type: ignore[no-any-return] # noqa: B009
+
+
 class Number(enum.IntEnum):
     TWO = 2
     SIX = 6
@@ -231,6 +236,14 @@ CHANGES: dict[str, Change] = {
     ),
     "missing attribute": Change(
         _instance, lambda h: getattr(h, "absent", 2), lambda h: setattr(h, "absent", 5)
+    ),
+    "first name in a generator": Change(
+        lambda: types.SimpleNamespace(width=2, height=3),
+        lambda h: sum(getattr(each, "width") * getattr(each, "height") for each in (h,)),  # noqa: B009
+        lambda h: setattr(h, "width", 5),
+    ),
+    "name that is a docstring": Change(
+        lambda: types.SimpleNamespace(width=2, height=3), _documented, lambda h: setattr(h, "width", 5)
     ),
     "weak reference": Change(Owner, lambda h: h.reference().factor, lambda h: setattr(h.kept, "factor", 5)),
     "weak key": Change(Owner, lambda h: h.numbers[h], lambda h: _setter(h, 5)(h.numbers)),
