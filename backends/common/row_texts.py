@@ -183,13 +183,16 @@ def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any
 def with_inferred_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return ``shape`` with -1 in place of a quotient, such as ``n // b`` in ``(b, n // b)``.
 
-    The symbolic divisor of the quotient divides the product of the other sizes into a constant. If there is
-    no such quotient, return ``shape`` unchanged. ``sizes`` has the same sizes as ints and :class:`Size`
-    objects.
+    The symbolic divisor of the quotient divides the product of the other sizes into a constant that is not 0.
+    If there is no such quotient, return ``shape`` unchanged. ``sizes`` has the same sizes as ints and
+    :class:`Size` objects.
     """
     for axis, dim in enumerate(sizes):
-        divisor = _divisor(dim)
-        if divisor is not None and isinstance(product((*sizes[:axis], *sizes[axis + 1 :])) // divisor, int):
+        if (divisor := _divisor(dim)) is None:
+            continue
+        count = product((*sizes[:axis], *sizes[axis + 1 :])) // divisor
+        # An array without elements has any size where the others have a 0, so none can be inferred.
+        if isinstance(count, int) and count:
             return (*shape[:axis], -1, *shape[axis + 1 :])
     return shape
 
