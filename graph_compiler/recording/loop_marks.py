@@ -42,6 +42,7 @@ from .control_flow.loops import (
     range_items,
     reversed_items,
     row_items,
+    takes,
     zipped_items,
 )
 from .loop_syntax import Found, Purity, for_at, for_over, is_given_to, is_source, while_asking
@@ -526,32 +527,35 @@ def _shim(name: str, current: Current) -> Callable[..., Any]:
 
     def called(*args: Any, **kwargs: Any) -> Any:
         loops = current()
-        steps = make(loops, *args, **kwargs) if loops is not None else None
+        steps = make(loops, *args, **kwargs) if loops is not None and takes(make, args, kwargs) else None
         if (
             loops is not None
             and steps is not None
             and (found := loops.run(sys._getframe(2), steps)) is not None
         ):
             return found
-        return forward(
-            original, *(item.plain() if isinstance(item, MarkedItems) else item for item in args), **kwargs
-        )
+        plain = {name: _plain(item) for name, item in kwargs.items()}
+        return forward(original, *map(_plain, args), **plain)
 
     return called
 
 
-def _range(loops: LoopMarker, *args: Any, **kwargs: Any) -> MarkedItems | None:
-    if kwargs or not 1 <= len(args) <= 3:
+def _plain(item: Any) -> Any:
+    return item.plain() if isinstance(item, MarkedItems) else item
+
+
+def _range(loops: LoopMarker, *args: Any) -> MarkedItems | None:
+    if not 1 <= len(args) <= 3:
         return None
     return range_items(*((0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]))
 
 
-def _enumerate(loops: LoopMarker, items: Any, start: Any = 0) -> MarkedItems | None:
-    steps = loops.steps_of(items)
+def _enumerate(loops: LoopMarker, iterable: Any, start: Any = 0) -> MarkedItems | None:
+    steps = loops.steps_of(iterable)
     return None if steps is None else enumerated_items(steps, start)
 
 
-def _reversed(loops: LoopMarker, items: Any) -> MarkedItems | None:
+def _reversed(loops: LoopMarker, items: Any, /) -> MarkedItems | None:
     steps = loops.steps_of(items)
     return None if steps is None else reversed_items(steps)
 

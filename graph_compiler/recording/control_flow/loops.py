@@ -8,6 +8,8 @@ become stacked outputs.
 from __future__ import annotations
 
 import builtins
+import functools
+import inspect
 import types
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ...errors import GraphCompilerError, TracingError
+from ...forwarding import forward
 from ...ops.rules import nonnegative
 from ...sizes import Size, apply, expression_of, hint_of, is_symbolic
 from .branches import Raised, Trials
@@ -271,8 +274,22 @@ def source_of(regions: Regions, item: Any) -> Source | None:
     return None
 
 
+def takes(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return True if ``make`` takes the arguments behind its first one."""
+    try:
+        _signature(make).bind(None, *args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+_signature = functools.cache(inspect.signature)
+
+
 def _range(regions: Regions, *args: Any) -> Any:
-    start, stop, step = {1: (0, *args, 1), 2: (*args, 1)}.get(len(args), args)
+    if not 1 <= len(args) <= 3:
+        return None
+    start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
     is_known = all(type(item) is int for item in (start, stop, step))
     return RangeSource(start, stop, step) if not is_known and _is_step(regions, step) else None
 
@@ -289,8 +306,8 @@ def _is_step(regions: Regions, step: Any) -> bool:
     )
 
 
-def _enumerate(regions: Regions, items: Any, start: Any = 0) -> Any:
-    source = source_of(regions, items)
+def _enumerate(regions: Regions, iterable: Any, start: Any = 0) -> Any:
+    source = source_of(regions, iterable)
     return None if source is None else EnumerateSource(source, start)
 
 
@@ -310,7 +327,7 @@ def _is_same(regions: Regions, one: Any, other: Any) -> bool:
     return bool(hint_of(one) == hint_of(other)) and regions.decide_size(apply("eq", one, other))
 
 
-def _reversed(regions: Regions, items: Any) -> Any:
+def _reversed(regions: Regions, items: Any, /) -> Any:
     if isinstance(items, GrownList):
         return source_of(regions, items[::-1])
     if isinstance(source := source_of(regions, items), RowsSource):
@@ -351,8 +368,11 @@ def source_maker(regions: Regions, function: Any) -> Any:
         return function
 
     def made(*args: Any, **kwargs: Any) -> Any:
-        found = make(regions, *args, **kwargs)
-        return function(*map(plain_items, args), **kwargs) if found is None else found
+        found = make(regions, *args, **kwargs) if takes(make, args, kwargs) else None
+        if found is not None:
+            return found
+        plain = {name: plain_items(item) for name, item in kwargs.items()}
+        return forward(function, *map(plain_items, args), **plain)
 
     return made
 
