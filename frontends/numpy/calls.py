@@ -207,16 +207,16 @@ _TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
 
 @functools.cache
 def proposed_name(key: str) -> str:
-    """Return the name that is proposed for the result of a call (``norm`` for the key ``linalg.norm``).
+    """Return the name that is proposed for the result of a call.
 
-    For a key such as ``add.reduce``, ``add.accumulate`` or ``add.outer``, it is the first part (``add``).
+    For ``reduce``, ``accumulate`` and ``outer`` of a ufunc, it is the name of the ufunc.
+
+    >>> proposed_name("linalg.norm"), proposed_name("add.outer"), proposed_name("linalg.outer")
+    ('norm', 'add', 'outer')
     """
-    last = (
-        key.rpartition(".")[2]
-        if not key.endswith((".reduce", ".accumulate", ".outer"))
-        else key.partition(".")[0]
-    )
-    return last.strip("_")
+    owner, _, last = key.rpartition(".")
+    is_of_ufunc = last in ("reduce", "accumulate", "outer") and owner and f"numpy.{owner}" not in _MODULES
+    return (owner if is_of_ufunc else last).strip("_")
 
 
 def is_operand_call(key: str) -> bool:
