@@ -80,6 +80,19 @@ class Slotted:
         self.factor = 2
 
 
+class Private:
+    __slots__ = ("__factor",)
+
+    def __init__(self) -> None:
+        self.__factor = 2
+
+    def factor(self) -> int:
+        return self.__factor
+
+    def change(self) -> None:
+        self.__factor = 5
+
+
 class Computed:
     def __init__(self) -> None:
         self.numbers = {"factor": 2}
@@ -223,6 +236,7 @@ CHANGES: dict[str, Change] = {
     "method of the instance": Change(
         _instance, lambda h: h.scaled(), lambda h: setattr(h, "scaled", lambda: 5)
     ),
+    "private slot": Change(Private, lambda h: h.factor(), Private.change),
     "slot": Change(Slotted, lambda h: h.factor, lambda h: setattr(h, "factor", 5)),
     "__getattr__": Change(Computed, lambda h: h.factor, lambda h: h.numbers.update(factor=5)),
     "__len__": Change(Sized, len, lambda h: h.numbers.append(2)),

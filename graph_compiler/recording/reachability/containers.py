@@ -263,18 +263,26 @@ _slots: dict[int, tuple[weakref.ref[type], list[str]]] = {}
 
 
 def slots_of(item: Any) -> list[str]:
-    """Return the names of the slots of ``item`` that do not begin with ``__`` and that no subclass hides."""
+    """Return the names of the slots of ``item`` that no subclass hides, except those such as ``__name__``.
+
+    >>> class Counter:
+    ...     __slots__ = ("__count", "step")
+    >>> sorted(slots_of(Counter()))
+    ['_Counter__count', 'step']
+    """
     cls = type(item)
     found = _slots.get(id(cls))
     if found is None or found[0]() is not cls:
-        given = (slots for base in cls.__mro__ if (slots := vars(base).get("__slots__")) is not None)
-        names = [name for slots in given for name in ((slots,) if isinstance(slots, str) else slots)]
-        # A subclass may define a property of the same name, which hides the slot.
+        # The names of the descriptors are those that Python has made of private names. A subclass may define
+        # a property of the same name, which hides the slot.
         own = [
             name
-            for name in names
-            if not name.startswith("__")
-            and isinstance(inspect.getattr_static(cls, name, None), types.MemberDescriptorType)
+            for base in cls.__mro__
+            if "__slots__" in vars(base)
+            for name, part in vars(base).items()
+            if isinstance(part, types.MemberDescriptorType)
+            and not name.startswith("__")
+            and inspect.getattr_static(cls, name, None) is part
         ]
         found = _slots[id(cls)] = weakref.ref(cls), own
     return found[1]
