@@ -14,6 +14,7 @@ from ...ir.node import Instruction, Node, Origin, Value
 
 _READS = ("LOAD", "IMPORT_FROM")
 _BY_TEXT = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
+_COMPARING = frozenset({"id", "is_", "is_not"})
 _ANYTHING = frozenset({"vars", "__dict__", "eval", "exec", "globals", "__getattribute__"})
 
 # A large package has some ten thousand functions.
@@ -51,19 +52,21 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=_MOST_CODES)
 def compares_identities(code: types.CodeType) -> bool:
-    """Return True if ``code`` or a function inside it compares identities by ``is`` or ``id``.
+    """Return True if ``code`` or a function inside it compares identities by ``is``, ``id`` or ``operator``.
 
-    An ``is`` right after the instruction ``LOAD_CONST``, as in ``is None``, does not count. Any read of a
-    global or attribute ``id`` does.
+    An ``is`` whose right operand is a constant, as in ``is None``, does not count. Any read of a global or
+    attribute with a name in ``_COMPARING`` does.
 
-    >>> functions = (lambda a, b: a is b), (lambda a: a is None)
+    >>> functions = (lambda a, b: a is (b if b else None)), (lambda a: a is None)
     >>> [compares_identities(function.__code__) for function in functions]
     [True, False]
     """
+    # An instruction to which another one jumps may get its operand from there.
     asks = _has(code, {"IS_OP"}) and any(
-        step.opname == "IS_OP" and before.opname != "LOAD_CONST" for before, step in pairwise(_steps(code))
+        step.opname == "IS_OP" and (before.opname != "LOAD_CONST" or step.is_jump_target)
+        for before, step in pairwise(_steps(code))
     )
-    return asks or "id" in names_read(code) or any(map(compares_identities, _inner(code)))
+    return asks or not _COMPARING.isdisjoint(names_read(code)) or any(map(compares_identities, _inner(code)))
 
 
 @functools.lru_cache(maxsize=_MOST_CODES)

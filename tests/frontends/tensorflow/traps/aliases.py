@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -472,6 +473,16 @@ def rows_of_one_list(x: Any) -> Any:
 @TRAPS.function(lambda: (drawn(),) * 2, lambda: (drawn(), drawn(seed=1)), lambda: ((y := drawn(6)), y))
 def one_tensor_as_two_arguments(a: Any, b: Any) -> Any:
     return a * b, a is b, a + 1.0
+
+
+@TRAPS.function(lambda: (drawn(),) * 2, lambda: (drawn(), drawn(seed=1)), lambda: ((y := drawn(6)), y))
+def one_tensor_as_two_arguments_of_operator(a: Any, b: Any) -> Any:
+    return a * b, operator.is_(a, b)
+
+
+@TRAPS.function(lambda: (drawn(),) * 2, lambda: (drawn(), drawn(seed=1)), lambda: ((y := drawn(6)), y))
+def one_tensor_or_none(a: Any, b: Any) -> Any:
+    return a * b, a is (b if a.shape.rank else None)
 
 
 @TRAPS.function(lambda: ([drawn()] * 2,), lambda: ([drawn(), drawn(seed=1)],), lambda: ([drawn(6)] * 2,))
