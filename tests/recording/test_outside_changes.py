@@ -150,6 +150,13 @@ def _structured() -> Any:
     return np.full(1, 2.0, [("factor", np.float64)])
 
 
+def _named(held: Any) -> Any:
+    found = {"total": 0}
+    for name in ("rate", "bias"):
+        found["total"] += getattr(held[0], name)
+    return found["total"]
+
+
 CHANGES: dict[str, Change] = {
     "item of a list": Change(lambda: [2], lambda h: h[0], _setter(0, 5)),
     "item of a nested list": Change(
@@ -235,6 +242,9 @@ CHANGES: dict[str, Change] = {
     ),
     "method of the instance": Change(
         _instance, lambda h: h.scaled(), lambda h: setattr(h, "scaled", lambda: 5)
+    ),
+    "attribute with its name in a tuple": Change(
+        lambda: [types.SimpleNamespace(rate=2, bias=1)], _named, lambda h: setattr(h[0], "rate", 5)
     ),
     "private slot": Change(Private, lambda h: h.factor(), Private.change),
     "slot": Change(Slotted, lambda h: h.factor, lambda h: setattr(h, "factor", 5)),
