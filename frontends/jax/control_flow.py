@@ -330,6 +330,7 @@ def _trip_count(
         or len(program.eqns) != 1
         or program.eqns[0].primitive.name != "lt"
         or program.eqns[0].invars != program.invars[:2]
+        or program.outvars != program.eqns[0].outvars
     ):
         return None
     first = len(step.invars) - len(program.invars)

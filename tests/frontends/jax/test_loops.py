@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.extend.core import ClosedJaxpr
 
 import graph_compiler
 from tests.support.compare import assert_same
@@ -86,6 +87,18 @@ def to_a_part_of_the_size(x):
     )
 
 
+def to_a_flag(x):
+    """Loop to a flag, with a condition that also compares the counter but does not return that."""
+    state = (jnp.int32(0), jnp.int32(5), jnp.bool_(True), x[0])
+    condition = jax.make_jaxpr(lambda i, end, goes_on, y: (i < end, goes_on))(*state)
+    info = condition.jaxpr.debug_info._replace(result_paths=None)
+    jaxpr = condition.jaxpr.replace(outvars=condition.jaxpr.outvars[1:], debug_info=info)
+    body = jax.make_jaxpr(lambda i, end, goes_on, y: (i + 1, end, i < 2, y * 2))(*state)
+    return lax.while_p.bind(
+        *state, cond_nconsts=0, body_nconsts=0, cond_jaxpr=ClosedJaxpr(jaxpr, ()), body_jaxpr=body
+    )
+
+
 SMALL, FURTHER = (
     np.array([1.5, 2.5, 3.0, 0.5], np.float32),
     np.array([5.5, 70.0, 1.0, 0.2, 6.5, 900.0], np.float32),
@@ -105,6 +118,7 @@ SMALL, FURTHER = (
         to_a_fraction,
         by_fractions,
         to_a_part_of_the_size,
+        to_a_flag,
     ],
 )
 def test_loop(function: Any, to: str) -> None:
