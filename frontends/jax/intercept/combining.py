@@ -42,6 +42,8 @@ def operation(program: Any) -> str | None:
         len(program.eqns) == 1
         and set(map(id, program.eqns[0].invars)) == set(map(id, program.invars))
         and len(program.invars) == 2
+        # The equation may not lead to the result, which may also be one of the inputs.
+        and program.outvars == program.eqns[0].outvars
     ):
         equation = program.eqns[0]
         if "jaxpr" in equation.params:

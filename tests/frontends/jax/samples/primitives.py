@@ -86,6 +86,17 @@ def _extremes(x, y):
     )
 
 
+def _last_elements(x):
+    """Combine by functions that also add two elements, but do not return the sum."""
+    zero = jnp.float32(0)
+    return (
+        lax.reduce(x, zero, lambda a, b: (a + b, b)[1], (1,)),
+        lax.reduce_window(
+            x, zero, lambda a, b: jax.jit(lambda a, b: (a + b, b))(a, b)[1], (2, 3), (1, 2), "VALID"
+        ),
+    )
+
+
 def _furthest(x):
     def further(a, b):
         return jax.tree.map(lambda p, q: jnp.where(jnp.abs(a[0]) >= jnp.abs(b[0]), p, q), a, b)
@@ -222,6 +233,7 @@ SAMPLES = [
             ),
             ("reduce by a function", _place_of_the_largest, (X, INTS), (array(3, 6), ints(3, 6))),
             ("reduce extremes", _extremes, (INTS, X), (OTHER_INTS, Y)),
+            ("reduce to the last element", _last_elements, (X,), (array(2, 6),)),
             ("windows by a function", _furthest, (X,), (Y,)),
             ("windows with gaps", _windows_with_gaps, (X,), (array(6, 5),)),
             (
