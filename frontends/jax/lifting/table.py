@@ -59,7 +59,7 @@ def range_of(b: JaxBuilder, item: Any) -> Range | None:
     if isinstance(item, (int, np.integer)) or (
         isinstance(item, Size) and item.type is int and not item.reads_elements()
     ):
-        return item, item
+        return (item, item) if isinstance(item, Size) else (int(item), int(item))
     if not isinstance(item, Value) or not is_integer(item.dtype):
         return None
     if item in b.ranges:
@@ -67,8 +67,20 @@ def range_of(b: JaxBuilder, item: Any) -> Range | None:
     node = b.maker(item)
     rule = _RULES.get(node.op) if node is not None else None
     found = _of_constant(b, item) if node is None else None if rule is None else rule(b, node)
-    b.ranges[item] = found
-    return found
+    b.ranges[item] = _unless_wrapped(found, item.dtype)
+    return b.ranges[item]
+
+
+def _unless_wrapped(found: Range | None, dtype: str) -> Range | None:
+    """Return ``found``, or None if elements of ``dtype`` may have wrapped around instead.
+
+    Sizes are assumed to be representable in ``int32`` and ``int64``, but in no other dtype.
+    """
+    if found is None:
+        return None
+    held = np.iinfo(dtype)
+    fits = (held.min <= end <= held.max if isinstance(end, int) else dtype in _WIDE for end in found)
+    return found if all(fits) else None
 
 
 def note_scan_inputs(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
@@ -85,7 +97,8 @@ def note_scan_inputs(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs:
             b.ranges[value] = range_of(b, operand)
         elif not isinstance(length, Size) and _counts(block.nodes, block.inputs[place], block.outputs[place]):
             first = range_of(b, operand)
-            b.ranges[value] = None if first is None else (first[0], first[1] + max(length - 1, 0))
+            ends = None if first is None else (first[0], first[1] + max(length - 1, 0))
+            b.ranges[value] = _unless_wrapped(ends, value.dtype)
 
 
 def _counts(nodes: Sequence[Node], before: Value, after: Any) -> bool:
@@ -110,14 +123,6 @@ def _number(b: JaxBuilder, number: Any, dtype: str) -> Any:
 # ------------------------------------------------------------------------------------- operations
 def _input_range(b: JaxBuilder, node: Node) -> Range | None:
     return range_of(b, node.inputs[0])
-
-
-def _converted(b: JaxBuilder, node: Node) -> Range | None:
-    found, dtype = _input_range(b, node), node.outputs[0].dtype
-    if found is None or dtype in _WIDE:
-        return found
-    held = np.iinfo(dtype)
-    return found if all(isinstance(end, int) and held.min <= end <= held.max for end in found) else None
 
 
 def _any_of(b: JaxBuilder, items: Sequence[Any]) -> Range | None:
@@ -220,6 +225,7 @@ def _picked(b: JaxBuilder, node: Node) -> Range | None:
 _RULES: dict[str, Callable[[JaxBuilder, Node], Range | None]] = {
     **dict.fromkeys(
         (
+            "astype",
             "broadcast_to",
             "copy",
             "expand_dims",
@@ -237,7 +243,6 @@ _RULES: dict[str, Callable[[JaxBuilder, Node], Range | None]] = {
     **dict.fromkeys(("concat", "stack"), lambda b, node: _any_of(b, node.inputs)),
     "add": _sum,
     "arange": _counted,
-    "astype": _converted,
     "clip": _clipped,
     "full": lambda b, node: range_of(b, node.params["fill_value"]),
     "getitem": _picked,

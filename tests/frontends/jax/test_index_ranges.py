@@ -36,6 +36,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "arrays": lambda x: (x[jnp.argsort(x) + 2], x[jnp.argsort(x)[:, None] - 6], x[jnp.where(x > 1, 9, 0)]),
     "axes": lambda x: along_axes(jnp.outer(x, x), jnp.argmax(x) + 1, jnp.argsort(x) + 2),
     "narrow": lambda x: (x[(jnp.argsort(x) + 2).astype(jnp.uint8)], x[(jnp.argsort(x) - 6).astype(jnp.int8)]),
+    "unsigned below 0": lambda x: x[jnp.argsort(x[:3]).astype(jnp.uint8) - 3],
     "take": lambda x: (
         jnp.take(jnp.outer(x, x), jnp.argsort(x) + 2, axis=1), jnp.take((3 * x).astype(int), jnp.argsort(x) - 6, axis=0),
         jnp.take(x, jnp.argmax(x) + 1), jnp.take(x, jnp.argsort(x) + 2, mode="clip"), jnp.take(x, jnp.argsort(x) + 2, mode="wrap"),
