@@ -537,14 +537,17 @@ def _apply_program(equation: Any, origin: Origin) -> ClosedJaxpr:
 
 
 def _program_on_words(equation: Any) -> ClosedJaxpr:
-    # Operations on keys other than those of `jax.random` only move them, and so move each word in the same
-    # way.
-    move = jax.vmap(
+    # Operations on keys other than those of `jax.random` move or compare them, and so move or compare each
+    # word in the same way.
+    each_word = jax.vmap(
         lambda *operands: equation.primitive.bind(*operands, **equation.params),
         in_axes=tuple(-1 if is_key(atom.aval) else None for atom in equation.invars),
         out_axes=-1,
     )
-    return jax.make_jaxpr(move)(*(words_type(atom.aval) for atom in equation.invars))
+    # Two keys are equal if all their words are.
+    joined = {"eq": jax.numpy.all, "ne": jax.numpy.any}.get(_name_of(equation))
+    program = each_word if joined is None else lambda *operands: joined(each_word(*operands), axis=-1)
+    return jax.make_jaxpr(program)(*(words_type(atom.aval) for atom in equation.invars))
 
 
 class OpaqueOperand:

@@ -56,6 +56,15 @@ def choices(key, x):
     )
 
 
+def equal_keys(keys):
+    return (
+        keys == keys[::-1],
+        keys != random.key(0),
+        keys[0] == keys[0],
+        jax.vmap(lambda key: key == KEPT)(keys),
+    )
+
+
 def distributions(key):
     return (
         random.exponential(key, (4,)), random.laplace(key, (4,)), random.cauchy(key, (4,)), random.truncated_normal(key, -1, 1, (4,)),
@@ -100,6 +109,7 @@ DRAWS: list[tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = [
     (kept, (_X,), (_Y,)),
     (integers, (_OLD,), (_OTHER_OLD,)),
     (choices, (_OLD, array(4, 5)), (_OTHER_OLD, array(4, 5))),
+    (equal_keys, (random.split(_NEW, 3),), (random.split(_OTHER_NEW, 3),)),
     (distributions, (_NEW,), (_OTHER_NEW,)),
     (each_with_its_own, (_NEW, _X), (_OTHER_NEW, _X)),
     (in_a_scan, (_NEW, _X), (_OTHER_NEW, _X)),
