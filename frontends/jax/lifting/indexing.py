@@ -45,6 +45,8 @@ def _start(b: JaxBuilder, start: Any, have: Any, size: Any) -> Any:
         return b.clip(start, 0, top)
     # JAX's clamping has no effect in the recorded call. A guard excludes calls in which it has one.
     if hint_of(last) >= hint_of(start) >= 0:
+        if not isinstance(start, int):
+            b.guard(apply("ge", start, 0))
         if not isinstance(last, int) or not isinstance(start, int):
             b.guard(apply("le", start, last))
         return start

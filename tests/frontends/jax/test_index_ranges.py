@@ -52,6 +52,8 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
         lax.dynamic_slice(x, (jnp.argmax(x) + 1,), (2,)), lax.dynamic_update_slice(x, jnp.ones(2), (jnp.argmax(x) + 1,)),
         lax.dynamic_index_in_dim(x, jnp.argmax(x) - 9),
     ),
+    # The public function refuses this start if it is negative.
+    "start below 0": lambda x: lax.dynamic_slice_p.bind(x, jnp.asarray(x.shape[0] - 4), slice_sizes=(2,)),
     "under vmap": lambda x: jax.vmap(lambda row: row[jnp.argmax(row) + 1])(jnp.outer(x, x)),
     "gradient": jax.grad(lambda x: x[jnp.argmax(x) + 1] ** 2 + jnp.nansum(jnp.take(x, jnp.argsort(x) + 2, axis=0))),
     "counted loop": lambda x: lax.fori_loop(-7, 8, lambda i, total: total * 0.5 + x[i], 0.0),
