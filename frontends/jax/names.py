@@ -422,19 +422,19 @@ def _reshaped(node: Node, text: Callable[[Any], Any]) -> str | None:
     )
 
 
-def _transposed(node: Node, text: Callable[[Any], Any]) -> str:
-    axes = node.params["permutation"]
-    return (
-        f"{text(node.inputs[0])!r}.T"
-        if axes == tuple(range(len(axes)))[::-1]
-        else f"{text(node.inputs[0])!r}.transpose({', '.join(map(str, axes))})"
-    )
+def _transposed(node: Node, text: Callable[[Any], Any]) -> str | None:
+    if not isinstance(node.inputs[0], Value):
+        return None
+    axes, array = node.params["permutation"], factor(repr(text(node.inputs[0])))
+    is_reversed = axes == tuple(range(len(axes)))[::-1]
+    return f"{array}.T" if is_reversed else f"{array}.transpose({', '.join(map(str, axes))})"
 
 
 def _power(node: Node, text: Callable[[Any], Any]) -> str | None:
+    # The power of a Python number is a Python number.
     return (
-        f"{text(node.inputs[0])!r} ** {node.params['y']}"
-        if set(node.params) == {"y"} and node.params["y"] > 0
+        f"{factor(repr(text(node.inputs[0])))} ** {node.params['y']}"
+        if set(node.params) == {"y"} and node.params["y"] > 0 and isinstance(node.inputs[0], Value)
         else None
     )
 

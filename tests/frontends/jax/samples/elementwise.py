@@ -232,6 +232,12 @@ SAMPLES = [
             ),
             ("clamp", lambda x: lax.clamp(-0.3, x, 0.3), (X,), (Y,)),
             (
+                "integer_pow of a number",
+                lambda x: jax.jit(lambda base, x: lax.integer_pow(base, 4) + x)(-2.0, x),
+                (X,),
+                (Y,),
+            ),
+            (
                 "integer_pow",
                 lambda x: (lax.integer_pow(x, 3), lax.integer_pow(x, -2), x**5),
                 (POSITIVE,),
