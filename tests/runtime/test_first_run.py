@@ -81,6 +81,17 @@ def test_conjugates_in_the_same_memory_are_others() -> None:
         assert torch.matmul(x.conj(), w).item() == 1 - 2j
 
 
+INFINITE, UNDEFINED = torch.tensor([[1.0, torch.inf, -torch.inf]]), torch.tensor([[1.0, torch.nan, 2.0]])
+
+
+@pytest.mark.parametrize("x", [INFINITE, UNDEFINED])
+def test_elements_that_are_not_finite_hide_no_difference(x: torch.Tensor) -> None:
+    with ResultReuse(noted((F.linear, x, W), (F.linear, x, W), (F.linear, x, W))):
+        assert F.linear(x.clone(), W) is KNOWN
+        assert F.linear(x + torch.tensor([1e-3, 0.0, 0.0]), W) is not KNOWN
+        assert F.linear(x.nan_to_num(0.0, 3.0, 3.0), W) is not KNOWN
+
+
 def test_numbers_are_compared() -> None:
     image, kernel = torch.ones(1, 1, 4, 4), torch.ones(1, 1, 1, 1)
     with ResultReuse(noted((F.conv2d, image, kernel, None, 2))):

@@ -348,5 +348,7 @@ def _is_same(found: Any, known: Any) -> bool:
         return True
     if not found.is_floating_point():
         return False
-    largest = known.detach().abs().max().item() if known.numel() else 0.0
-    return torch.allclose(found, known, rtol=0, atol=_ROUNDING * torch.finfo(known.dtype).eps * largest)
+    # Infinities and NaN have to be equal, and say nothing about the rounding of the finite elements.
+    finite = known.detach().nan_to_num(0.0, 0.0, 0.0)
+    rounding = _ROUNDING * torch.finfo(known.dtype).eps * finite.abs().max().item() if known.numel() else 0.0
+    return torch.allclose(found, known, rtol=0, atol=rounding, equal_nan=True)
