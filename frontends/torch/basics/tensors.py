@@ -139,7 +139,8 @@ def _combine(left: Any, right: Any) -> Any:
     return (
         torch.empty((0,) * (left.ndim if torch.is_tensor(left) else 0), dtype=kind)
         if torch.is_tensor(left)
-        else _EXAMPLE[type(left + right)]
+        # The sum of two bools would be an int.
+        else _EXAMPLE[max(type(left), type(right), key=list(_EXAMPLE).index)]
     )
 
 
