@@ -450,13 +450,13 @@ def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
     x, place = _line(b, arr, axis)
     if isinstance(obj, slice):
         return _without_slice(b, x, place, obj)
-    if isinstance(obj, (list, tuple)) and any(isinstance(item, bool) for item in obj):
-        # A list of bools is a mask, although bools are ints in Python.
+    if isinstance(obj, (list, tuple)) and obj and all(isinstance(item, bool) for item in obj):
+        # A list of bools is a mask, although bools are ints in Python. Among other ints they are indices.
         obj = b.array(obj, "bool")
     if isinstance(obj, Value) and obj.ndim:
         return _without_masked(b, x, place, obj)
     gone = (
-        sorted(set(obj))
+        sorted(set(map(int, obj)))
         if isinstance(obj, (list, tuple)) and all(isinstance(item, int) for item in obj)
         else [obj]
     )

@@ -67,6 +67,7 @@ SAMPLES: list[Sample] = [
     # ---- elements put in and left out
     sample("delete by masks", lambda x, m: (np.delete(x, m, axis=1), np.delete(x.ravel(), x.ravel() > 0)), X, b(4), again=True),
     sample("delete by a list of truth values", lambda x: np.delete(x, [False, True, False], axis=0), X, grows=False),
+    sample("delete by indices that are bools in part", lambda x: (np.delete(x, [True, 2], axis=0), np.delete(x, (0, True))), X),
     sample("delete at computed places", lambda x, k: np.delete(x, k % 3 - 1, axis=1), X, i(3)),
     sample("delete of slices", lambda x: (np.delete(x, slice(1, None), axis=0), np.delete(x, slice(None, -1)), np.delete(x[0], slice(1, 99)), np.delete(x[0], slice(2, 1))), X, again=True),
     sample("insert at several places", lambda x: (np.insert(x[0], [3, 1, 1], [7, 8, 9]), np.insert(x, (0, 2), x[0], axis=0), np.insert(x, [-1, -2], 5.0)), X),
