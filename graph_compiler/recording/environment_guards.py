@@ -420,8 +420,7 @@ def condition(
     known = list(guards)
     # Without versions, every guard is evaluated at each call.
     if versions_of is None:
-        # ``refresh`` returns None, so its guard always holds.
-        return _conjunction([*known, *(EnvironmentGuard("{}() is None", (one.refresh,)) for one in derived)])
+        return _conjunction([*known, *map(_refreshed, derived)])
     seen = [guard for guard in known if guard.has_versions]
     return _conjunction(
         [*_seen_by(versions_of, seen, derived), *(guard for guard in known if not guard.has_versions)]
@@ -473,7 +472,8 @@ def _seen_by(
 ) -> list[EnvironmentGuard]:
     """Return one guard, in a list, which evaluates ``guards`` and refreshes ``derived`` if versions changed.
 
-    Return an empty list if none of them has dicts, objects or words whose versions can be compared.
+    If none of them has dicts, objects or words whose versions can be compared, return guards that refresh
+    ``derived`` at each call.
     """
     dicts = _distinct(
         [
@@ -484,7 +484,7 @@ def _seen_by(
     objects = _distinct([guard.class_of for guard in guards if guard.class_of is not None])
     words = _distinct([guard.words for guard in guards if guard.words is not None])
     if not dicts and not objects and not words:
-        return []
+        return [*map(_refreshed, derived)]
     entries, versions = _conjunction(guards).function(), versions_of(dicts, objects, words)
     # A list, because the expression of the guard reads the stored versions by index.
     held: list[Any] = [None]
@@ -506,6 +506,11 @@ def _seen_by(
             return True
 
     return [EnvironmentGuard("({} == {}[0] or {}())", (versions.now, held, hold_still))]
+
+
+def _refreshed(derived: Derived) -> EnvironmentGuard:
+    # ``refresh`` returns None, so the guard always holds.
+    return EnvironmentGuard("{}() is None", (derived.refresh,))
 
 
 def _distinct(items: Iterable[Any]) -> list[Any]:

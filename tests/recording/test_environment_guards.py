@@ -298,6 +298,19 @@ def test_followers_are_fresh_where_the_facts_hold(is_counted: bool) -> None:
     assert not holds()
 
 
+def test_followers_without_dicts_are_fresh_at_each_call() -> None:
+    class Counted:
+        dicts: list[dict[Any, Any]] = []
+        times = 0
+
+        def refresh(self) -> None:
+            self.times += 1
+
+    counted = Counted()
+    holds = conjunction([], versions_counted_by(lambda entries: 1), [counted])
+    assert holds() and holds() and counted.times == 2
+
+
 def test_a_replaced_parameter_is_used_and_a_removed_one_is_recorded_again() -> None:
     model, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
     graph = graph_compiler.compile(model, args=(x,))
