@@ -184,6 +184,15 @@ def steps(name: str, before: str, after: str | None = None) -> Row:
             """)
         for op in ("floor_divide", "remainder")
     ],
+    steps("numbers up to the largest one of a dtype", "a = negative(maximum(i, 2147483645)); b = negative(maximum(a, 2147483646)); "
+          "return negative(maximum(b, 2147483647))", """
+        def body(a, step): return negative(maximum(a, step))
+        return scan([i], [asarray(data=(2147483645, 2147483646, 2147483647), dtype='int32')], body, length=3)
+        """),
+    steps("numbers beyond the dtype that they are compared with", """
+        a = add(i, astype(less(i, 4000000000), dtype='int32')); b = add(a, astype(less(a, 4000000001), dtype='int32'))
+        return add(b, astype(less(b, 4000000002), dtype='int32'))
+        """),
     steps("numbers of an operation of several dtypes", "a = tanh(pow(y, 2.0)); b = tanh(pow(a, 3.0)); return tanh(pow(b, 4.0))"),
     steps("sizes that change", "a = concat(tanh(y), y, axis=0); b = concat(tanh(a), y, axis=0); return concat(tanh(b), y, axis=0)"),
     steps("random numbers", """

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Union
 from ...ir.graph import GUARD, Aliases
 from ...ir.node import Block, CallRecord, Node, Region, Value, every, values_in
 from ...ir.sameness import hashable, lasting_params, region_description
+from ...ops.dtypes import is_in_range
 from ...ops.registry import ArraySpec, find
 from ...sizes import Size, Symbol
 from ...trees import iterate_structure, map_structure
@@ -681,12 +682,17 @@ class CounterSequences:
         if node.op not in _OF_ONE_DTYPE or (type(numbers[0]) is float) != dtype.startswith("float"):
             return None
         most, by = _EXACT.get(dtype, 0), numbers[1] - numbers[0]
+        # The end of an `arange` is of the same dtype, too.
+        end = numbers[0] + by * len(numbers)
         # An `arange` never yields -0.0, and division by it has another sign than division by 0.0.
         is_whole = all(
-            float(number).is_integer() and abs(number) < most and repr(number) != "-0.0" for number in numbers
+            float(number).is_integer() and abs(number) < most and repr(number) != "-0.0"
+            for number in (*numbers, end)
         )
         if is_whole and all(number == numbers[0] + by * step for step, number in enumerate(numbers)):
             return self._sequence(dtype, int(numbers[0]), int(by))
+        if not all(is_in_range(number, dtype) for number in numbers):
+            return None
         return self._list(dtype, tuple(numbers)) if dtype in _EXACT and len(numbers) <= _MOST_LISTED else None
 
     def _index(self, node: Node, number: Pattern) -> Size | None:
