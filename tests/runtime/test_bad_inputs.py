@@ -193,6 +193,12 @@ def test_tensors_that_have_no_counterpart(name: str, to: str, graph: Any) -> Non
     told(lambda: graph.to(to)(make()), f"cannot become one of {to}.*{words.partition('.*')[2]}")
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_nested_tensor_fits_no_graph_of_torch(graph: Any) -> None:
+    make, _ = ARRAYS["nested"]
+    told(lambda: graph(make()), "nested tensors cannot be recorded; pad them")
+
+
 @pytest.mark.parametrize("name", ["objects", "texts", "dates"])
 def test_arrays_that_have_no_counterpart(name: str, in_jax: Any) -> None:
     make, words = ARRAYS[name]

@@ -359,18 +359,27 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
 
 def _require_members(array: Any, target: Target) -> None:
     for name in ("shape", "ndim", "dtype"):
-        if not hasattr(array, name):
+        if not _has_member(array, name):
             raise InvalidRegistration(
                 f"{target.name}: an array of class {type(array).__name__} has no {name}, which a backend's "
                 "arrays need (contracts.Target.convert); add it to the class"
             )
 
 
+def _has_member(array: Any, name: str) -> bool:
+    try:
+        return hasattr(array, name)
+    # The shape of an array that has none may raise anything.
+    except Exception:
+        return True
+
+
 def _rank(array: Any) -> int | None:
     try:
         return len(array.shape)
-    except ValueError:
-        # TensorFlow raises this for an array of unknown rank inside a traced function.
+    except (ValueError, RuntimeError):
+        # TensorFlow raises ValueError for an array of unknown rank inside a traced function, and torch
+        # RuntimeError for a nested tensor.
         return None
 
 
