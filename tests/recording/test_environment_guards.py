@@ -300,8 +300,9 @@ def test_followers_are_fresh_where_the_facts_hold(is_counted: bool) -> None:
 
 def test_followers_without_dicts_are_fresh_at_each_call() -> None:
     class Counted:
-        dicts: list[dict[Any, Any]] = []
-        times = 0
+        def __init__(self) -> None:
+            self.dicts: list[dict[Any, Any]] = []
+            self.times = 0
 
         def refresh(self) -> None:
             self.times += 1
