@@ -38,7 +38,7 @@ def operand_first(
     >>> operand_first(torch.squeeze, (), {"dim": 0, "input": 1.5})
     ((1.5,), {'dim': 0})
     >>> operand_first(torch.where, (), {"input": 1.5, "condition": True, "other": 2.5})
-    ((), {'input': 1.5, 'condition': True, 'other': 2.5})
+    ((True,), {'input': 1.5, 'other': 2.5})
     """
     if args or not kwargs:
         return args, kwargs
