@@ -202,11 +202,8 @@ _TENSOR = attrgetter("tensor")
 
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """Return the tensors that a call may write to: the first in ``args``, ``out=``, or another argument."""
-    targets = (
-        [args[0]]
-        if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True))
-        else []
-    )
+    # Functions of torch hand ``inplace`` on by keyword.
+    targets = [args[0]] if args and (is_in_place(key) or kwargs.get("inplace")) else []
     targets += [kwargs["out"]] if kwargs.get("out") is not None else []
     targets += other_written_tensors(key, args, kwargs)
     return (

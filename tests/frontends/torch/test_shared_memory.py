@@ -137,3 +137,12 @@ def test_a_write_to_an_array_that_can_only_be_copied_is_refused(array: Any) -> N
     assert shared.tolist() == [2.0] * 3
     with pytest.raises(GuardFailed, match=r"test_shared_memory.py:\d+: .* can only be copied for torch"):
         graph(array)
+
+
+def test_a_true_last_argument_is_no_write() -> None:
+    """``torch.sum(weight, 0, True)`` keeps an axis, so memory that the weight shares is only read."""
+    weight = torch.nn.Parameter(torch.arange(6.0).reshape(2, 3))
+    kept = [weight.data.t()[1:]]
+    function = lambda x: torch.sum(weight, 0, True) + kept[0].sum() + x  # noqa: E731
+    graph = graph_compiler.compile(function, args=(torch.ones(3),)).to("numpy")
+    assert np.array_equal(graph(np.arange(3.0, dtype=np.float32)), function(torch.arange(3.0)).detach())
