@@ -146,7 +146,7 @@ def _nbytes(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> Any
 
 
 def _is_same_size(capture: RunningTrace, function: Any, args: Any, kwargs: Any) -> bool:
-    left, right = map(capture.sizes_of, args)
+    left, right = map(capture.sizes_of, (*args, *kwargs.values()))
     return bool(left == right)
 
 
@@ -233,8 +233,8 @@ def _left_aligned(tensor: torch.Tensor, mask: torch.Tensor, *checked: Any) -> to
 
 
 _QUESTIONS: dict[str, Callable[..., torch.Tensor | None]] = {
-    "equal": lambda left, right: (
-        torch.eq(left, right).all() if tuple(left.shape) == tuple(right.shape) else None
+    "equal": lambda input, other: (
+        torch.eq(input, other).all() if tuple(input.shape) == tuple(other.shape) else None
     ),
     "allclose": lambda *args, **kwargs: torch.isclose(*args, **kwargs).all(),
     "_nested_tensor_from_mask_left_aligned": _left_aligned,

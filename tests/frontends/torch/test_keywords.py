@@ -150,12 +150,16 @@ def test_writes_to_an_array_given_by_keyword(write: Any, to: str) -> None:
         lambda x: x + torch.is_floating_point(input=x),
         lambda x: x + torch.is_nonzero(input=x.sum()),
         lambda x: x + torch.get_device(input=x),
+        lambda x: x + torch.is_same_size(input=x, other=x * 2),
+        lambda x: x + torch.is_same_size(x, other=x[0]),
+        lambda x: x + torch.equal(input=x, other=x * 1),
+        lambda x: x + torch.equal(x, other=x[0]),
         lambda x: torch.where(input=x, condition=x > 2, other=-x),
         lambda x: torch.searchsorted(input=x * 2, sorted_sequence=x),
     ],
     ids=[
         "squeeze", "chunk", "unbind", "unsqueeze", "numel", "is_floating_point", "is_nonzero", "get_device",
-        "where", "searchsorted",
+        "is_same_size", "is_same_size other", "equal", "equal other", "where", "searchsorted",
     ],
 )  # fmt: skip
 def test_operands_given_by_keyword(function: Any, to: str) -> None:
