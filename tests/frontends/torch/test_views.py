@@ -152,6 +152,7 @@ IN_MEMORY: list[Callable[[Any], Any]] = [
     lambda x: (y := (x * 2).view(2, -1, 3).transpose(0, 1)).as_strided(y.shape, y.stride()),
     lambda x: x.as_strided((x.shape[0] - 1, 4), (3, 1)),
     lambda x: x.as_strided(size=(2, 3), stride=(1, 2), storage_offset=1),
+    lambda x: torch.as_strided(size=(2, 2), stride=(1, 2), input=x[:, 1:]),
     lambda x: (y := x.clone(), y[1:].as_strided((2, 2), (1, 2)).mul_(3))[0],
 ]
 
