@@ -245,19 +245,16 @@ def _set_device(before: Any) -> None:
     default_device.device_context = before
 
 
-def _autocast() -> Any:
-    return is_any_autocast_enabled() and [
-        (torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in AUTOCAST_DEVICES
-    ]
+def _autocast() -> list[tuple[bool, torch.dtype]]:
+    return [(torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in AUTOCAST_DEVICES]
 
 
-def _set_autocast(before: Any) -> None:
-    for kind, (is_enabled, dtype) in zip(AUTOCAST_DEVICES, before or [(False, None)] * len(AUTOCAST_DEVICES)):
+def _set_autocast(before: list[tuple[bool, torch.dtype]]) -> None:
+    for kind, (is_enabled, dtype) in zip(AUTOCAST_DEVICES, before):
         torch.set_autocast_enabled(kind, is_enabled)
-        if dtype is not None:
-            torch.set_autocast_dtype(kind, dtype)
+        torch.set_autocast_dtype(kind, dtype)
     # A context that was entered and never left would keep the casted weights for the rest of the process.
-    if not before:
+    if not any(is_enabled for is_enabled, _ in before):
         torch.autocast_increment_nesting()
         while torch.autocast_decrement_nesting() > 0:
             pass
