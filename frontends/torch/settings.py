@@ -212,6 +212,15 @@ def _started(session: Session, *args: Any, **kwargs: Any) -> None:
     session.trace.has_started_threads = True
 
 
+def _autocast_made(
+    session: Session, context: Any, device_type: Any, dtype: Any = None, *args: Any, **kwargs: Any
+) -> None:
+    # Without a dtype, the context takes the one that is set for the device.
+    if dtype is None:
+        name = "get_autocast_dtype"
+        session.assume(name, (name, device_type), functools.partial(torch.get_autocast_dtype, device_type))
+
+
 SETTING_READS: tuple[Patch, ...] = (
     *SETTINGS,
     *assumed({
@@ -227,12 +236,16 @@ SETTING_READS: tuple[Patch, ...] = (
             "is_warn_always_enabled",
             "is_anomaly_enabled",
             "is_anomaly_check_nan_enabled",
+            "get_autocast_dtype",
+            "get_autocast_cpu_dtype",
+            "get_autocast_gpu_dtype",
         ),
         torch.backends.cuda: (
             "math_sdp_enabled", "flash_sdp_enabled", "mem_efficient_sdp_enabled", "cudnn_sdp_enabled"),
         torch.backends.mha: ("get_fastpath_enabled",),
     }),
     *refused({torch: ("initial_seed",), torch.random: ("initial_seed",)}),
+    Patch(torch.autocast, "__init__", note_call, _autocast_made),
     Patch(ContextProp, "__get__", _context_property, _started),
     # A recording sees only the calls of its own thread, so it notes that others were started.
     Patch(threading.Thread, "start", note_call, _started),

@@ -84,6 +84,11 @@ SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], tuple[Any, An
         ("high", "highest"),
     ),
     "property": (lambda: _CUDNN.benchmark, _set_benchmark, (True, False)),
+    "dtype of autocast": (
+        lambda: f"{torch.get_autocast_dtype('cpu')}",
+        functools.partial(torch.set_autocast_dtype, "cpu"),
+        (torch.float16, torch.bfloat16),
+    ),
     "attention": (
         lambda: torch.backends.cuda.math_sdp_enabled() is True,
         torch.backends.cuda.enable_math_sdp,
@@ -228,6 +233,21 @@ def test_a_setting_that_the_function_itself_changes_is_no_setting_of_the_call() 
     assert torch.is_grad_enabled.__name__ == "is_grad_enabled" and not hasattr(
         torch.is_grad_enabled, "__wrapped__"
     )
+
+
+def test_autocast_has_the_dtype_that_is_set_at_the_call() -> None:
+    def function(x: Any) -> Any:
+        with torch.autocast("cpu"):
+            return x @ x
+
+    compiled, x = graph_compiler.compile(function), torch.ones(2, 2)
+    try:
+        for dtype in (torch.bfloat16, torch.float16, torch.bfloat16):
+            torch.set_autocast_dtype("cpu", dtype)
+            assert compiled(x).dtype == dtype
+    finally:
+        torch.set_autocast_dtype("cpu", torch.bfloat16)
+    assert len(compiled.variants) == 2
 
 
 @pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
