@@ -287,10 +287,9 @@ def vander(b: TorchBuilder, x: Any, N: Any = None, increasing: bool = False) -> 
 
 
 def _products(b: TorchBuilder, column: Any, count: Any, increasing: bool) -> Any:
-    lead, last = column.shape[:-1], column.ndim - 1
-    higher = b.cumulative_prod(b.broadcast_to(column, shape=(*lead, count - 1)), axis=last)
-    powers = b.concat(b.ones(shape=(*lead, 1), dtype=column.dtype), higher, axis=last)
-    return powers if increasing else b.flip(powers, axis=last)
+    is_first = b.equal(b.arange(stop=count, dtype="int64"), 0)
+    powers = b.cumulative_prod(b.where(is_first, b.array(1, column.dtype), column), axis=column.ndim - 1)
+    return powers if increasing else b.flip(powers, axis=column.ndim - 1)
 
 
 @rows.row("linalg_vander")

@@ -152,6 +152,11 @@ def _matrices() -> list[Sample]:
         Sample(torch.vander, (array(3),), other=(array(5),)),
         Sample(torch.vander, (array(3), 4), other=(array(5), 4)),
         Sample(torch.vander, (ints(3),), {"increasing": True}),
+        *(
+            Sample(torch.vander, (array(3, dtype="complex64"), count), name=f"vander complex {count}")
+            for count in (0, 1, 4)
+        ),
+        Sample(torch.vander, (array(3, dtype="complex64"),), other=(array(0, dtype="complex64"),)),
         Sample(torch.linalg.vander, (array(2, 3),), other=(array(4, 5),)),
         Sample(torch.linalg.vander, (array(2, 3),), {"N": 2}),
     ]
