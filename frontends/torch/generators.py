@@ -317,7 +317,8 @@ def encoder_facts(session: Session) -> list[EnvironmentGuard]:
 _SEED_BYTES = 8
 # Devices whose generators store the seed there.
 _DEVICES = ("cpu", "cuda")
-# ``seed()`` draws 53 bits from the operating system. A seed that is not smaller is taken for one of these.
+# ``seed()`` draws up to 64 bits from the operating system. Nothing tells such a seed from one that
+# ``manual_seed`` was given, so a seed that is not smaller than this is taken for one of ``seed()``.
 _LONGEST_SEED = 1 << 48
 _DEFAULT_SEED = torch.Generator().initial_seed()
 SPEC = ArraySpec((), "generator")
@@ -550,7 +551,7 @@ class Generators:
             self._refuse(
                 "was given a state that cannot be told from its seed"
                 if fresh.state() != state
-                else "was seeded by seed()"
+                else "was seeded by seed(), or with a number that may be from there (negative, or from 2**48)"
             )
         followed.put_mark()
         if followed.generator is torch.default_generator:

@@ -139,6 +139,12 @@ def test_a_state_that_is_put_back_gives_the_same_numbers_in_another_framework() 
     assert (after != later).any()
 
 
+@pytest.mark.parametrize("number", [2**48, -5])
+def test_a_seed_that_may_be_drawn_from_the_system_is_refused(number: int) -> None:
+    with pytest.raises(gc.errors.TracingError, match="with a number that may be from there"):
+        gc.compile(lambda x: (torch.manual_seed(number), torch.rand(2) + x)[1], args=(torch.zeros(2),))
+
+
 def test_a_generator_seeded_as_it_was_before() -> None:
     """The function sets the seed that the generator already had during the recording."""
     torch.manual_seed(7)
