@@ -99,25 +99,25 @@ class CallConverter:
         """Call a function of the original's framework with converted arguments.
 
         What the function writes to a converted array is written back to the array that the caller passed. If
-        that is immutable, replace it in the list, dict or object around it, or raise ``GuardFailed`` if it is
-        an argument itself. Convert the result to the target's framework unless ``same_framework``. During the
-        call, containers among the arguments hold the converted arrays.
+        that is immutable, replace it in the list, dict or object around it, or raise ``GuardFailed`` if only
+        tuples are around it. Convert the result to the target's framework unless ``same_framework``. During
+        the call, containers among the arguments hold the converted arrays.
 
         types: recorded 64-bit dtypes of arrays that the target has narrowed, by their paths in
             ``(args, kwargs)``.
         """
-        crossing = _ConvertedCall(self, types)
         # New outer containers, in which the arguments themselves can be replaced.
         given: list[Any] = [list(args), dict(kwargs)]
-        crossing.replace(given, crossing.entering)
+        crossing = _ConvertedCall(self, types, given)
+        crossing.replace(crossing.entering)
         # While the original's code runs, proxy classes do not convert arrays.
         _here.depth = getattr(_here, "depth", 0) + 1
         try:
             result = function(*given[0], **given[1])
         finally:
             _here.depth -= 1
-            crossing.replace(given, crossing.leaving)
-        return result if self.same_framework else crossing.result(result, given)
+            crossing.replace(crossing.leaving)
+        return result if self.same_framework else crossing.result(result)
 
     def native(self, array: Any) -> Any:
         """Return ``array`` as a new array of the target.
@@ -134,10 +134,10 @@ class CallConverter:
 
 
 class _ConvertedCall:
-    """State of one converted call: the arrays that were passed, and their conversions."""
+    """State of one converted call: its arguments ``given``, the arrays in them, and their conversions."""
 
-    def __init__(self, converter: CallConverter, types: Mapping[Path, str]) -> None:
-        self._types = types
+    def __init__(self, converter: CallConverter, types: Mapping[Path, str], given: list[Any]) -> None:
+        self._types, self._given = types, given
         self._converter, self._reference, self._array_access = (
             converter,
             converter.frontend.reference,
@@ -148,11 +148,11 @@ class _ConvertedCall:
         # By the id of a converted array: that array, the array it was converted from, and its stamp.
         self._entered: dict[int, tuple[Any, Any, Any]] = {}
 
-    def replace(self, given: list[Any], change: Callable[[Any, Path], Any]) -> None:
-        leaves, tree = flatten(given, self._reference.is_array, _is_opened)
+    def replace(self, change: Callable[[Any, Path], Any]) -> None:
+        leaves, tree = flatten(self._given, self._reference.is_array, _is_opened)
         for path, leaf in zip(paths(tree), leaves):
             if (other := change(leaf, path)) is not leaf:
-                self._put(given, path, other)
+                self._put(path, other)
 
     def entering(self, array: Any, path: Path) -> Any:
         if self._array_access.is_own(array):
@@ -171,8 +171,7 @@ class _ConvertedCall:
             try:
                 self._converter.target.write_back(given, self._converter.native(own))
             except GuardFailed:
-                # A path of two keys is an argument itself, which no container holds and nothing can replace.
-                if len(path) == 2:
+                if not self._is_replaced_for_caller(path):
                     raise
             else:
                 return given
@@ -182,8 +181,15 @@ class _ConvertedCall:
             else self._converter.native(array)
         )
 
-    def result(self, result: Any, given: list[Any]) -> Any:
-        known = {id(item): item for item in _containers_in(given)}
+    def _is_replaced_for_caller(self, path: Path) -> bool:
+        """Return True if the caller sees another array at ``path`` in a container of the arguments."""
+        # The first two keys lead to an argument. A tuple is replaced by a new one in the container around it,
+        # and there is none of the caller's around an argument.
+        around = (at(self._given, path[:length]) for length in range(2, len(path)))
+        return any(not isinstance(container, tuple) for container in around)
+
+    def result(self, result: Any) -> Any:
+        known = {id(item): item for item in _containers_in(self._given)}
 
         def is_leaf(item: Any) -> bool:
             return (
@@ -200,12 +206,11 @@ class _ConvertedCall:
             [leaf if id(leaf) in known else self._converter.native(leaf) for leaf in leaves],
         )
 
-    def _put(self, given: list[Any], path: tuple[Any, ...], item: Any) -> None:
-        container = at(given, path[:-1])
+    def _put(self, path: tuple[Any, ...], item: Any) -> None:
+        container = at(self._given, path[:-1])
         if isinstance(container, tuple):
             pairs = [(key, item if key == path[-1] else child) for key, child in items_of(container)]
             self._put(
-                given,
                 path[:-1],
                 build(type(container), [key for key, _ in pairs], [child for _, child in pairs]),
             )
@@ -214,11 +219,11 @@ class _ConvertedCall:
         else:
             object.__setattr__(container, path[-1], item)
         if not self._array_access.is_own(item):
-            self._take_owner(given, path)
+            self._take_owner(path)
 
-    def _take_owner(self, given: list[Any], path: tuple[Any, ...]) -> None:
+    def _take_owner(self, path: tuple[Any, ...]) -> None:
         for length in range(len(path) - 1, 1, -1):
-            owner = at(given, path[:length])
+            owner = at(self._given, path[:length])
             if not isinstance(owner, (tuple, list, deque, Mapping)):
                 self._converter.take(owner)
                 return

@@ -101,6 +101,26 @@ def test_what_is_written_to_an_argument(to: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("to", ["jax", "tensorflow"])
+def test_what_is_written_to_an_array_in_tuples(to: str) -> None:
+    """An immutable array can be replaced in a list around the tuple, but not in a tuple that is an argument."""
+
+    def doubled(held: Any, name: str) -> Any:
+        held[0][0].mul_(2)
+        return held[0][0] + len(name)
+
+    array = natively(to)
+    for wrap in (lambda x: [(x,)], lambda x: ([x],)):
+        graph = graph_compiler.compile(doubled, to=to, args=(wrap(X.clone()), "a"), max_variants=1)
+        given = wrap(array(X.numpy().copy()))
+        assert_same(graph(given, "bb"), X * 2 + 2)
+        assert_same(given[0][0], X * 2)
+    graph = graph_compiler.compile(doubled, to=to, args=(((X.clone(),),), "a"), max_variants=1)
+    with pytest.raises(GuardFailed, match="writes to its argument"):
+        graph(((array(X.numpy()),),), "bb")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_result_shares_no_memory_with_arrays_of_the_original() -> None:
     weight = pytest.importorskip("jax").numpy.arange(3.0)
 
