@@ -268,8 +268,8 @@ class ListInIteration(GrowingView):
     """View of a growing list that the code of an iteration sees.
 
     Most reads raise ``TracingError``. The length can be read, and the last item unless a recorded inner loop
-    appended it. The truth value can be read if ``parts`` is not empty, or if the list before the loop has an
-    item outside of ``StackedItems``.
+    appended it. The truth value can be read if ``parts`` or the list before the loop has an item outside of
+    ``StackedItems``, or if the sizes of the recording show that an inner loop has appended items.
 
     parts: the items that this iteration has appended.
     """
@@ -304,11 +304,14 @@ class ListInIteration(GrowingView):
 
     def __bool__(self) -> bool:
         before = self.of.before
-        is_known = self.parts or any(
-            not isinstance(part, StackedItems)
-            for part in (before.parts if isinstance(before, AppendableList) else before)
+        parts = (*self.parts, *(before.parts if isinstance(before, AppendableList) else before))
+        # An inner loop without iterations appends nothing.
+        return (
+            not all(isinstance(part, StackedItems) for part in parts)
+            or bool(self.parts)
+            and self.regions.decide_size(apply("ge", length_of(self.parts), 1))
+            or self.plain()
         )
-        return bool(is_known) or self.plain()
 
 
 @dataclass(frozen=True)

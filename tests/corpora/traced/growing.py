@@ -64,6 +64,16 @@ def walked_back(xp: Any, xs: Any) -> Any:
     return xp.stack(path[::-1]), best
 
 
+@program((floats(4), floats(3)), (floats(2), floats(1)), (floats(3), floats(0)), variants=2)
+def asked_after_an_inner_loop(xp: Any, xs: Any, ys: Any) -> Any:
+    found, total = [], xs[0] * 0
+    for x in xs:
+        for y in ys:
+            found.append(x * y)
+        total = total + x if found else total - x
+    return total, len(found)
+
+
 @program(*_LINES)
 def asked_by_python(xp: Any, xs: Any) -> Any:
     found, total = [], 0.0
