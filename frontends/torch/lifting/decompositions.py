@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import torch
+
+from ....ir import Value
 from ....ops.collectives import COLLECTIVES, KERNELS
+from ....ops.dtypes import real_of
 from ....sizes import apply, hint_of, hints
 from ...common.input_checks import condition_number, nuclear_condition_number
 from ...common.lifter import lift_collective
+from ..basics.tensors import torch_dtype
 from .manipulation import adjoint, matrix_transpose, select_scatter, slice_scatter
 from .table import TorchBuilder, axis, rows
 
@@ -64,9 +69,17 @@ def _status(b: TorchBuilder, A: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------- determinants and inverses
-def _above_zero(atol: Any) -> Any:
-    # Only a positive absolute tolerance sets torch's default of the relative one, ``max(m, n) * eps``, to 0.
-    return None if isinstance(atol, (int, float)) and atol <= 0 else atol
+def _tolerances(b: TorchBuilder, A: Any, rtol: Any, atol: Any) -> tuple[Any, Any]:
+    """Return the tolerances of a rank as canonical operations take them: the relative and the absolute one.
+
+    Only a positive absolute tolerance sets torch's default of the relative one, ``max(m, n) * eps``, to 0.
+    """
+    if not isinstance(atol, Value):
+        return rtol, None if atol is not None and atol <= 0 else atol
+    if rtol is None:
+        relative = apply("max", *A.shape[-2:]) * torch.finfo(torch_dtype(A.dtype)).eps
+        rtol = b.where(b.greater(atol, 0), 0.0, b.array(relative, real_of(A.dtype)))
+    return rtol, atol
 
 
 rows.table({
@@ -77,7 +90,7 @@ rows.table({
     ("inverse", "linalg_inv"): lambda b, A: b.inv(A),
     "pinverse": lambda b, input, rcond=1e-15: b.pinv(input, rcond),
     "linalg_pinv": lambda b, A, rcond=None, hermitian=False, *, atol=None, rtol=None: b.pinv(
-        A, rcond if rtol is None else rtol, _above_zero(atol), hermitian=bool(hermitian)
+        A, *_tolerances(b, A, rcond if rtol is None else rtol, atol), hermitian=bool(hermitian)
     ),
 })  # fmt: skip
 
@@ -121,7 +134,8 @@ def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
 def linalg_matrix_rank(
     b: TorchBuilder, A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
-    return b.matrix_rank(A, rtol, tol if atol is None else _above_zero(atol), hermitian=bool(hermitian))
+    rtol, atol = (rtol, tol) if atol is None else _tolerances(b, A, rtol, atol)
+    return b.matrix_rank(A, rtol, atol, hermitian=bool(hermitian))
 
 
 @rows.row("linalg_cond")

@@ -222,6 +222,7 @@ def _functions() -> list[Sample]:
         Sample(low_rank, (array(5, 2), array(2, 4)), {"tol": 1.0}),
         Sample(low_rank, (array(5, 2), array(2, 4)), {"atol": 0.0}, other=(array(6, 2), array(2, 3))),
         Sample(inverse_of_low_rank, (array(5, 2), array(2, 4)), {"atol": 0.0}),
+        Sample(low_rank_by_tolerances, (array(5, 2), array(2, 4)), other=(array(6, 2), array(2, 3))),
     ]
 
 
@@ -231,6 +232,12 @@ def low_rank(x: torch.Tensor, y: torch.Tensor, **options: Any) -> torch.Tensor:
 
 def inverse_of_low_rank(x: torch.Tensor, y: torch.Tensor, **options: Any) -> torch.Tensor:
     return torch.linalg.pinv(x @ y, **options)
+
+
+def low_rank_by_tolerances(x: torch.Tensor, y: torch.Tensor) -> Any:
+    """Take one matrix with no absolute tolerance, for which the relative one counts, and with another."""
+    twice, atol = (x @ y).expand(2, -1, -1), torch.tensor([0.0, 1.0])
+    return torch.linalg.matrix_rank(twice, atol=atol), torch.linalg.pinv(twice, atol=atol)
 
 
 # ---------------------------------------------------------------------------------------------- solutions
