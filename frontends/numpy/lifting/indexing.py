@@ -503,8 +503,14 @@ def _putmask(b: NumpyBuilder, a: Any, mask: Any, values: Any) -> Any:
 
 
 def _place(b: NumpyBuilder, arr: Any, mask: Any, vals: Any) -> Any:
-    vals = b.array(b.array(vals), arr.dtype)
+    vals = b.array(vals, arr.dtype) if isinstance(vals, (list, tuple)) else b.array(b.array(vals), arr.dtype)
     count, mask = product(vals.shape), b.array(mask, "bool")
+    if not hint_of(count):
+        # Without values NumPy writes nothing, and raises if an element is selected.
+        b.fix(count)
+        b.expect(b.any(mask), False)
+        return arr
+    b.guard(apply("gt", count, 0))
     # NumPy writes the n-th value to the n-th selected element, and starts again after the last value.
     line = b.reshape(b.cast(mask, "int64"), shape=(product(mask.shape),))
     before = b.subtract(b.cumulative_sum(line, axis=0, dtype="int64"), line)

@@ -73,6 +73,8 @@ SAMPLES: list[Sample] = [
     sample("insert at several places", lambda x: (np.insert(x[0], [3, 1, 1], [7, 8, 9]), np.insert(x, (0, 2), x[0], axis=0), np.insert(x, [-1, -2], 5.0)), X),
     sample("resize", lambda x, k: (np.resize(x, (2, 7)), np.resize(k, 5), np.resize(x, x.shape[::-1])), X, K),
     sample("place", _placed, X, M, V),
+    sample("place of no values", lambda x: (_placed(x, x > 99, []), _placed(x, x < -99, x[x < -99]), x), X),
+    sample("place of the selected values", lambda x, y, m: _placed(x, m, y[m]), X, X, M),
     sample("putmask of fewer values", _put_where, X, M, V),
     # ---- padding
     sample("pad with other numbers on each side", lambda x: (np.pad(x, ((1, 2), (2, 1)), constant_values=((1, 2), (3, 4))), np.pad(x, 1, constant_values=x[0, 0])), X),
