@@ -204,10 +204,14 @@ def _stems_from_sizes(problem: Exception) -> bool:
         or owner_of(type(problem)) == "user"
     ):
         return False
+    return not _is_raised_by_user(problem)
+
+
+def _is_raised_by_user(problem: BaseException) -> bool:
     last = problem.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    return last is None or not _raises(last)
+    return last is not None and _raises(last)
 
 
 def _raises(last: TracebackType) -> bool:
@@ -229,19 +233,28 @@ def _python_callable(function: Any) -> Any:
     return function.call if isinstance(function, keras.Layer) else function
 
 
+def _before_autograph(problem: BaseException) -> BaseException:
+    # AutoGraph raises an exception of the same class in place of one from converted code.
+    while (first := problem.__context__) is not None and hasattr(first, "ag_error_metadata"):
+        problem = first
+    return problem
+
+
+_OF_ELEMENTS = (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError, MissingAttribute)
+
+
 def _translate(name: str, problem: Exception) -> Exception:
     """Return a ``TracingError`` in place of ``problem`` if that is an error of tracing.
 
-    Any ``NotImplementedError`` counts as one. Return ``problem`` itself otherwise.
+    A ``NotImplementedError`` counts as one unless the user's code raises it. Return ``problem`` itself
+    otherwise.
     """
     if isinstance(problem, AttributeError) and "SymbolicTensor" in str(problem) and "assign" in str(problem):
         why = (
             "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the "
             "function or its object"
         )
-    elif isinstance(
-        problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError, MissingAttribute)
-    ):
+    elif isinstance(problem, _OF_ELEMENTS) and not _is_raised_by_user(_before_autograph(problem)):
         lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
         # AutoGraph puts the stack of the user's code before the message, whose line begins with the class.
         words = next(

@@ -212,11 +212,14 @@ def test_many_elements_are_no_constants() -> None:
         graph_compiler.transpile(lambda x: x + tf.reduce_sum(x.numpy()), to="torch", args=(drawn(100),))
 
 
-def test_exceptions_of_the_function_are_its_own() -> None:
+@pytest.mark.parametrize("convert", [lambda function: function, tf.function], ids=["eager", "tf.function"])
+@pytest.mark.parametrize("error", [KeyError, NotImplementedError])
+def test_exceptions_of_the_function_are_its_own(error: type[Exception], convert: Any) -> None:
+    @convert  # type: ignore[untyped-decorator]
     def function(x: Any) -> Any:
-        raise KeyError("mine")
+        raise error("mine")
 
-    with pytest.raises(KeyError, match="mine"):
+    with pytest.raises(error, match="mine"):
         graph_compiler.transpile(function, to="torch", source="tensorflow", args=(drawn(),))
 
 
