@@ -34,6 +34,9 @@ def logged(x: Any) -> Any:
     _log.debug(f"sizes {x.shape} " + str(x.shape[0]) + " and {}".format(x.numel()))  # noqa: UP032
     _log.warning("%s of %s", x.shape[0], x.sum())
     _log.error("sum %s" % x.sum())  # noqa: UP031
+    _log.fatal(f"size {x.shape[0]}")
+    logging.info(f"size {x.shape[0]}")
+    logging.warning(f"size {x.shape[0]}")
     return x * 2
 
 

@@ -99,9 +99,10 @@ def _ends_in_raise(block: list[Any]) -> bool:
     )
 
 
-_LOG_METHODS = frozenset(
-    {"debug", "info", "warning", "warning_once", "warning_advice", "error", "critical", "exception", "log"}
-)
+_LOG_METHODS = frozenset({
+    "debug", "info", "warning", "warn", "warning_once", "warning_advice", "error", "critical", "fatal",
+    "exception", "log",
+})  # fmt: skip
 # Calls are followed only if they build a string.
 _SHOWN = (
     ast.JoinedStr,
@@ -117,9 +118,10 @@ _MAKES_TEXT = frozenset({"str", "repr", "format"})
 def is_message(frame: FrameType | None) -> bool:
     """Return True if the string that ``frame`` makes now is taken to be used only in a message.
 
-    Messages are strings for loggers (``_LOG_METHODS``) and ``warnings``, and for ``print`` without a ``file``
-    other than ``sys.stderr``, unless ``sys.stdout`` is a ``StringIO``. So are strings for functions that use
-    them only in an exception, unless a ``try`` is around the call. Return False if ``frame`` is None.
+    Messages are strings for loggers and functions of ``logging`` (``_LOG_METHODS``), for ``warnings``, and
+    for ``print`` without a ``file`` other than ``sys.stderr``, unless ``sys.stdout`` is a ``StringIO``. So
+    are strings for functions that use them only in an exception, unless a ``try`` is around the call. Return
+    False if ``frame`` is None.
     """
     if frame is None:
         return False
@@ -197,8 +199,11 @@ def _makes_text(node: ast.AST) -> bool:
 
 
 def _reports(function: Any) -> bool:
+    name = getattr(function, "__name__", "")
     if isinstance(getattr(function, "__self__", None), (logging.Logger, logging.LoggerAdapter)):
-        return getattr(function, "__name__", "") in _LOG_METHODS
+        return name in _LOG_METHODS
+    if name in _LOG_METHODS and function is vars(logging).get(name):
+        return True
     return function is print or function is warnings.warn or function is warnings.warn_explicit
 
 
