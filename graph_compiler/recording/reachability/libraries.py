@@ -156,8 +156,8 @@ class _CodeReads(NamedTuple):
 def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
     """Yield guards on the data that ``functions`` read from modules outside the user's code.
 
-    Data are bools, numbers, strings, bytes, lists, sets, dicts and the levels of loggers, in a module or in
-    the attributes of its objects. If the functions use ``decimal``, its context is guarded, too.
+    Data are None, bools, numbers, strings, bytes, tuples, lists, sets, dicts and the levels of loggers, in a
+    module or in the attributes of its objects. If the functions use ``decimal``, its context is guarded, too.
 
     >>> import types, warnings
     >>> [guard.what for guard in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
@@ -206,7 +206,7 @@ def _part(
     own: dict[str, Any], name: str, what: str, reader: _CodeReads, known: set[tuple[int, str]], depth: int
 ) -> Iterator[EnvironmentGuard]:
     item = own[name]
-    if type(item) in ATOMS:
+    if type(item) in ATOMS or item is None or isinstance(item, tuple):
         yield same_guard("{}[{}]", (own, name), item, what, own)
     elif isinstance(item, _DATA_CONTAINERS):
         yield EnvironmentGuard(

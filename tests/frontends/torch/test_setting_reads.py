@@ -143,6 +143,16 @@ SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], tuple[Any, An
         lambda digits: torch.set_printoptions(precision=digits),
         (7, 4),
     ),
+    "None in a module": (
+        lambda: str(torch._tensor_str.PRINT_OPTS.sci_mode),
+        lambda mode: setattr(torch._tensor_str.PRINT_OPTS, "sci_mode", mode),
+        (True, None),
+    ),
+    "tuple in a module": (
+        lambda: len(np.ScalarType),
+        lambda types: setattr(np, "ScalarType", types),
+        ((int,), np.ScalarType),
+    ),
     "modules": (
         lambda: "tests.no_such" in sys.modules,
         lambda there: _put(sys.modules, "tests.no_such", there and sys),
