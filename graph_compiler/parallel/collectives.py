@@ -14,7 +14,7 @@ from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..transforms.control import NumpyLoops
 from ..transforms.functions import owner_of
-from ..trees import map_structure
+from ..trees import map_leaves
 from .sharding import engine_named, loaded_engines
 
 T = TypeVar("T")
@@ -35,8 +35,8 @@ def psum(x: T, axis_name: str) -> T:
     :class:`Parallel` of TensorFlow has to be taken inside of its function.
 
     Args:
-        x: Arrays and numbers in tuples, lists and dicts. Other objects, also instances of subclasses of dict,
-            are returned unchanged.
+        x: Arrays and numbers in tuples, lists, dicts, dataclasses and registered containers, also in
+            instances of subclasses. Other objects are returned unchanged.
         axis_name: Name of the axis.
 
     Raises:
@@ -96,7 +96,9 @@ def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T
     """
     found = _map_arrays("all_gather", x, axis_name, lambda engine, array: engine.all_gather(array, axis_name))
     return (
-        map_structure(functools.partial(_move_gathered_axis, axis, tiled), found) if axis or tiled else found
+        map_leaves(functools.partial(_move_gathered_axis, axis, tiled), found, _has_dtype)
+        if axis or tiled
+        else found
     )
 
 
@@ -157,8 +159,6 @@ def _reduce_over(name: str, x: T, axis_name: str) -> T:
 
 def _map_arrays(name: str, x: T, axis_name: str, collective: Callable[[Parallelism, Any], Any]) -> T:
     def exchanged(item: Any) -> Any:
-        if not (isinstance(item, (bool, int, float, complex)) or hasattr(item, "dtype")):
-            return item
         if _is_recorded(axis_name):
             return _record_collective(name, item, axis_name)
         engine = _engine(name, item, axis_name)
@@ -167,8 +167,15 @@ def _map_arrays(name: str, x: T, axis_name: str, collective: Callable[[Paralleli
         except LookupError:
             raise _no_axis(name, axis_name) from None
 
-    found: T = map_structure(exchanged, x)
+    found: T = map_leaves(exchanged, x, lambda item: isinstance(item, _NUMBERS) or _has_dtype(item))
     return found
+
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def _has_dtype(item: Any) -> bool:
+    return hasattr(item, "dtype")
 
 
 def _record_collective(name: str, item: Any, axis_name: str) -> Any:
@@ -182,10 +189,8 @@ def _record_collective(name: str, item: Any, axis_name: str) -> Any:
 def _move_gathered_axis(axis: int, tiled: bool, stacked: Any) -> Any:
     """Move the first axis of ``stacked`` to ``axis``, or merge it into ``axis`` if ``tiled``.
 
-    Anything but an array is returned unchanged. Raise ``InvalidOption`` if ``axis`` is out of range.
+    Raise ``InvalidOption`` if ``axis`` is out of range.
     """
-    if not hasattr(stacked, "dtype"):
-        return stacked
     rank = len(stacked.shape) - tiled
     if not -rank <= axis < rank:
         raise InvalidOption(

@@ -19,7 +19,7 @@ from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..training import TrainState
 from ..transforms.functions import framework_for, graph_of, is_array, is_value, name_of, owner_of, target_of
-from ..trees import Tree, flatten, iterate_structure, map_structure, unflatten
+from ..trees import Tree, flatten, iterate_structure, map_leaves, unflatten
 from .rules import layouts_of, names_in, require_fit
 
 # ---------------------------------------------------------------------------------------------------- engines
@@ -330,8 +330,8 @@ def hint(x: T, layout: Layout) -> T:
     depend on the layout. In a recorded function of torch or JAX it is an operation of the graph.
 
     Args:
-        x: Arrays in tuples, lists and dicts. NumPy arrays, and instances of subclasses of dict, are returned
-            unchanged.
+        x: Arrays in tuples, lists, dicts, dataclasses and registered containers, also in instances of
+            subclasses. NumPy arrays and other objects are returned unchanged.
         layout: For each array axis, the mesh axis it is split over, several, or None.
 
     Raises:
@@ -344,15 +344,16 @@ def hint(x: T, layout: Layout) -> T:
 
     def of(item: Any) -> Any:
         owner = owner_of(item)
-        if owner is None:
-            return item
+        assert owner is not None
         if recording is not None:
             # Importing the engine registers the operator of hints in torch.
             backend_of(owner).parallelism()
             return recording.collective("sharding_hint", item, layout=tuple(layout))
         return _constrained(running, engine_named(owner, "parallel.hint"), item, tuple(layout))
 
-    found: T = map_structure(of, x) if running is not None or recording is not None else x
+    if running is None and recording is None:
+        return x
+    found: T = map_leaves(of, x, lambda item: owner_of(item) is not None)
     return found
 
 

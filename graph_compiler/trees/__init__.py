@@ -46,6 +46,7 @@ from .tree import leaf as leaf
 from .tree import leaves_at as leaves_at
 from .tree import leaves_of as leaves_of
 from .tree import likeness as likeness
+from .tree import map_leaves as map_leaves
 from .tree import map_structure as map_structure
 from .tree import paths as paths
 from .tree import plain_classes as plain_classes

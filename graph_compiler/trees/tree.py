@@ -11,7 +11,16 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import Any, TypeVar, Union, cast
 
 from ..registration import trait
-from .kinds import Setting, build, is_namedtuple, kind_of, parts_of, plain_class, registered_class
+from .kinds import (
+    Setting,
+    build,
+    is_container,
+    is_namedtuple,
+    kind_of,
+    parts_of,
+    plain_class,
+    registered_class,
+)
 
 Path = tuple[Any, ...]
 C = TypeVar("C")
@@ -468,6 +477,25 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
             type(value)(*items) if is_namedtuple(cls) else tuple(items) if isinstance(value, tuple) else items
         )
     return function(value)
+
+
+def map_leaves(function: Callable[[Any], Any], value: Any, is_leaf: Callable[[Any], bool]) -> Any:
+    """Apply ``function`` to the leaves of nested containers, and return a value of the same structure.
+
+    In contrast to :func:`map_structure`, containers of any class (:func:`is_container`) are opened and keep
+    their class. Items that are no leaves, and settings such as the ``maxlen`` of a deque, are kept.
+
+    >>> map_leaves(lambda number: number * 2, deque([1, "x"], maxlen=3), lambda item: isinstance(item, int))
+    deque([2, 'x'], maxlen=3)
+    """
+    leaves, tree = flatten(
+        value, lambda item: not is_container(type(item)) and is_leaf(item), open_objects=lambda item: False
+    )
+    pairs = zip(paths(tree), leaves)
+    return unflatten(
+        tree,
+        [item if path and isinstance(path[-1], Setting) else function(item) for path, item in pairs],
+    )
 
 
 def iterate_structure(value: Any) -> Iterator[Any]:

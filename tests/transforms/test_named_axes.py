@@ -4,7 +4,9 @@ any order, compared with JAX.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -118,6 +120,40 @@ def test_numbers_of_slices_and_no_axis_but_a_size(to: str) -> None:
         TO[to](np.arange(3, dtype="int32"))
     )
     assert np.asarray(whole).dtype == "int32" and np.asarray(whole).tolist() == [3, 3, 3]
+
+
+@dataclasses.dataclass
+class Sums:
+    total: Any
+    text: str
+
+
+class Named(dict[str, Any]):
+    pass
+
+
+CONTAINERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "OrderedDict": (lambda x: OrderedDict(a=[x], b="kept"), lambda found: found["a"][0]),
+    "subclass of dict": (lambda x: Named(a=x), lambda found: found["a"]),
+    "defaultdict": (lambda x: defaultdict(list, a=x), lambda found: found["a"]),
+    "deque": (lambda x: deque([x], maxlen=2), lambda found: found[0]),
+    "dataclass": (lambda x: Sums(x, "kept"), lambda found: found.total),
+}
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_containers_of_other_classes(name: str, to: str) -> None:
+    hold, of = CONTAINERS[name]
+
+    def function(x: Any) -> Any:
+        found, gathered = parallel.psum(hold(x), "rows"), parallel.all_gather(hold(x), "rows", axis=1)
+        assert type(found) is type(hold(x)) and getattr(found, "maxlen", 2) == 2
+        return of(found), of(gathered)
+
+    total, gathered = rows(function)(TO[to](ROWS))
+    np.testing.assert_allclose(total, np.stack([ROWS.sum(0)] * 3), rtol=1e-6)
+    np.testing.assert_array_equal(gathered, np.stack([ROWS.T] * 3))
 
 
 def test_wrong_uses() -> None:
