@@ -222,9 +222,11 @@ def _stays(old: Range, new: Range) -> bool:
 def _widened(old: Range, new: Range) -> Range:
     if not (_is_interval(old) and _is_interval(new)):
         return new
-    # A bound that moves by a small amount belongs to a counter, so it moves on to the assumed trip count.
-    low = min(new[0], -_STEPS) if 0 < old[0] - new[0] <= _LITTLE else new[0]
-    return low, max(new[1], _STEPS) if 0 < new[1] - old[1] <= _LITTLE else new[1]
+    # A bound that moves by a small amount belongs to a counter, so it moves by this amount in each of the
+    # assumed number of iterations.
+    below, above = old[0] - new[0], new[1] - old[1]
+    low = min(new[0], -below * _STEPS) if 0 < below <= _LITTLE else new[0]
+    return low, max(new[1], above * _STEPS) if 0 < above <= _LITTLE else new[1]
 
 
 def _widest(old: Range, new: Range) -> Range:

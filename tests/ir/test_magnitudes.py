@@ -144,10 +144,32 @@ def moved_left(x: Any, n: int) -> Any:
     return code
 
 
+def in_steps(x: Any, n: int) -> Any:
+    i = 0
+    while i < x.sum():
+        i += 64
+    return i
+
+
+def squares_in_steps(x: Any, n: int) -> Any:
+    i = 0
+    while i * i < x.sum():
+        i += 64
+    return i
+
+
+def squares_in_steps_down(x: Any, n: int) -> Any:
+    i = 0
+    while i * i < x.sum():
+        i -= 2
+    return i
+
+
 CASES: dict[Callable[..., Any], bool] = {
     counted: False, remainders: False, greatest: False, doubled: True, summed: True, swapped: True, packed: True, nested: True,
     times_an_argument: True, of_which_floats_are_made: True,
     triangular: False, sizes_added: True, halved_ranges: False, in_a_band: False, mixed_bits: False, moved_left: True,
+    in_steps: False, squares_in_steps: True, squares_in_steps_down: True,
 }  # fmt: skip
 
 
