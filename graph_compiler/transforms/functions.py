@@ -6,6 +6,7 @@ import functools
 import importlib.util
 import inspect
 import sys
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -249,11 +250,38 @@ def converter_to(graph: Graph, framework: str) -> Callable[[Any], Any]:
     )
 
 
+def lazy_graph(function: Any, framework: str, to: str) -> Graph:
+    return _lazy_graph(_Same(function), framework, to)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Same:
+    """Key of a cache for a callable, which is compared by identity.
+
+    Callables that are equal may compute different results, and may have no hash.
+    """
+
+    function: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and (
+            self.function is other.function or self._is_bound and bool(self.function == other.function)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.function) if self._is_bound else id(self.function)
+
+    @property
+    def _is_bound(self) -> bool:
+        # Each access to a method makes another object. Methods are equal if their objects are identical.
+        return isinstance(self.function, (types.MethodType, types.BuiltinMethodType))
+
+
 # Cached, so that a transform that is called again finds the variants of the graph.
 @functools.lru_cache(maxsize=256)
-def lazy_graph(function: Any, framework: str, to: str) -> Graph:
+def _lazy_graph(same: _Same, framework: str, to: str) -> Graph:
     # Some targets cannot differentiate traced loops in reverse mode.
-    graph: Graph = compile(function, source=framework, to=to, trace_control_flow=False)
+    graph: Graph = compile(same.function, source=framework, to=to, trace_control_flow=False)
     return graph
 
 

@@ -361,3 +361,30 @@ def test_whole_numbers_in_a_structure_have_zeros(number: int) -> None:
         {"weight": torch.tensor(2.0), "number": number}
     )
     assert found["weight"] == float(number) and found["number"] == 0 and type(found["number"]) is type(number)
+
+
+@dataclasses.dataclass
+class Scaled:
+    """Callable without a hash."""
+
+    factor: float
+
+    def __call__(self, x: Any) -> Any:
+        return np.sum(x * x * self.factor)
+
+
+class Alike(Scaled):
+    """Callable that equals every other one."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike)
+
+    def __hash__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("cls", [Scaled, Alike])
+def test_callables_are_told_apart_by_identity(cls: type[Scaled]) -> None:
+    for factor in (2.0, 5.0):
+        found = transforms.grad(cls(factor))(np.ones(2, "float32"))
+        assert as_numpy(found).tolist() == [2 * factor] * 2
