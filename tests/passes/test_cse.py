@@ -46,6 +46,17 @@ def test_other_numbers_are_other_operations(one: Any, other: Any) -> None:
     assert ops_of(after(cse, graph)) == ["mul", "mul", "add"]
 
 
+def test_regions_with_arrays_are_run_each() -> None:
+    def region() -> Region:
+        made = Recording()
+        return Region("body", made.returning(made.call("take", np.arange(3))).block, {})
+
+    made = Recording()
+    first, second = (made.call("run", regions=(region(),)) for _ in range(2))
+    graph = made.returning(made.call("add", first, second))
+    assert after(cse, graph) is graph
+
+
 def test_regions_that_draw_are_run_each() -> None:
     made = Recording()
     first, second = (made.call("run", regions=(region_of("rand", random=True),)) for _ in range(2))

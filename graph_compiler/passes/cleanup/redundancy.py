@@ -157,13 +157,14 @@ def _key(node: Node) -> Any:
 
 
 def _runs_the_same(one: Node, other: Node) -> bool:
-    # Arguments of recorded calls may be objects that raise a TypeError if they are compared.
+    # Arguments of recorded calls may be objects that raise an error if they are compared. The comparison of
+    # two arrays of NumPy is an array, whose truth value is a ValueError.
     try:
         return all(
             first is second or region_description(first, hashable) == region_description(second, hashable)
             for first, second in zip(one.regions, other.regions)
         )
-    except TypeError:
+    except (TypeError, ValueError):
         return False
 
 
