@@ -168,18 +168,16 @@ def names_in(layout: Any, where: str) -> Iterator[str]:
     """Yield the mesh axes that ``layout`` names.
 
     During the iteration, raise ``InvalidOption`` if ``layout`` is not a layout: a tuple or list with a name,
-    None, or a tuple or list of these for each axis. ``where`` begins the message.
+    None, or a tuple or list of names for each axis. ``where`` begins the message.
     """
     for entry in layout if isinstance(layout, (tuple, list)) else (3,):
-        names = (entry,) if isinstance(entry, str) or entry is None else entry
-        if not isinstance(names, (tuple, list)) or not all(
-            name is None or isinstance(name, str) for name in names
-        ):
+        names = (entry,) if isinstance(entry, str) else () if entry is None else entry
+        if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) for name in names):
             raise InvalidOption(
                 f"{where} {layout!r}; a layout is a tuple with the name of an axis of the mesh, or None, for "
                 "each axis"
             )
-        yield from (name for name in names if name is not None)
+        yield from names
 
 
 def require_fit(what: str, shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> None:

@@ -90,6 +90,7 @@ TRANSFORMS: dict[str, tuple[Callable[[], Any], str]] = {
     "psum over None": (lambda: parallel.psum(X, None), "axis_name= is None"),  # type: ignore[arg-type]
     "axis_size of a number": (lambda: parallel.axis_size(3), "axis_name= is 3"),  # type: ignore[arg-type]
     "hint of a text": (lambda: parallel.hint(jax.numpy.ones(3), "x"), "parallel.hint has 'x'"),
+    "hint of None among axes": (lambda: parallel.hint(jax.numpy.ones(3), (("x", None),)), "a layout is a tuple"),  # type: ignore[arg-type]
     "optimizer of no name": (lambda: training.optimizer("nothing"), "there is no optimizer 'nothing'"),
     "schedule of a list": (lambda: training.schedule(["linear"], 0.1), "there is no schedule"),  # type: ignore[arg-type]
     "schedule of a text": (lambda: training.schedule("linear", "x", steps=3), "learning_rate= of the schedule 'linear' is 'x'"),  # type: ignore[arg-type]
