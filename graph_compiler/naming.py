@@ -76,6 +76,9 @@ class Namespace:
 
     def reserve(self, *names: str) -> None:
         self._taken.update(names)
+        # A name that was released would be given out again.
+        for name in self._base.keys() & set(names):
+            self.take_back(name)
 
     def take_back(self, name: str) -> bool:
         """Mark ``name`` as in use again if it was released and is still free. Return True if that succeeded.

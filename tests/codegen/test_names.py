@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import graph_compiler
+from graph_compiler.naming import Namespace
 from tests.support.compare import assert_same
 
 jax = pytest.importorskip("jax")
@@ -148,3 +149,11 @@ def test_state_of_a_parameter_has_the_name_of_the_parameter(to: str) -> None:
     for _ in range(2):
         x = torch.randn(5, 3)
         assert_same(graph(x), other.step(x))
+
+
+def test_a_name_that_is_reserved_after_its_release_is_not_given_out() -> None:
+    names = Namespace()
+    assert names.unique("x") == "x"
+    names.release("x")
+    names.reserve("x", "y")
+    assert names.unique("x") == "x_1" and names.unique("y") == "y_1"
