@@ -37,7 +37,7 @@ from .prelude.control import run_again
 
 
 def rms_norm(
-    x: torch.Tensor,
+    input: torch.Tensor,
     normalized_shape: Sequence[int],
     weight: torch.Tensor | None = None,
     eps: float | None = None,
@@ -48,10 +48,10 @@ def rms_norm(
     >>> torch.allclose(rms_norm(x, (3,)), functional.rms_norm(x, (3,)))
     True
     """
-    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    wide = input.to(torch.promote_types(input.dtype, torch.float32))
     square = wide.pow(2).mean(tuple(range(-len(normalized_shape), 0)), keepdim=True)
     normed = wide * torch.rsqrt(square + (torch.finfo(wide.dtype).eps if eps is None else eps))
-    return (normed if weight is None else normed * weight).to(x.dtype)
+    return (normed if weight is None else normed * weight).to(input.dtype)
 
 
 _COMPOSED: dict[Any, Callable[..., Any]] = {functional.rms_norm: rms_norm, torch.rms_norm: rms_norm}

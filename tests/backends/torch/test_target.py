@@ -19,6 +19,7 @@ import torch.nn.functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.backends.torch import target  # noqa: E402
+from graph_compiler.backends.torch.transforms import OutOfPlaceMode  # noqa: E402
 from graph_compiler.errors import CallMismatch, GuardFailed, UnsupportedOperation  # noqa: E402
 from tests.corpora.models import small  # noqa: E402
 from tests.runtime.test_save_load import PROGRAMS, saved  # noqa: E402
@@ -437,3 +438,11 @@ def test_second_derivatives_of_incomplete_gamma_functions(name: str) -> None:
     ]
     np.testing.assert_allclose(second, curvatures, rtol=1e-3, atol=1e-4)
     torch.testing.assert_close(torch.func.grad(flat)(point.detach()), first.detach())
+
+
+@pytest.mark.parametrize("function", [torch.rms_norm, F.rms_norm])
+def test_a_composed_norm_takes_the_keywords_of_torch(function: Any) -> None:
+    given = {"input": torch.randn(2, 3), "normalized_shape": (3,), "weight": torch.randn(3), "eps": 1e-3}
+    with OutOfPlaceMode():
+        found = function(**given)
+    torch.testing.assert_close(found, function(**given))
