@@ -7,6 +7,7 @@ names.
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -595,8 +596,29 @@ def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
     Parts are the nodes of an ``nnx`` object and the layers of a Keras object. Other models have none.
     """
     parts = nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
-    # Keras stores in private attributes what has been called.
+    private = {} if is_nnx(item) else {kind: _private_names_of_keras(kind) for kind in set(map(type, parts))}
     for part in parts:
-        yield from (
-            (part, name) for name in vars(part) if name[:1] != "_" or name == "_trainable" or is_nnx(part)
-        )
+        left_out = private.get(type(part), set())
+        yield from ((part, name) for name in vars(part) if name == "_trainable" or name not in left_out)
+
+
+def _private_names_of_keras(kind: type) -> set[str]:
+    """Return the private names in the code of Keras' own classes among the base classes of ``kind``.
+
+    Keras stores in attributes of these names what has been called.
+    """
+    own = [base for base in kind.__mro__ if base.__module__.partition(".")[0] == "keras"]
+    waiting: list[Any] = [item for base in own for item in vars(base).values()]
+    found: set[str] = set()
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, types.CodeType):
+            found.update(name for name in item.co_names if name[:1] == "_")
+            # The code of inner functions.
+            waiting += item.co_consts
+        elif isinstance(item, property):
+            waiting += [item.fget, item.fset]
+        elif isinstance(item, (types.FunctionType, staticmethod, classmethod)):
+            function: Any = getattr(item, "__func__", item)
+            waiting.append(inspect.unwrap(function).__code__)
+    return found

@@ -448,12 +448,32 @@ print("same")
 """
 
 
+PRIVATE = """
+import jax, keras, numpy as np, graph_compiler
+class Scaled(keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self._factor = 2.0
+    def call(self, x):
+        return x * self._factor
+model, x = keras.Sequential([Scaled(), keras.layers.BatchNormalization()]), jax.numpy.ones((2, 3))
+model(x)
+graph = graph_compiler.transpile(model, to="numpy", args=(x,))
+for factor in (2.0, 3.0, 2.0):
+    model.layers[0]._factor = factor
+    np.testing.assert_allclose(graph(x), model(x), rtol=1e-4)
+assert len(graph.variants) == 2, graph.explain()
+print("same")
+"""
+
+
 @pytest.mark.slow
-def test_training_of_keras_on_jax() -> None:
+@pytest.mark.parametrize("code", [KERAS, PRIVATE], ids=["training", "private attributes"])
+def test_keras_on_jax(code: str) -> None:
     """Keras has one backend per process, so the test runs in another one."""
     environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
     ran = subprocess.run(
-        [sys.executable, "-c", KERAS],
+        [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         env=environment,
