@@ -286,7 +286,8 @@ def _is_array(held: TensorValue) -> bool:
 # that states a shape is computed from elements.
 _FIND = frozenset({
     "Where", "Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "ListDiff", "DynamicPartition",
-    "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
+    "NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",
+    "NonMaxSuppressionV5", "NonMaxSuppressionWithOverlaps",
 })  # fmt: skip
 
 READ: dict[str, Handler] = {**dict.fromkeys(BRANCHES, branch), **_OPTIONALS}

@@ -30,6 +30,26 @@ _INDICES = tuple(lambda n=n: (drawn(4, seed=n + 1), tf.constant(n)) for n in (1,
 _ENOUGH = (lambda: (drawn(),), lambda: (drawn(2, seed=1),), lambda: (drawn(7, seed=2),))
 FLOAT = tf.float32
 
+
+def _by_kept_boxes(find: Any, **limits: Any) -> Any:
+    def step(row: Any) -> Any:
+        boxes = tf.stack([tf.constant([0.0, 0.0, 1.0, 1.0]), tf.stack([0.0, row[0], 1.0, row[0] + 1.0])])
+        kept = find(boxes=boxes, scores=tf.constant([0.9, 0.8]), max_output_size=2, **limits)
+        return tf.cond(tf.shape(kept)[0] > 1, lambda: row * 2.0, lambda: row - 1.0)
+
+    return lambda x: tf.map_fn(step, x)
+
+
+def _of_overlaps(boxes: Any, **limits: Any) -> Any:
+    overlaps = tf.ones((2, 2)) - tf.abs(boxes[:, None, 1] - boxes[:, 1])
+    return tf.raw_ops.NonMaxSuppressionWithOverlaps(overlaps=overlaps, score_threshold=0.0, **limits)
+
+
+TRAPS.rows(*_ROWS)(
+    branch_by_kept_boxes=_by_kept_boxes(tf.raw_ops.NonMaxSuppression, iou_threshold=0.5),
+    branch_by_kept_boxes_of_version_2=_by_kept_boxes(tf.raw_ops.NonMaxSuppressionV2, iou_threshold=0.5),
+    branch_by_kept_boxes_of_overlaps=_by_kept_boxes(_of_overlaps, overlap_threshold=0.5),
+)
 TRAPS.rows(*_ROWS)(
     map_to_a_scalar=lambda x: tf.map_fn(tf.reduce_sum, x),
     map_to_a_longer_row=lambda x: tf.map_fn(lambda row: tf.concat([row, row[:1]], 0), x),
