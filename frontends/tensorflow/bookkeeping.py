@@ -18,7 +18,15 @@ from ...errors import UnsupportedOperation
 from ...ir.node import CallRecord, Node, Origin, Value
 from ...passes.lowering.region_checks import TRUTH
 from ...sizes import Size, apply, hint_of
-from .evaluation import ASSIGNS, advance_state, constant_of, handle_number
+from .evaluation import (
+    ASSIGNS,
+    PHILOX,
+    STATELESS_DRAWS,
+    advance_state,
+    constant_of,
+    draw_from,
+    handle_number,
+)
 from .known_numbers import as_known_array, is_few, nested, recorded_elements
 from .lazy_results import constant
 from .lifting.driver import static_places
@@ -270,15 +278,6 @@ def _empty_string(reader: GraphReader, operation: Any, operands: Sequence[Tensor
 # ------------------------------------------------------------------------------------------------- generators
 # Random number generators with their state, a 128-bit counter and a 64-bit key, in a variable.
 
-_PHILOX = 1
-_STATELESS = {
-    "StatefulUniform": "StatelessRandomUniformV2",
-    "StatefulUniformFullInt": "StatelessRandomUniformFullIntV2",
-    "StatefulUniformInt": "StatelessRandomUniformIntV2",
-    "StatefulStandardNormalV2": "StatelessRandomNormalV2",
-    "StatefulTruncatedNormal": "StatelessTruncatedNormalV2",
-}  # fmt: skip
-
 
 def _read_and_skip(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     handle, algorithm, delta = operands
@@ -293,7 +292,7 @@ def _skip(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
 def _advance(
     reader: GraphReader, operation: Any, handle: TensorValue, algorithm: TensorValue, delta: TensorValue
 ) -> TensorValue:
-    if not isinstance(algorithm.item, np.ndarray) or algorithm.item.item() != _PHILOX:
+    if not isinstance(algorithm.item, np.ndarray) or algorithm.item.item() != PHILOX:
         raise UnsupportedOperation(
             f"a generator by another algorithm than Philox\n    {reader.origin(operation)}"
         )
@@ -321,13 +320,12 @@ def _draw(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) 
     arrays = Arrays(reader, operation)
     state = _advance(reader, operation, handle, algorithm, _count_of(arrays, shape))
     counter, key = (_state_words(arrays, state, first, size) for first, size in ((0, 2), (2, 1)))
-    name, dtype = _STATELESS[operation.type], operation.get_attr("dtype")
-    given = {"shape": shape.seen, "key": key.seen, "counter": counter.seen, "alg": _PHILOX}
-    given.update(zip(("minval", "maxval"), (bound.seen for bound in bounds)) if bounds else {"dtype": dtype})
+    name, dtype = STATELESS_DRAWS[operation.type], operation.get_attr("dtype")
+    seen = draw_from(operation, counter.seen, key.seen, shape.seen, [bound.seen for bound in bounds])
     attributes = {"dtype": dtype_name(dtype), "Tshape": dtype_name(shape.made.dtype)}
-    inputs: list[Any] = [shape, key, counter, _PHILOX, *bounds]
+    inputs: list[Any] = [shape, key, counter, PHILOX, *bounds]
     record = CallRecord(extra=recorded_elements(reader.recorder, inputs, static_places(name)))
-    return [arrays.call(name, inputs, attributes, getattr(tf.raw_ops, name)(**given), record)]
+    return [arrays.call(name, inputs, attributes, seen, record)]
 
 
 def _count_of(arrays: Arrays, shape: TensorValue) -> TensorValue:
@@ -351,7 +349,7 @@ def _state_words(arrays: Arrays, state: TensorValue, first: int, size: int) -> T
 
 
 _OWN: dict[str, Callable[..., list[TensorValue]]] = {"RngReadAndSkip": _read_and_skip, "RngSkip": _skip}
-_GENERATORS: dict[str, Handler] = {**_OWN, **dict.fromkeys(_STATELESS, _draw)}
+_GENERATORS: dict[str, Handler] = {**_OWN, **dict.fromkeys(STATELESS_DRAWS, _draw)}
 
 
 # --------------------------------------------------------------------------------------------- partial writes

@@ -119,6 +119,15 @@ ASSIGNS = {"AssignVariableOp": None, "AssignAddVariableOp": "AddV2", "AssignSubV
 _ONLY_READ = frozenset({"ReadVariableOp", *READS, "Placeholder", "Assert", "PrintV2"})
 # These advance the state of a generator, which is a variable.
 _ADVANCES = frozenset({"RngReadAndSkip", "RngSkip"})
+PHILOX = 1
+# Operations that draw from a generator, and the ones that compute the same numbers from its state.
+STATELESS_DRAWS = {
+    "StatefulUniform": "StatelessRandomUniformV2",
+    "StatefulUniformFullInt": "StatelessRandomUniformFullIntV2",
+    "StatefulUniformInt": "StatelessRandomUniformIntV2",
+    "StatefulStandardNormalV2": "StatelessRandomNormalV2",
+    "StatefulTruncatedNormal": "StatelessTruncatedNormalV2",
+}  # fmt: skip
 
 
 class Variables(Protocol):
@@ -172,6 +181,12 @@ class Evaluator:
             before = self.variables[number]
             self.variables[number] = advance_state(before, operands[2])
             return [before][: len(operation.outputs)]
+        if kind in STATELESS_DRAWS:
+            number, shape = handle_number(operands[0]), operands[2]
+            before = self.variables[number]
+            self.variables[number] = advance_state(before, tf.reduce_prod(shape))
+            counter, key = (tf.bitcast(words, tf.uint64) for words in (before[:2], before[2:]))
+            return [draw_from(operation, counter, key, shape, operands[3:])]
         if kind == "ReadVariableOp":
             return [self.variables[handle_number(operands[0])]]
         # The operation itself would write to the user's variable while the function is recorded.
@@ -199,6 +214,16 @@ class Evaluator:
 def advance_state(state: Any, delta: Any) -> Any:
     # TensorFlow advances the counter by 256 for each sample, however few words it needs.
     return state + tf.pad(tf.reshape(tf.cast(delta, tf.int64) * 256, [1]), [[0, 2]])
+
+
+def draw_from(operation: Any, counter: Any, key: Any, shape: Any, bounds: Sequence[Any]) -> Any:
+    """Return what ``operation`` of ``STATELESS_DRAWS`` draws in the state of ``counter`` and ``key``.
+
+    ``bounds`` is empty or has the least integer and the one after the greatest.
+    """
+    given = {"shape": shape, "key": key, "counter": counter, "alg": PHILOX}
+    given.update(zip(("minval", "maxval"), bounds) if bounds else {"dtype": operation.get_attr("dtype")})
+    return getattr(tf.raw_ops, STATELESS_DRAWS[operation.type])(**given)
 
 
 class _VariableOverlay(dict[int, Any]):

@@ -203,6 +203,21 @@ def generator_in_a_while_loop() -> Any:
 
 
 @TRAPS.made(*_CALLS)
+def stateful_operations_in_a_while_loop() -> Any:
+    generator = tf.random.Generator.from_seed(5)
+
+    @tf.function
+    def function(x: Any) -> Any:
+        total, given = tf.constant(0.0), {"resource": generator.state.handle, "algorithm": 1}
+        while total < 20.0:
+            total += tf.reduce_sum(tf.raw_ops.StatefulUniform(shape=tf.shape(x), **given))
+            total += tf.raw_ops.StatefulStandardNormalV2(shape=[1], **given)[0]
+        return x * total
+
+    return function
+
+
+@TRAPS.made(*_CALLS)
 def stateful_operation_of_a_computed_shape() -> Any:
     generator = tf.random.Generator.from_seed(6)
     return lambda x: tf.raw_ops.StatefulStandardNormalV2(
