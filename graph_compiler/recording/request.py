@@ -63,6 +63,8 @@ class GivenArguments:
     >>> scaled = GivenArguments(lambda x, scale, shift=0: x * scale + shift, {"scale": 3})
     >>> scaled(2), scaled(2, 1), scaled(x=2, shift=1), str(inspect.signature(scaled))
     (6, 7, 7, '(x, shift=0)')
+    >>> GivenArguments(lambda x=1, scale=2, /: x * scale, {"scale": 3})()
+    3
     """
 
     def __init__(self, function: Callable[..., Any], given: Mapping[str, Any]) -> None:
@@ -71,10 +73,12 @@ class GivenArguments:
         self.__wrapped__, self.__name__ = function, getattr(function, "__name__", type(function).__name__)
         parameters = inspect.signature(function).parameters
         self._order = [
-            name
-            for name, one in parameters.items()
-            if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+            one for one in parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
         ]
+        # Given parameters that can only be passed by position.
+        self._placed = {
+            one.name for one in self._order if one.kind is one.POSITIONAL_ONLY and one.name in self.given
+        }
         self.__signature__ = inspect.Signature(
             [one for name, one in parameters.items() if name not in self.given]
         )
@@ -82,10 +86,16 @@ class GivenArguments:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         named, rest, placed = dict(self.given), list(args), []
         # Positional arguments of the call fill the parameters that are not given, in order.
-        for name in self._order:
-            if name not in named and not rest:
+        for one in self._order:
+            if one.name in named:
+                placed.append(named.pop(one.name))
+            elif rest:
+                placed.append(rest.pop(0))
+            # A parameter that is left out has its default if a later one can only be passed by position.
+            elif one.default is not one.empty and not self._placed.isdisjoint(named):
+                placed.append(one.default)
+            else:
                 break
-            placed.append(named.pop(name) if name in named else rest.pop(0))
         return self.function(*placed, *rest, **named, **kwargs)
 
     def with_given(self, given: Mapping[str, Any]) -> GivenArguments:
