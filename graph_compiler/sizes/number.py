@@ -83,7 +83,9 @@ def _inverted(number: Scalar, decide: Decide) -> Any:
 
 def _rounded(function: str) -> Rule:
     return lambda number, decide: (
-        number if _whole(number) else compute_guarded(functools.partial(apply, function), (number,), decide)
+        number
+        if type(hint_of(number)) is int
+        else compute_guarded(functools.partial(apply, function), (number,), decide)
     )
 
 
@@ -233,7 +235,8 @@ class SymbolicNumber:
 
     # ------------------------------------------------------------------------------ irregular arithmetic
     def __pos__(self) -> Any:
-        return self
+        # Python makes an int of a bool.
+        return _round(self) if self.kind() is bool else self
 
     def is_integer(self) -> bool:
         if self.kind() is not float:
