@@ -342,6 +342,11 @@ class JaxParallelism(Parallelism):
         with _unbound(axis_name):
             return _COLLECTIVES[name](array, axis_name)
 
+    def reducible(self, name: str, array: Any) -> Any:
+        if name == "psum":
+            return array.astype("int32") if array.dtype == bool else array
+        return array / 1 if name == "pmean" and not jnp.issubdtype(array.dtype, jnp.inexact) else array
+
     def all_gather(self, array: Any, axis_name: str) -> Any:
         with _unbound(axis_name):
             return jax.lax.all_gather(array, axis_name)

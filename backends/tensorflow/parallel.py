@@ -261,16 +261,21 @@ class TensorFlowParallelism(Parallelism):
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
         if name in _EXTREMES:
+            if array.dtype == tf.bool:
+                return tf.cast(self.collective(name, tf.cast(array, tf.int32), axis_name), tf.bool)
             slices = vectorized_axis(axis_name)
             return (
                 slices.exchange(array, name)
                 if slices
                 else _EXTREMES[name](self.all_gather(array, axis_name), 0)
             )
+        total = self._total(self.reducible(name, array), axis_name)
+        return total if name == "psum" else total / tf.cast(self.axis_size(axis_name), total.dtype)
+
+    def reducible(self, name: str, array: Any) -> Any:
         if name == "psum":
-            return self._total(tf.cast(array, tf.int32) if array.dtype == tf.bool else array, axis_name)
-        total = self._total(_floating(array), axis_name)
-        return total / tf.cast(self.axis_size(axis_name), total.dtype)
+            return tf.cast(array, tf.int32) if array.dtype == tf.bool else array
+        return _floating(array) if name == "pmean" else array
 
     def _total(self, array: Any, axis_name: str) -> Any:
         slices = vectorized_axis(axis_name)

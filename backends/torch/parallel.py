@@ -566,9 +566,11 @@ class TorchParallelism(Parallelism):
         axis = axis_by_name(axis_name)
         if name in ("pmax", "pmin"):
             return axis.exchange(array, name)
-        if name == "psum":
-            return axis.exchange(_countable(array), "total")
-        return axis.exchange(_floating(array), "total") / axis.size
+        total = axis.exchange(self.reducible(name, array), "total")
+        return total if name == "psum" else total / axis.size
+
+    def reducible(self, name: str, array: Any) -> Any:
+        return _countable(array) if name == "psum" else _floating(array) if name == "pmean" else array
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
         return axis_by_name(axis_name).exchange(array, "stacked")

@@ -317,6 +317,12 @@ class Parallelism(Protocol):
         Raise ``LookupError`` if no such axis is running.
         """
 
+    def reducible(self, name: str, array: Any) -> Any:
+        """Return ``array`` in the dtype that the collective ``name`` gives for it.
+
+        ``psum`` counts bools, and ``pmean`` of integers and bools is floating.
+        """
+
     def all_gather(self, array: Any, axis_name: str) -> Any:
         """Return the arrays that the devices of the axis pass as ``array``, stacked along a new first axis.
 

@@ -36,7 +36,7 @@ def _declare(name: str, meaning: str) -> None:
     # Each operation needs a function of its own, because the docstring belongs to the function.
     def infer(x: Input, /, *, axis_name: Any) -> ArraySpec:
         spec = elementwise(x)
-        if spec.dtype == "bool" or (name == "pmean" and not is_inexact(spec.dtype)):
+        if name == "psum" and spec.dtype == "bool" or name == "pmean" and not is_inexact(spec.dtype):
             raise InvalidGraph(f"{name} of {spec.dtype}: convert the array first")
         return spec
 

@@ -6,9 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ..contracts import Parallelism
 from ..contracts.parallelism import running_axes
 from ..errors import InvalidOption
+from ..ops.collectives import REDUCTIONS
 from ..recording.control_flow.regions import regions
 from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
@@ -182,8 +185,20 @@ def _record_collective(name: str, item: Any, axis_name: str) -> Any:
     recording = regions()
     assert recording is not None
     # Importing the engine registers the operators of collectives in torch.
-    backend_of(recording.module.__name__.partition(".")[0]).parallelism()
-    return recording.collective(name, item, axis_name=axis_name)
+    engine = backend_of(recording.module.__name__.partition(".")[0]).parallelism()
+    # A recorded collective gives the dtype of its operand.
+    operand = _reducible(engine, name, item) if name in REDUCTIONS else item
+    return recording.collective(name, operand, axis_name=axis_name)
+
+
+def _reducible(engine: Parallelism | None, name: str, item: Any) -> Any:
+    if engine is not None and hasattr(item, "dtype"):
+        return engine.reducible(name, item)
+    # Only numbers and NumPy arrays are left.
+    kind = np.result_type(getattr(item, "dtype", type(item))).kind
+    if name == "pmean":
+        return item / 1 if kind in "biu" else item
+    return item * 1 if name == "psum" and kind == "b" else item
 
 
 def _move_gathered_axis(axis: int, tiled: bool, stacked: Any) -> Any:

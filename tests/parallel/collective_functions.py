@@ -126,6 +126,27 @@ def _of_tensorflow() -> Source:
     )
 
 
+FLAGS = np.arange(8).reshape(8, 1) % 3 == 0
+COUNTS = FLAGS * np.int32(5)
+
+
+def reductions_of(x: Any) -> Any:
+    """Apply each reduction to an array of bools or integers; the counts are added, which bools are not."""
+    counted = parallel.psum(x, "device")
+    return (
+        counted + counted,
+        parallel.pmean(x, "device"),
+        parallel.pmax(x, "device"),
+        parallel.pmin(x, "device"),
+    )
+
+
+def reduced_by(devices: int, given: Any) -> tuple[Any, ...]:
+    """Return what :func:`reductions_of` gives for ``given`` on this number of devices."""
+    parts = given.reshape(devices, -1, 1)
+    return 2 * parts.sum(0), parts.mean(0), parts.max(0), parts.min(0)
+
+
 def losses_of_torch() -> dict[str, Callable[[Any, Any], Any]]:
     """Return losses of weights and rows, each with a collective whose gradient needs another one."""
     return {

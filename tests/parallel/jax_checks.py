@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import os
 import tempfile
@@ -35,7 +36,16 @@ from tests.support.tolerance import tolerance  # noqa: E402
 
 from . import models  # noqa: E402
 from .checks import checks_in, outcomes_of, refuses, report  # noqa: E402
-from .collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
+from .collective_functions import (  # noqa: E402
+    COUNTS,
+    FLAGS,
+    ROWS,
+    WEIGHT,
+    exchanged_by,
+    reduced_by,
+    reductions_of,
+    sources,
+)
 
 x = jnp.arange(48.0).reshape(16, 3) / 10
 w = jnp.arange(6.0).reshape(3, 2) / 5
@@ -281,6 +291,16 @@ def check_collectives_of_every_source() -> None:
         found_loss, found_gradient = transforms.value_and_grad(spread)(jnp.array(WEIGHT), jnp.array(ROWS))
         close(found_loss, loss, rtol=1e-5)
         close(found_gradient, gradient, atol=1e-6)
+
+
+def check_collectives_of_bools_and_integers() -> None:
+    for source, given in itertools.product(sources("torch", "jax", "numpy"), (FLAGS, COUNTS)):
+        graph = graph_compiler.transpile(
+            reductions_of, source=source.name, to="jax", args=(source.array(given[:2]),)
+        )
+        found = parallel.Parallel(graph, devices=jax.devices()[:4], reduce="first")(jnp.array(given))
+        for one, other in zip(found, reduced_by(4, given)):
+            close(one, other, err_msg=source.name)
 
 
 def check_gradients_and_loops_that_are_recorded() -> None:

@@ -26,7 +26,16 @@ from graph_compiler.errors import (  # noqa: E402
 
 from . import models  # noqa: E402
 from .checks import checks_in, outcomes_of, refuses, report  # noqa: E402
-from .collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
+from .collective_functions import (  # noqa: E402
+    COUNTS,
+    FLAGS,
+    ROWS,
+    WEIGHT,
+    exchanged_by,
+    reduced_by,
+    reductions_of,
+    sources,
+)
 
 PARTS = np.arange(24, dtype="float32").reshape(2, 4, 3) / 10
 x, w = PARTS.reshape(8, 3), np.arange(6, dtype="float32").reshape(3, 2) / 5
@@ -120,6 +129,17 @@ def check_collectives_of_every_source() -> None:
         tf.nest.flatten(transforms.vmap(graph, axis_name="device")(ROWS.reshape(2, 4, 3))), exchanged_by(2)
     ):
         close(one, other, rtol=1e-5, atol=1e-6)
+
+
+def check_collectives_of_bools_and_integers() -> None:
+    for given in (FLAGS, COUNTS):
+        for source in sources("torch", "tensorflow"):
+            graph = graph_compiler.transpile(
+                reductions_of, source=source.name, to="tensorflow", args=(source.array(given[:4]),)
+            )
+            found = parallel.Parallel(graph, reduce="first")(tf.constant(given))
+            for one, other in zip(found, reduced_by(2, given)):
+                close(one, other)
 
 
 def check_a_step_that_is_recorded() -> None:

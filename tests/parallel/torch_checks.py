@@ -36,7 +36,18 @@ from graph_compiler.trees import iterate_structure  # noqa: E402
 
 from . import models  # noqa: E402
 from .checks import refuses, report  # noqa: E402
-from .collective_functions import ROWS, WEIGHT, exchanged_by, gradients_in_torch, losses_of_torch, sources  # noqa: E402
+from .collective_functions import (  # noqa: E402
+    COUNTS,
+    FLAGS,
+    ROWS,
+    WEIGHT,
+    exchanged_by,
+    gradients_in_torch,
+    losses_of_torch,
+    reduced_by,
+    reductions_of,
+    sources,
+)
 from .processes import outcomes_over  # noqa: E402
 
 # Seconds that a process waits for another one that has ended.
@@ -246,6 +257,15 @@ def check_collectives_of_every_source() -> None:
         found = parallel.Parallel(graph, reduce="mean", replicated_argnums=0)(weight, rows)
         close(found, loss)
         close(torch.autograd.grad(found, weight)[0], gradient)
+
+
+def check_collectives_of_bools_and_integers() -> None:
+    for given in (FLAGS, COUNTS):
+        for source in sources("torch", "jax", "numpy"):
+            graph = written(reductions_of, source, source.array(given[:4]))
+            found = parallel.Parallel(graph, reduce="none")(torch.tensor(given))
+            for (one,), other in zip(found, reduced_by(2, given)):
+                torch.testing.assert_close(one, torch.as_tensor(other), check_dtype=False)
 
 
 def check_gradients_that_are_recorded() -> None:
@@ -596,6 +616,7 @@ def check_a_process_that_is_killed_in_a_step() -> None:
 
 TOGETHER = (
     check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_collectives_of_every_source,
+    check_collectives_of_bools_and_integers,
     check_layouts_over_meshes, check_hints, check_training, check_processes_draw_different_numbers, check_buffers_are_averaged, check_wrong_uses,
     check_a_process_that_changes_alone, check_arrays_that_look_like_refusals, check_calls_like_the_last_one, check_arrays_are_let_go,
     check_gradients_that_are_recorded, check_gradients_that_cannot_be_recorded, check_maps, check_copies_of_states_stay_apart,
