@@ -366,20 +366,22 @@ def _require_members(array: Any, target: Target) -> None:
             )
 
 
+# TensorFlow raises ValueError for the shape of an array of unknown rank inside a traced function, and torch
+# RuntimeError for that of a nested tensor.
+_HAS_NO_SHAPE = (ValueError, RuntimeError)
+
+
 def _has_member(array: Any, name: str) -> bool:
     try:
         return hasattr(array, name)
-    # The shape of an array that has none may raise anything.
-    except Exception:
+    except _HAS_NO_SHAPE:
         return True
 
 
 def _rank(array: Any) -> int | None:
     try:
         return len(array.shape)
-    except (ValueError, RuntimeError):
-        # TensorFlow raises ValueError for an array of unknown rank inside a traced function, and torch
-        # RuntimeError for a nested tensor.
+    except _HAS_NO_SHAPE:
         return None
 
 
