@@ -119,6 +119,7 @@ def _branch(otherwise: str, then: str) -> str:
         "b = branch(c, [], otherwise, then)\nreturn a, b"),
     Row("arrays of floats, whose gradients may be NaN", _branch("x", "y")),
     Row("two flags", _branch("f", "g")),
+    Row("copies, to which the caller may write", _branch("copy(x)", "copy(x)")),
     Row("a condition that selects by number", "def one(): return f\ndef two(): return f\nreturn branch(i, [], one, two)",
         sizes=()),
     given="c: bool; f: bool; g: bool; x: float32[n]; y: float32[n]; i: int32",

@@ -239,10 +239,11 @@ def _passed(node: Node, region: Region, index: int, maker: Callable[[Value], Nod
     """
     block, found = region.block, region.block.outputs[index]
     made = block.maker(found)
-    while made is not None and made.op == "copy":
+    # A copied array is another one for the caller, who may write to it, but a truth value is not.
+    while made is not None and made.op == "copy" and (found.dtype, found.shape) == ("bool", ()):
         found = made.inputs[0]
         made = block.maker(found)
-    captured = node.inputs[1 + block.inputs.index(found)] if made is None else None
+    captured = node.inputs[1 + block.inputs.index(found)] if found in block.inputs else None
     made = made if captured is None else maker(captured)
     value = made.params["fill_value"] if made is not None and made.op == "full" else None
     return value if isinstance(value, bool) else captured
