@@ -171,7 +171,12 @@ def same_static(left: Any, right: Any) -> bool:
     if isinstance(left, types.MethodType):
         # Each access to a method makes another object.
         return left.__func__ is right.__func__ and left.__self__ is right.__self__
-    return _is_value(left) and bool(left == right)
+    # Equal decimals may differ in their digits, and equal times in their zones.
+    return _is_value(left) and bool(left == right) and (not _is_named(left) or repr(left) == repr(right))
+
+
+def _is_named(item: Any) -> bool:
+    return (type(item).__module__, type(item).__name__) in _VALUE_CLASSES
 
 
 def _is_value(item: Any) -> bool:

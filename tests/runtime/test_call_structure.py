@@ -5,6 +5,8 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import PurePosixPath
 from typing import Any
@@ -17,6 +19,7 @@ torch = pytest.importorskip("torch")
 import graph_compiler  # noqa: E402
 
 X = torch.arange(6.0).reshape(2, 3)
+NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 
 
 class Layer(abc.ABC):  # noqa: B024
@@ -196,8 +199,10 @@ def test_a_change_of_an_object_that_is_compared_by_identity_is_seen(name: str, s
         (lambda x, part: x * float(part), (Fraction(1, 3), Fraction(1, 2))),
         (lambda x, path: x * len(path.name), (PurePosixPath("a"), PurePosixPath("abc"))),
         (lambda x, number: x * (number.int % 7), (UUID(int=3), UUID(int=5))),
+        (lambda x, digits: x * len(str(digits)), (Decimal("1.0"), Decimal("1.00"))),
+        (lambda x, time: x * time.hour, (NOON, NOON.astimezone(timezone(timedelta(hours=2))))),
     ],
-    ids=["fractions", "paths", "UUIDs"],
+    ids=["fractions", "paths", "UUIDs", "digits", "time zones"],
 )
 def test_arguments_that_hold_more_than_attributes_are_compared_by_value(
     function: Callable[..., Any], values: tuple[Any, Any]
