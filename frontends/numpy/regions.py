@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TracingError
-from ...forwarding import forward
+from ...forwarding import forward, forwards
 from ...ir.builder import Body, close
 from ...ir.graph import guard_of
 from ...ir.node import CallRecord, Node, Value, every
@@ -114,9 +114,16 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
         return array if array.ndim else array[()]
 
     def _array(self, item: Any, dtype: Any) -> Any:
-        return self.capture.record(
-            "numpy.array", lambda item, dtype: np.array(item, dtype)[()], (item,), {"dtype": dtype}
-        )
+        def made(item: Any, dtype: Any) -> Any:
+            try:
+                return np.array(item, dtype)[()]
+            except OverflowError:
+                raise TracingError(
+                    f"{self.capture.here()}: a Python integer is beyond the range of {dtype}, which it "
+                    "would have as an array"
+                ) from None
+
+        return self.capture.record("numpy.array", made, (item,), {"dtype": dtype})
 
     def _number(self, array: Any) -> Any:
         return self.capture.record(
@@ -159,6 +166,7 @@ class NumpyRegions(RecordedRegions[_NumpyBlock]):
         )
 
     # ------------------------------------------------------------------------------ conditions
+    @forwards
     def expect(self, truth: Any) -> None:
         if not truth._seen and not self.is_inside:
             raise AssertionError

@@ -18,7 +18,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ....errors import TracingError
-from ....forwarding import forward
+from ....forwarding import forward, forwards
 from ....ir.builder import Body, close
 from ....ir.node import CallRecord, Node, Value, every
 from ....ops.registry import ArraySpec, get
@@ -418,6 +418,7 @@ class TorchRegions(RecordedRegions[_TorchBlock]):
         return getattr(torch.ops.graph_compiler, name)(*operands, *params.values())
 
     # ------------------------------------------------------------------------------ conditions
+    @forwards
     def expect(self, truth: Any) -> None:
         if self.is_inside:
             value = self._handling(self.capture.value, truth.clone())

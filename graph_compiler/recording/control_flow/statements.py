@@ -223,6 +223,7 @@ class Statements:
             return SizeCondition(lambda: compare(left, right))
         return compare(left, right)
 
+    @forwards
     def assert_(self, test: Any, message: Any) -> None:
         found = regions_of(test)
         if found is not None:

@@ -387,3 +387,36 @@ def test_a_variable_that_a_first_iteration_may_leave_unassigned_is_no_zero() -> 
     assert graph(array(1, 2, 3)) == 3.0
     with pytest.raises(UnboundLocalError):
         graph(array(5, 1))
+
+
+def hashed_until(x: Any) -> Any:
+    """Compute a Python integer that no array holds."""
+    h = 17
+    for i in range(20):
+        h = h * 31 + i
+        if x[i % 3] * i > 40:
+            break
+    return h % 1000
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_large_integers_of_a_loop_that_values_leave_are_recorded_as_they_run(to: str) -> None:
+    pytest.importorskip(to)
+    graph = graph_compiler.compile(hashed_until, to=to, args=(array(1, 2, 3),))
+    assert [graph(x) for x in (array(1, 2, 3), array(9, 18, 27))] == [422, 480]
+
+
+@graph_compiler.trace
+def asserting(x: Any) -> Any:
+    if x[0] > 0:
+        assert x[1] > 0, "below"
+        found = True
+    else:
+        found = False
+    return found, x
+
+
+def test_a_failing_assertion_in_a_branch_is_the_users() -> None:
+    graph = graph_compiler.compile(asserting, args=(array(1, 2),))
+    with pytest.raises(AssertionError):
+        graph(array(2, -2))
