@@ -148,17 +148,20 @@ class ArrayNames:
 def word(parts: Sequence[str]) -> str:
     """Return a name for layers whose paths start with ``parts``: their last word, in lower case.
 
-    A final ``s`` is dropped from words of more than three letters that do not end in ``ss``. Return
-    ``"layer"`` if there is no word or it has fewer than three letters.
+    A final ``s`` is dropped from words of more than three letters, unless they end as singulars do: in
+    ``is``, ``ss`` or ``us``. Return ``"layer"`` if there is no word or it has fewer than three letters.
 
     >>> word(["encoder", "layers", ""]), word(["residual_block"]), word(["transformer", "h", ""])
     ('layer', 'block', 'layer')
+    >>> word(["axis", ""])
+    'axis'
     """
     found = re.findall(r"[A-Za-z]+", " ".join(parts))
     last = found[-1].lower() if found else ""
     if len(last) < _SHORTEST:
         return "layer"
-    return last[:-1] if last.endswith("s") and not last.endswith("ss") and len(last) > _SHORTEST else last
+    is_plural = last.endswith("s") and not last.endswith(("is", "ss", "us")) and len(last) > _SHORTEST
+    return last[:-1] if is_plural else last
 
 
 def layers_in(
