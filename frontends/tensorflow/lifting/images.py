@@ -409,6 +409,17 @@ _NEVER = -math.inf
 
 
 # ------------------------------------------------------------------------------------- suppression
+def _some(b: TensorFlowBuilder, x: Value, *axes: int, value: float = 0.0) -> Value:
+    """Return ``x``, or ``x`` with one row of ``value`` along the ``axes`` if it has none there."""
+    # All of ``axes`` have the size of the first.
+    size = x.shape[axes[0]]
+    if hint_of(size):
+        b.guard(apply("gt", size, 0))
+        return x
+    b.fix(size)
+    return b.pad(x, padding=tuple((0, int(axis in axes)) for axis in range(x.ndim)), value=value)
+
+
 def _select_boxes(
     b: TensorFlowBuilder,
     similar: Callable[[Value], Value],
@@ -441,6 +452,8 @@ def _select_boxes(
         )
         return b.where(taken, b.array(_NEVER, "float32"), after), best, score, b.greater(score, _NEVER)
 
+    # Without boxes, one that is never selected keeps the shapes of the loop valid.
+    scores = _some(b, scores, 1, value=_NEVER)
     alive = b.where(b.greater(scores, least), scores, b.array(_NEVER, "float32"))
     argument = b.argument("left", ArraySpec(alive.shape, "float32"))
     # How many boxes are selected depends on elements, so the loop runs for the largest number.
@@ -461,6 +474,7 @@ def _overlaps(b: TensorFlowBuilder, boxes: Value) -> Callable[[Value], Value]:
 
     It takes the indices of these boxes, ``[problem]``.
     """
+    boxes = _some(b, boxes, 1)
     corner = [b.getitem(boxes, key=along(2, place)) for place in range(4)]
     # Any two opposite corners may be given, in any order.
     low = [b.minimum(corner[axis], corner[axis + 2]) for axis in range(2)]
@@ -554,7 +568,7 @@ def non_max_suppression_with_overlaps(
 ) -> Any:
     places, _scores, valid = _suppress(
         b,
-        lambda chosen: b.take(overlaps, chosen, axis=0),
+        lambda chosen: b.take(_some(b, overlaps, 0, 1), chosen, axis=0),
         scores,
         max_output_size,
         overlap_threshold,
@@ -620,7 +634,7 @@ def combined_non_max_suppression(
         for item, fill in ((found, _NEVER), (places, 0))
     )
     order = cut(b, b.argsort(found, axis=1, descending=True, stable=True), 1, None, total)
-    return _combine(b, wide, order, places, found, steps, clip_boxes)
+    return _combine(b, _some(b, wide, 2), order, places, found, steps, clip_boxes)
 
 
 def _combine(

@@ -200,6 +200,33 @@ SAMPLES: list[Sample] = [
         for name, options in _SUPPRESSED
     ),
     *(
+        sample(name, [_BOXES_KEPT[:0], _SCORES[:0]], None, "-no boxes", max_output_size=3, **options)
+        for name, options in (
+            *_SUPPRESSED,
+            # TensorFlow itself crashes if it has to pad for this operation.
+            ("NonMaxSuppressionV4", _LIMITS),
+            ("NonMaxSuppressionV5", {**_LIMITS, "soft_nms_sigma": 0.5}),
+        )
+    ),
+    sample(
+        "NonMaxSuppressionWithOverlaps",
+        [np.zeros((0, 0), "float32"), _SCORES[:0]],
+        None,
+        "-no boxes",
+        max_output_size=3,
+        overlap_threshold=0.1,
+        score_threshold=0.4,
+    ),
+    sample(
+        "CombinedNonMaxSuppression",
+        [_BOXES_KEPT[None, :0, None], np.zeros((1, 0, 2), "float32")],
+        None,
+        "-no boxes",
+        max_output_size_per_class=3,
+        max_total_size=4,
+        **_LIMITS,
+    ),
+    *(
         sample(
             "NonMaxSuppressionV4",
             [_BOXES_KEPT, _SCORES],
