@@ -140,6 +140,7 @@ def _middle(b: NumpyBuilder, x: Value, axis: int, skip_nan: bool) -> Value:
         return b.full(shape=rest, fill_value=math.nan, dtype=x.dtype)
     # NaN are sorted last.
     ordered = b.sort(x, axis=axis)
+    is_odd: Any
     if skip_nan:
         count = b.sum(b.astype(b.logical_not(b.isnan(x)), dtype="int64"), axis=(axis,), keepdims=True)
         before = b.maximum(b.subtract(count, 1), 0)
@@ -147,11 +148,18 @@ def _middle(b: NumpyBuilder, x: Value, axis: int, skip_nan: bool) -> Value:
             b.reshape(b.take_along_axis(ordered, b.floor_divide(place, 2), axis=axis), shape=rest)
             for place in (before, count)
         )
+        is_odd = b.reshape(b.equal(b.remainder(count, 2), 1), shape=rest)
     else:
         low, high, last = (pick(b, ordered, axis, place) for place in ((size - 1) // 2, size // 2, -1))
         low = b.where(b.isnan(last), last, low)
-    # Halves of equal infinities have a sum, while the difference of both is NaN.
-    return b.add(b.multiply(low, 0.5), b.multiply(high, 0.5))
+        is_odd = bool(size % 2) if isinstance(size, int) else b.equal(b.array(size % 2, "int64"), 1)
+    if is_odd is True:
+        return low
+    # NumPy adds numbers of half precision in single precision. The sum of two equal numbers may overflow.
+    wide = "float32" if x.dtype == "float16" else x.dtype
+    mean = b.multiply(b.add(b.cast(low, wide), b.cast(high, wide)), 0.5)
+    mean = b.cast(mean, x.dtype)
+    return mean if is_odd is False else b.where(is_odd, low, mean)
 
 
 rows.row("median")(_median(skip_nan=False))

@@ -28,7 +28,16 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any], list[list[Any]]]] = {
     "median": (
         lambda x: (np.median(x), np.nanmedian(x)),
         [[1.0, 2.0, 3.0]],
-        [[[INF, INF]], [[INF, 1.0]], [[-INF, INF]], [[INF, INF, 1.0, -1.0]], [[NAN, 1.0, 2.0]], [[4.0]]],
+        [
+            [[INF, INF]],
+            [[INF, 1.0]],
+            [[-INF, INF]],
+            [[INF, INF, 1.0, -1.0]],
+            [[NAN, 1.0, 2.0]],
+            [[4.0]],
+            [[1.7e308]],
+            [[1.7e308, 1.7e308]],
+        ],
     ),
     "median of rows": (
         lambda x: (np.median(x, axis=0), np.nanmedian(x, axis=0, keepdims=True)),
