@@ -16,7 +16,7 @@ from ...errors import CollectiveFailed, UnsupportedOperation
 from ...ir.graph import Graph
 from ...ir.node import Node, distinct
 from ...ops.registry import SECTIONS, get
-from ...trees import map_structure
+from ...trees import iterate_structure, map_structure
 from ..common.rows import CanonicalDialect
 
 
@@ -101,21 +101,13 @@ class JaxDialect(CanonicalDialect):
         return super().expression(self.clipped(node), text)
 
     def clipped(self, node: Node) -> Node:
-        """Return ``node`` with finite floats among its inputs and parameters clipped to the range of JAX.
-
-        Floats in tuples are clipped if ``node`` is an ``asarray``, or if another float is.
-        """
+        """Return ``node`` with finite floats among its inputs and parameters clipped to the range of JAX."""
         # JAX would convert larger floats to infinities, which can turn into NaN.
-        if not jax.config.jax_enable_x64:
-            for item in (*node.inputs, *node.params.values()):
-                if (
-                    type(item) is float
-                    and _LARGEST < abs(item) < math.inf
-                    or type(item) is tuple
-                    and node.op == "asarray"
-                ):
-                    inputs, params = map_structure(_in_single, (node.inputs, node.params))
-                    return replace(node, inputs=inputs, params=params)
+        if not jax.config.jax_enable_x64 and any(
+            map(_is_too_large, iterate_structure((node.inputs, node.params)))
+        ):
+            inputs, params = map_structure(_in_single, (node.inputs, node.params))
+            return replace(node, inputs=inputs, params=params)
         return node
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
@@ -130,10 +122,14 @@ class JaxDialect(CanonicalDialect):
 _LARGEST = 3.4028234663852886e38
 
 
+def _is_too_large(item: Any) -> bool:
+    return type(item) is float and _LARGEST < abs(item) < math.inf
+
+
 def _in_single(item: Any) -> Any:
     """Clip a finite Python float to the range of float32. Return anything else unchanged.
 
     >>> _in_single(-1e300), _in_single(0.1), _in_single(float("inf")), _in_single(10**300 > 0)
     (-3.4028234663852886e+38, 0.1, inf, True)
     """
-    return math.copysign(_LARGEST, item) if type(item) is float and _LARGEST < abs(item) < math.inf else item
+    return math.copysign(_LARGEST, item) if _is_too_large(item) else item

@@ -154,3 +154,11 @@ def test_a_jax_function_takes_wide_arrays_as_jax_does(tmp_path: Any) -> None:
         for one in (graph, graph_compiler.load(tmp_path / "doubled")):
             assert one(np.ones(3)).dtype == np.float32
     assert not found and len(graph.variants) == 1
+
+
+def test_floats_beyond_float32_in_a_tuple_are_clipped() -> None:
+    with told():
+        graph = graph_compiler.transpile(
+            lambda x: np.histogram(x, bins=4, range=(-1e300, 1e300))[0], to="jax", args=(WIDE,)
+        )
+    assert graph(WIDE).tolist() == [0, 0, 3, 0]
