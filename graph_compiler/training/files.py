@@ -14,10 +14,10 @@ from typing import IO, Any
 
 from ..contracts import Target
 from ..contracts.training import Arrays, StepState, Training
-from ..errors import GraphCompilerError, InvalidFile, NotSerialisable
+from ..errors import InvalidFile, NotSerialisable
 from ..ops.dtypes import dtype_name
 from ..runtime.saving.pieces import safetensors_of
-from ..runtime.saving.stored_arrays import HashedFile, stored_arrays
+from ..runtime.saving.stored_arrays import DAMAGE, HashedFile, stored_arrays
 from .plan import TrainingPlan
 
 FORMAT, VERSION, KEY = "graph_compiler.training", 1, "graph_compiler"
@@ -47,9 +47,9 @@ def save(plan: TrainingPlan, held: StepState, step: int, path: str | os.PathLike
 def load(plan: TrainingPlan, like: StepState, path: str | os.PathLike[str]) -> tuple[StepState, int]:
     """Return the training state and the step that the file ``path`` stores.
 
-    ``like`` is a state of the same ``plan``. Raise ``FileNotFoundError``, or ``InvalidFile`` if the target,
-    the optimizer or the arrays are not those of ``like``. Damage raises ``InvalidFile``, or an error of
-    another class.
+    ``like`` is a state of the same ``plan``. Raise ``FileNotFoundError``, or ``InvalidFile`` if the file is
+    damaged, or if the target, the optimizer or the arrays are not those of ``like``. Arrays that an optimizer
+    cannot take may raise an error of another class.
     """
     path = Path(path)
     if not path.is_file():
@@ -62,15 +62,7 @@ def load(plan: TrainingPlan, like: StepState, path: str | os.PathLike[str]) -> t
             arrays = _read_arrays(path, HashedFile(file), about, target)
     except InvalidFile:
         raise
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        OSError,
-        OverflowError,
-        MemoryError,
-        GraphCompilerError,
-    ) as problem:
+    except DAMAGE as problem:
         raise InvalidFile(
             f"{path} is no saved state, or a damaged one: {type(problem).__name__}: {problem}"
         ) from problem
@@ -210,7 +202,12 @@ def _restored_arrays(plan: TrainingPlan, like: StepState, arrays: Arrays, path: 
     }
     rest = {kind: _group_of(arrays, kind) for kind in ("optimizer", "rng")}
     first = next(iter(engine.values(groups["trained"]).values()))
-    held = StepState(**groups, rng=engine.with_rng_arrays(rest["rng"], first))
+    try:
+        held = StepState(**groups, rng=engine.with_rng_arrays(rest["rng"], first))
+    except DAMAGE as problem:
+        raise InvalidFile(
+            f"{path} holds the state of no random generator: {type(problem).__name__}: {problem}"
+        ) from problem
     try:
         held = StepState(
             **groups, rng=held.rng, optimizer=engine.with_optimizer_arrays(plan.make, held, rest["optimizer"])

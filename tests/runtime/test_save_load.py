@@ -598,6 +598,14 @@ def test_arrays_of_another_type_are_refused(hostile_base: bytes, tmp_path: Path)
         graph_compiler.load(path)
 
 
+def test_a_device_that_torch_cannot_read_is_refused(tmp_path: Path) -> None:
+    graph = graph_compiler.compile(lambda x: (x + 1, torch.device("cpu")), args=(torch.ones(2),))
+    path, device = saved(graph, tmp_path / "graph.zip"), rb"torch.device(\"cpu"
+    replaced(path, "graph.json", lambda text: text.replace(device, device + b":01"))
+    with pytest.raises(InvalidFile, match="device string"):
+        graph_compiler.load(path)
+
+
 def test_a_bomb_is_refused_unopened(hostile_base: bytes, tmp_path: Path) -> None:
     path = tmp_path / "graph.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -4,6 +4,7 @@ refused.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -94,9 +95,38 @@ def flipped(data: bytearray) -> bytearray:
     return data
 
 
+def _with_header(data: bytearray, change: Any) -> bytes:
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    about = json.loads(header["__metadata__"]["graph_compiler"])
+    text = change(header, about)
+    header["__metadata__"]["graph_compiler"] = json.dumps(about) if text is None else text
+    changed = json.dumps(header).encode()
+    return len(changed).to_bytes(8, "little") + changed + bytes(data[8 + length :])
+
+
+def _without_random_state(data: bytearray) -> bytes:
+    def change(header: dict[str, Any], about: dict[str, Any]) -> None:
+        begin, end = header.pop("rng/generator")["data_offsets"]
+        assert end == len(data) - 8 - int.from_bytes(data[:8], "little")
+        del about["arrays"]["rng/generator"], data[begin - end :]
+        about["sha256"] = hashlib.sha256(data[-begin:]).hexdigest()
+
+    return _with_header(data, change)
+
+
 @pytest.mark.parametrize(
     ("how", "words"),
     [
+        (lambda data: _with_header(data, lambda _, about: about.update(arrays=[])), "AttributeError"),
+        (
+            lambda data: _with_header(
+                data, lambda _, about: about["arrays"].update({"trained/last.weight": []})
+            ),
+            "is no saved state, or a damaged one",
+        ),
+        (lambda data: _with_header(data, lambda *_: "[" * 100_000), "RecursionError"),
+        (_without_random_state, "state of no random generator"),
         (lambda data: data[:-4], "ends too early"),
         (flipped, "was altered or damaged"),
         (lambda data: b"", "is no saved state, or a damaged one"),

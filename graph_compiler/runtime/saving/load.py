@@ -39,7 +39,7 @@ from .decode import (
     statics_of,
 )
 from .pieces import FILES
-from .stored_arrays import HashedFile, stored_arrays
+from .stored_arrays import DAMAGE, HashedFile, stored_arrays
 
 
 @dataclass
@@ -146,11 +146,6 @@ class LoadedWeights(Weights):
 
 # Opens a file of the graph by its name.
 _Opener = Callable[[str], IO[bytes]]
-_DAMAGE = (
-    KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError,
-    MemoryError, GraphCompilerError, zipfile.BadZipFile, EOFError, OSError, NotImplementedError, SyntaxError,
-    StopIteration,
-)  # fmt: skip
 
 
 def load(
@@ -196,7 +191,7 @@ def _graph_in(
         training, modes = modes_of(data)
         statics = statics_of(data)
         absent = MissingOriginal(binding_from_json(data.get("signature")))
-    except _DAMAGE as problem:
+    except DAMAGE as problem:
         raise (
             problem
             if isinstance(problem, (InvalidFile, FrameworkNotInstalled))
@@ -213,7 +208,7 @@ def _graph_in(
     try:
         for one, answered in zip(graphs, modes):
             graph._adopt(pipeline.write_variant(VariantRecording(one, held), held.guards(answered), "loaded"))
-    except _DAMAGE as problem:
+    except DAMAGE as problem:
         # The file is sound if only the framework that the user asks for cannot express the graph.
         if to not in (None, written_for) and isinstance(problem, GraphCompilerError):
             raise
@@ -254,7 +249,7 @@ def _open(path: Path) -> Iterator[_Opener]:
 def _open_zip(file: Path | IO[bytes], path: str | os.PathLike[str]) -> Iterator[_Opener]:
     try:
         archive = zipfile.ZipFile(file)
-    except _DAMAGE as problem:
+    except DAMAGE as problem:
         raise InvalidFile(f"{path} is no saved graph, or a damaged one: {problem}") from problem
     with archive:
         infos = {info.filename: info for info in archive.infolist()}

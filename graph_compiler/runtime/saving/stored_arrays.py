@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
+import zipfile
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from ...errors import InvalidFile
+from ...errors import GraphCompilerError, InvalidFile
 from .decode import read_json
 from .pieces import ENCODED
 
@@ -21,6 +22,11 @@ _MAX_HEADER = 100_000_000
 _WIDTHS = {
     code: 1 if code == "BOOL" else int("".join(filter(str.isdigit, code))) // 8 for code in ENCODED.values()
 }
+# Exceptions that damaged files raise. RuntimeError is also that of torch for text that it cannot parse.
+DAMAGE = (
+    LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, MemoryError,
+    GraphCompilerError, zipfile.BadZipFile, EOFError, OSError, SyntaxError, StopIteration,
+)  # fmt: skip
 
 
 class HashedFile:
