@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -188,7 +189,8 @@ def _loaded(file: Path) -> Any:
         # The arrays of a .npz file are read on access, so they are read before the file is closed.
         with held:
             return dict(held)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as problem:
+    # RuntimeError is that of encrypted files and of compression that is not supported.
+    except (ValueError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as problem:
         raise WrongInput(f"{file} holds no arrays that can be read: {problem}") from None
 
 
@@ -197,8 +199,8 @@ def fit_to_graph(given: Given, graph: IRGraph) -> Given:
     """Return the arguments ``given`` as positional and named ones, as they were passed while recording.
 
     Surplus positional arguments get the names of recorded keyword arguments, in order. Named arguments that
-    were recorded by position become positional if they are single arrays. Arguments that fit no input are
-    left as given.
+    were recorded by position become positional if they are single arrays, up to the first one that is not.
+    Arguments that fit no input are left as given.
     """
     (args, kwargs), found = given, list(paths(graph.input_tree))
     by_place = {
@@ -207,11 +209,10 @@ def fit_to_graph(given: Given, graph: IRGraph) -> Given:
     by_name = list(dict.fromkeys(path[1] for path in found if path[0] == 1 and path[1] not in kwargs))
     places = min(len(args), _count_positional(graph))
     named = {**dict(zip(by_name, args[places:])), **kwargs}
-    more = [
-        named.pop(by_place[place])
-        for place in sorted(by_place)
-        if place >= places and by_place[place] in named
-    ]
+    more: list[Any] = []
+    # After an argument that stays named, all others must do so, too.
+    while (name := by_place.get(places + len(more), "")) in named:
+        more.append(named.pop(name))
     return (*args[:places], *more, *args[places + len(by_name) :]), named
 
 

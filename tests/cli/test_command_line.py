@@ -273,6 +273,18 @@ def test_containers_and_numbers_count_as_positional_arguments(folder: Path) -> N
         assert outputs.fit_to_graph(given, graph.variants[0].graph) == ((pair, True), {"mask": mask})
 
 
+def test_arguments_after_a_number_keep_their_names(folder: Path) -> None:
+    """The graph has no name for the number, so no later argument may take its place."""
+    graph = graph_compiler.compile(
+        lambda x, n, y: x * n - y, source="numpy", args=(np.ones(3), 3, np.ones(3))
+    )
+    graph.save("named.zip")
+    x, y = np.arange(3.0), np.full(3, 2.0)
+    given = outputs.fit_to_graph(((), {"x": x, "n": 3, "y": y}), graph.variants[0].graph)
+    assert given == ((x,), {"n": 3, "y": y})
+    assert np.array_equal(graph_compiler.load("named.zip")(*given[0], **given[1]), x * 3 - y)
+
+
 # ----- wrong input: one line, and the right exit code
 
 X = ("-i", "x=float64[3]")
@@ -306,6 +318,7 @@ WRONG = {
     "inputs of no form": (("run", "scores.zip", "net.py"), 2, "net.py is none of .npz, .npy, .json"),
     "inputs that are no JSON": (("run", "scores.zip", "damaged.json"), 2, "damaged.json is no JSON"),
     "an array that is named as an archive": (("run", "scores.zip", "array.npz"), 2, "array.npz holds one array and no archive"),
+    "a damaged archive of arrays": (("run", "scores.zip", "damaged.npz"), 2, "damaged.npz holds no arrays that can be read"),
     "an output of no form": (("run", "scores.zip", *X, "-o", "a.txt"), 2, "a.txt is to be one of .npz, .npy, .json"),
     "what is there already": (("convert", "net.py:scores", *X, "-o", "scores.zip"), 2, "scores.zip is there already; --force replaces it"),
     "no folder for it": (("convert", "net.py:scores", *X, "-o", "none/a.zip"), 2, "there is no folder none"),
@@ -327,6 +340,10 @@ def test_wrong_input_is_one_line(folder: Path, name: str, monkeypatch: pytest.Mo
     (folder / "damaged.zip").write_bytes(b"PK nothing")
     (folder / "models").mkdir()
     (folder / "damaged.json").write_bytes(b"{")
+    np.savez_compressed(folder / "damaged.npz", x=np.random.default_rng(0).random(999))
+    with (folder / "damaged.npz").open("r+b") as file:
+        file.seek(200)
+        file.write(b"\xff" * 99)
     with (folder / "array.npz").open("wb") as file:
         np.save(file, np.ones(3))
     words, code, expected = WRONG[name]
