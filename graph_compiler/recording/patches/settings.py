@@ -164,8 +164,6 @@ SETTINGS: tuple[Patch, ...] = (
     *refused({
         os: ("urandom",),
         secrets: ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice"),
-        # All methods of ``random.SystemRandom`` that draw call it by this name.
-        random: ("_urandom",),
     }),
     # Without a seed, the operating system provides one.
     *refused({np.random: ("default_rng",)}, unless=_is_seeded),

@@ -347,13 +347,8 @@ FLEETING: dict[str, Callable[[], Any]] = {
     "a name for it": lambda: _new_name().int % 7,
     "secrets": lambda: secrets.randbelow(7),
     "bytes": lambda: os.urandom(1)[0],
-    "generator of the system": lambda: _of_system.randrange(7),
-    "method of such a generator": lambda: int(_drawn() * 7),
-    "new generator of the system": lambda: random.SystemRandom().choice([1, 2, 3]),
 }
 _new_name = uuid.uuid4
-_of_system = random.SystemRandom()
-_drawn = _of_system.random
 
 
 @pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
