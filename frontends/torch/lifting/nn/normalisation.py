@@ -6,14 +6,12 @@ the result of :func:`batch_norm_statistics` or :func:`instance_norm_statistics`.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
 
 from .....ops.nn import pooled_response_norm, upcast_half
 from .....sizes import apply, hint_of, product
-from ....common.indexing import holds_with_guard
 from ...basics.tensors import torch_dtype
 from ..elementwise import held
 from ..table import TorchBuilder, axes, axis, rows
@@ -88,17 +86,9 @@ def batch_norm_statistics(
 
     The mean and unbiased variance of the batch get the weight ``momentum``. The results have no gradients.
     """
-    count = product((input.shape[0], *input.shape[2:]))
-    if holds_with_guard(b, 2, count):
-        scale = count / (count - 1)
-    elif not b.fix(count):
-        # torch keeps the statistics if there are no elements.
-        return running_mean, running_var
-    else:
-        # The unbiased variance of one element is 0 / 0.
-        scale = math.inf
     mean, variance = _statistics(b, input)
-    unbiased = b.multiply(variance, scale)
+    count = product((input.shape[0], *input.shape[2:]))
+    unbiased = b.multiply(variance, count / (count - 1))
     return _moved(b, running_mean, mean, momentum), _moved(b, running_var, unbiased, momentum)
 
 
