@@ -82,14 +82,15 @@ def _without_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _accelerator_of(given: Iterable[Any]) -> torch.device | None:
-    """Return the device of the first tensor in ``given``, or in its mappings, that is not on the CPU.
+    """Return the device of the first tensor in ``given`` that is not on the CPU, or None.
 
-    Return None if there is none.
+    Of a mapping, only the first value is checked.
     """
     for item in given:
-        for array in item.values() if isinstance(item, Mapping) else (item,):
-            if isinstance(array, torch.Tensor) and not array.is_cpu:
-                return array.device
+        if isinstance(item, Mapping):
+            item = next(iter(item.values()), None)
+        if isinstance(item, torch.Tensor) and not item.is_cpu:
+            return item.device
     return None
 
 

@@ -71,19 +71,6 @@ def test_new_arrays_are_where_the_arguments_are(name: str) -> None:
     assert len(graph.variants) == 1 and all(item.is_cpu for item in jax.tree.leaves(graph(torch.ones(5, 3))))
 
 
-def test_one_parameter_on_an_accelerator_is_enough() -> None:
-    def apply(weights: Any) -> Any:
-        return with_a_constant(weights["kernel"]) * weights["a scale"]
-
-    given = {"a scale": jnp.ones(()), "kernel": jnp.ones((3, 3))}
-    graph = graph_compiler.transpile(apply, to="torch", args=(given,), parameters="weights")
-    weights = {name: torch.tensor(np.asarray(array)) for name, array in given.items()}
-    held = {name: weights[name.removeprefix("weights.")] for name in graph.parameters}
-    kernel = next(name for name in held if "kernel" in name)
-    assert next(iter(held)) != kernel
-    assert graph.functional({**held, kernel: held[kernel].to("meta")}).device.type == "meta"
-
-
 def test_a_module_takes_its_constants_along() -> None:
     def apply(weights: Any, x: Any) -> Any:
         return with_a_constant(x @ weights["kernel"])
