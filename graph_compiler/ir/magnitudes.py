@@ -200,11 +200,15 @@ def _loop(node: Node, known: dict[Value, Range]) -> list[Range]:
         asked = [
             numbers for region in node.regions[:-1] for numbers in _inside(region, [*carried, *rest], known)
         ]
-        made = [_union(pair) for pair in zip(carried, _inside(node.regions[-1], [*carried, *rest], known))]
+        after = _inside(node.regions[-1], [*carried, *rest], known)
+        made = [_union(pair) for pair in zip(carried, after)]
         if _ENDLESS in (*asked, *made) or any(new == MIXED != old for old, new in zip(carried, made)):
             break
         if all(map(_stays, carried, made)):
-            return [*carried, *[OF_ARRAY] * (len(node.outputs) - count)]
+            length = node.params.get("length")
+            # What enters a loop leaves it only if there may be no iteration.
+            final = after[:count] if type(length) is int and length > 0 else carried
+            return [*final, *[OF_ARRAY] * (len(node.outputs) - count)]
         carried = list(map(_widened if turn < _ROUNDS - 2 else _widest, carried, made))
     return [_ENDLESS] * len(node.outputs)
 

@@ -71,7 +71,7 @@ def test_loops_over_aranges(function: Callable[[Any], Any], to: str) -> None:
         (one_bound, "range(x_dim0)"),
         (two_bounds, "range(1, x_dim0)"),
         (three_bounds, "range(0, x_dim0, 2)"),
-        (keyword, "arange"),
+        (keyword, "range(x_dim0)"),
         (index, "arange"),
         (keyword_argument, "arange"),
     ],

@@ -42,21 +42,25 @@ def operand_first(
     """
     if args or not kwargs:
         return args, kwargs
-    name = next((one for one in _first_names(function) if one in kwargs), None)
+    name = next((one for one in _first_names(function, frozenset(kwargs)) if one in kwargs), None)
     if name is None:
         return args, kwargs
     return (kwargs[name],), {key: item for key, item in kwargs.items() if key != name}
 
 
 @functools.cache
-def _first_names(function: Any) -> tuple[str, ...]:
-    """Return the names that ``function`` accepts for its first parameter, or () if they are unknown."""
+def _first_names(function: Any, given: frozenset[str]) -> tuple[str, ...]:
+    """Return the names that ``function`` accepts for its first parameter, or () if they are unknown.
+
+    Of several schemas, those count that have all parameters in ``given``, if there are any.
+    """
     if isinstance(function, FunctionType):
         return tuple(inspect.signature(function).parameters)[:1]
-    kernels = schemas(row_key(name_of(function)))
-    names = {schema.arguments[0].name for schema in kernels if schema.arguments}
+    kernels = [[one.name for one in schema.arguments] for schema in schemas(row_key(name_of(function)))]
+    fitting = [names for names in kernels if names and given <= {*names, *_OPERAND}]
+    names = tuple(dict.fromkeys(names[0] for names in fitting or filter(None, kernels)))
     # Schemas call the parameter ``self`` that functions call ``input``.
-    return (*_OPERAND, *names) if {"input", "self"} & names else tuple(names)
+    return (*_OPERAND, *names) if {"input", "self"} & set(names) else names
 
 
 def without_defaults(

@@ -125,9 +125,9 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
     """Return parts of names of attributes that ``code`` and functions inside it seem to read by string.
 
     In code that reads by ``getattr`` or the like, these are the string constants that are identifiers,
-    without the first constant (the docstring of a function), or the empty string if there are none, and the
-    identifiers in constant tuples and sets. The empty string, which is part of every name, is also among them
-    if the code names ``vars``, ``eval`` or the like.
+    without docstrings, or the empty string if there are none, and the identifiers in constant tuples and
+    sets. The empty string, which is part of every name, is also among them if the code names ``vars``,
+    ``eval`` or the like.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})
@@ -140,11 +140,12 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
         return found | {""}
     if _BY_TEXT.isdisjoint(code.co_names):
         return found
-    # The first constant is the docstring, which names no attribute.
-    texts = (item for item in code.co_consts[1:] if isinstance(item, str) and item.isidentifier())
+    # A docstring is a constant, too, but no instruction loads it.
+    loaded = [step.argval for step in _steps(code) if step.opcode in dis.hasconst]
+    texts = frozenset(item for item in loaded if isinstance(item, str) and item.isidentifier())
     # The names of keyword arguments are in a tuple as well, so that tuples alone tell no name.
-    inside = filter(str.isidentifier, _strings(item for item in code.co_consts if not isinstance(item, str)))
-    return found.union(inside, frozenset(texts) or {""})
+    inside = filter(str.isidentifier, _strings(item for item in loaded if not isinstance(item, str)))
+    return found.union(inside, texts or {""})
 
 
 @functools.lru_cache(maxsize=_MOST_CODES)

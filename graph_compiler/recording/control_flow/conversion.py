@@ -444,8 +444,8 @@ class _Conversion(ast.NodeTransformer):
             return self.visit(
                 at(ast.BoolOp(ast.And(), [ast.Compare(first, node.ops[:1], [middle]), rest]), node)
             )
-        # A variable that is assigned in a lambda would be one of the lambda.
-        if any(map(assigns, others)):
+        # A variable that is assigned in a lambda would be one of the lambda, and ``super()`` reads its frame.
+        if any(map(assigns, others)) or any(map(_names_super, others)):
             return self.generic_visit(node)
         # Any other operand may have effects, so it becomes an argument. Later operands are evaluated only if
         # the comparisons before them are true.
@@ -454,6 +454,10 @@ class _Conversion(ast.NodeTransformer):
         return at(
             ast.Call(_function(chain, left.id, right.id), [self.visit(first), self.visit(middle)], []), node
         )
+
+
+def _names_super(node: ast.AST) -> bool:
+    return any(isinstance(inner, ast.Name) and inner.id == "super" for inner in ast.walk(node))
 
 
 class _AsSizes(ast.NodeTransformer):

@@ -156,6 +156,8 @@ def test_writes_to_an_array_given_by_keyword(write: Any, to: str) -> None:
         lambda x: x + torch.equal(x, other=x[0]),
         lambda x: torch.where(input=x, condition=x > 2, other=-x),
         lambda x: torch.searchsorted(input=x * 2, sorted_sequence=x),
+        lambda x: x + torch.arange(start=2, end=8),
+        lambda x: x + torch.randint(low=5, high=6, size=(6,)),
     ],
     ids=[
         "squeeze", "chunk", "unbind", "unsqueeze", "numel", "is_floating_point", "is_nonzero", "get_device",
