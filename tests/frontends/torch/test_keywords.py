@@ -161,7 +161,7 @@ def test_writes_to_an_array_given_by_keyword(write: Any, to: str) -> None:
     ],
     ids=[
         "squeeze", "chunk", "unbind", "unsqueeze", "numel", "is_floating_point", "is_nonzero", "get_device",
-        "is_same_size", "is_same_size other", "equal", "equal other", "where", "searchsorted",
+        "is_same_size", "is_same_size other", "equal", "equal other", "where", "searchsorted", "arange", "randint",
     ],
 )  # fmt: skip
 def test_operands_given_by_keyword(function: Any, to: str) -> None:
