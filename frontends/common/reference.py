@@ -21,10 +21,12 @@ def random_array(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np
     Integers lie between the bounds ``seen``, inclusive, as do floats if the bounds differ and are smaller
     than 1e30 in absolute value. Other floats lie in [0.5, 1.5) if the lower bound is positive, else in [-2,
     2). Bools and complex numbers do not depend on ``seen``. Floats are float64, complex numbers complex128,
-    and integers int64.
+    and integers int64, or uint64 if ``dtype`` is.
 
     >>> random_array((2,), "int32", (3.0, 3.0), seed=0)
     array([3, 3])
+    >>> random_array((1,), "int64", (2.0**63, 2.0**63), seed=0)
+    array([9223372036854775807])
     >>> random_array((2,), "bfloat16", (0.0, 9.0), seed=0).dtype
     dtype('float64')
     """
@@ -34,7 +36,11 @@ def random_array(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np
     if dtype.startswith("complex"):
         return draw.standard_normal(shape) + 1j * draw.standard_normal(shape)
     if "float" not in dtype:
-        return draw.integers(int(least), int(greatest), shape, endpoint=True)
+        kind = np.uint64 if dtype == "uint64" else np.int64
+        held = np.iinfo(kind)
+        # A bound may have been rounded up to a float beyond the greatest integer.
+        low, high = (min(max(int(bound), held.min), held.max) for bound in seen)
+        return draw.integers(low, high, shape, kind, endpoint=True)
     # A constant says nothing about the range, and with a bound of -inf (that of a mask) all elements would be
     # NaN.
     unit = draw.random(shape)

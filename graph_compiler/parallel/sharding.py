@@ -235,7 +235,10 @@ class Sharded:
 
 
 class _ShardedProgram:
-    """Graph for one structure of arguments, compiled as a function of flat arrays over the mesh."""
+    """Graph for one structure of arguments, as a function that runs over the mesh.
+
+    The function takes flat lists of parameters and arguments. JAX compiles it.
+    """
 
     def __init__(self, sharded: Sharded, tree: Tree, names: list[str], split: Sequence[bool]) -> None:
         engine, mesh = sharded._engine, sharded.mesh

@@ -48,7 +48,10 @@ def uint64_of_floats(x: tf.Tensor) -> tf.Tensor:
 
 
 def numbers_as(data: Any, dtype: tf.DType) -> tf.Tensor:
-    """Convert a number, a scalar tensor, or non-empty nested tuples of these to a tensor of ``dtype``."""
+    """Convert a number, a scalar tensor, or non-empty nested tuples of these to a tensor of ``dtype``.
+
+    Python integers have to fit into int64.
+    """
     if isinstance(data, tuple):
         return tf.stack([numbers_as(part, dtype) for part in data])
     # A Python float would become float32 first.
