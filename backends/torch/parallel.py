@@ -362,7 +362,9 @@ def _distribute_like(like: Any, array: Any) -> Any:
 
 
 def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
-    """Return a copy of the training state ``held``, with the weights and buffers of process 0 of ``group``.
+    """Return a copy of the training state ``held``, with the arrays of process 0 of ``group``.
+
+    The loss scaling, and optimizer state that does not have the shape of its parameter, stay this process's.
 
     All processes of the group have to call this function. The new seed of the random generator is a number
     that process 0 draws, plus the rank.

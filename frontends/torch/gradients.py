@@ -28,7 +28,8 @@ class AutogradHistory:
     """Table of the values of a recording that are differentiable, and of the grad mode.
 
     ambient: the grad mode when the recording began.
-    mode_changed: True once the grad mode was set, or another grad mode or inference mode was seen.
+    mode_changed: True once the grad mode was set or, while ``fixed`` is None, another grad mode or inference
+        mode was seen.
     fixed: True to count gradients as enabled at every call, False to follow torch's grad mode, None to follow
         it only if ``ambient`` is True and count them as enabled otherwise.
     """
@@ -121,10 +122,11 @@ class AutogradHistory:
 
 
 class CallsByKernel:
-    """Set of the names of calls that must be recorded kernel by kernel.
+    """Set of the names of calls that must be recorded by what they run: kernels, or unrolled control flow.
 
-    A public call is one node, whose outputs lack tensors that torch saves for its gradient. If a backward
-    pass reads such a tensor, the function is recorded again with the kernels of the call.
+    A public call is one node, which hides tensors that it saves for its gradient or keeps aside. If the
+    function uses such a tensor, or a backward pass goes through a control flow operator, the function is
+    recorded again with these calls opened.
 
     names: calls that earlier attempts have requested.
     asked: calls requested until now.

@@ -257,9 +257,9 @@ _OPERATORS = frozenset({"__len__", "__getitem__", "__call__", "__contains__"})
 class ProxyClasses:
     """Proxy classes: subclasses of the user's classes, for objects that hold arrays of the target.
 
-    The user's methods expect arrays of the original's framework, so methods and properties of a proxy class
-    convert arrays before and after a call. Generators, static and class methods, and special methods that are
-    not in ``_OPERATORS`` do not.
+    The user's methods expect arrays of the original's framework, so plain methods and properties of a proxy
+    class convert arrays before and after a call, unless an array is traced. Generators, ``async`` methods and
+    other descriptors do not, nor do special methods that are not in ``_OPERATORS``.
     """
 
     def __init__(self, frontend: Frontend, target: Target) -> None:

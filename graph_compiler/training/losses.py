@@ -135,9 +135,9 @@ class LossFunction:
     def __call__(self, outputs: Any, target: Any) -> tuple[Any, dict[str, Any]]:
         """Return the loss and a dict of further metrics.
 
-        Raise ``CallMismatch`` if a direct call fails, if the loss is not a 0-d array, if a metric is not one
-        number, or if it has a reserved name. Raise ``GuardFailed`` if the function has to be recorded for
-        these arrays first.
+        Raise ``GuardFailed`` if the function has to be recorded for these arrays first, which a failing
+        direct call may show. Raise ``CallMismatch`` if a direct call fails otherwise, if the loss is not a
+        0-d array, if a metric is not one number, or if it has a reserved name.
         """
         given = self.arguments(outputs, target)
         if self._graph is not None:
