@@ -251,11 +251,11 @@ def converter_to(graph: Graph, framework: str) -> Callable[[Any], Any]:
 
 
 def lazy_graph(function: Any, framework: str, to: str) -> Graph:
-    return _lazy_graph(_Same(function), framework, to)
+    return _lazy_graph(_CallableKey(function), framework, to)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Same:
+class _CallableKey:
     """Key of a cache for a callable, which is compared by identity.
 
     Callables that are equal may compute different results, and may have no hash.
@@ -264,7 +264,7 @@ class _Same:
     function: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and (
+        return isinstance(other, _CallableKey) and (
             self.function is other.function or self._is_bound and bool(self.function == other.function)
         )
 
@@ -279,7 +279,7 @@ class _Same:
 
 # Cached, so that a transform that is called again finds the variants of the graph.
 @functools.lru_cache(maxsize=256)
-def _lazy_graph(same: _Same, framework: str, to: str) -> Graph:
+def _lazy_graph(same: _CallableKey, framework: str, to: str) -> Graph:
     # Some targets cannot differentiate traced loops in reverse mode.
     graph: Graph = compile(same.function, source=framework, to=to, trace_control_flow=False)
     return graph

@@ -821,7 +821,7 @@ _IN_BOTH = {
     "views of one memory": "deepcopy_of_views",
     "may come from a thread": "thread_inside pool_inside",
 }
-_IN_JAX = "sparse_csr quantised module_inside complex_written"
+_IN_JAX = "sparse_csr quantised complex_written"
 _ERRORS = {
     **{
         name: dict.fromkeys(("torch", ELSEWHERE), words)
