@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..contracts import Derivatives
 from ..contracts.derivatives import Arrays, VmapSpec
-from ..errors import CallMismatch
+from ..errors import CallMismatch, InvalidOption
 from ..ir.graph import Graph as IRGraph
 from ..passes import strong_zero
 from ..runtime import Graph
@@ -22,8 +22,6 @@ from .functions import (
     DifferentiatedCall,
     Function,
     FunctionWrapper,
-    argument_positions,
-    arrange,
     converter_to,
     default_framework,
     framework_for,
@@ -40,6 +38,41 @@ from .functions import (
 from .transformed import DerivativeOptions, Transformed
 
 Chosen = tuple[Sequence[int], Sequence[str]]
+
+
+def argument_positions(
+    argnums: int | Sequence[int] | None, argnames: str | Sequence[str] | None
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return ``(positions, names)`` of the differentiated arguments.
+
+    If both options are None, the first argument is differentiated. Raise ``InvalidOption`` for a position
+    that is not an int, or a name that is not a string.
+    """
+    if argnums is None:
+        argnums = () if argnames is not None else 0
+    numbers = tuple(argnums) if isinstance(argnums, (tuple, list, range)) else (argnums,)
+    given: Any = argnames
+    is_several = isinstance(given, Iterable) and not isinstance(given, str)
+    names = () if given is None else tuple(given) if is_several else (given,)
+    if any(type(number) is not int for number in numbers):
+        raise InvalidOption(f"argnums= is {argnums!r}, and has to be a position of an argument, or several")
+    if any(type(name) is not str for name in names):
+        raise InvalidOption(f"argnames= is {argnames!r}, and has to be a name of an argument, or several")
+    return numbers, names
+
+
+def arrange(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
+    """Arrange the derivatives of several arguments as ``argnums`` and ``argnames`` request.
+
+    A single position or name yields one derivative, a sequence of positions a tuple, and a sequence of names
+    a dict. Both options yield a pair if neither is an empty sequence.
+    """
+    numbers, names = argument_positions(argnums, argnames)
+    by_position = items[0] if isinstance(argnums, int) or argnums is None else tuple(items[: len(numbers)])
+    by_name = items[len(numbers)] if isinstance(argnames, str) else dict(zip(names, items[len(numbers) :]))
+    if not names:
+        return by_position
+    return by_name if not numbers else (by_position, by_name)
 
 
 class StrongZeroFunction(FunctionWrapper):

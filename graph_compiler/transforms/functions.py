@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -507,27 +507,6 @@ _WITH_RESPECT_TO_ALL = (
 )
 
 
-def argument_positions(
-    argnums: int | Sequence[int] | None, argnames: str | Names | None
-) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return ``(positions, names)`` of the differentiated arguments.
-
-    If both options are None, the first argument is differentiated. Raise ``InvalidOption`` for a position
-    that is not an int, or a name that is not a string.
-    """
-    if argnums is None:
-        argnums = () if argnames is not None else 0
-    numbers = tuple(argnums) if isinstance(argnums, (tuple, list, range)) else (argnums,)
-    given: Any = argnames
-    is_several = isinstance(given, Iterable) and not isinstance(given, str)
-    names = () if given is None else tuple(given) if is_several else (given,)
-    if any(type(number) is not int for number in numbers):
-        raise InvalidOption(f"argnums= is {argnums!r}, and has to be a position of an argument, or several")
-    if any(type(name) is not str for name in names):
-        raise InvalidOption(f"argnames= is {argnames!r}, and has to be a name of an argument, or several")
-    return numbers, names
-
-
 def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
     """Return the index of the argument in ``args`` for the parameter ``name``, or None if it is not found."""
     try:
@@ -816,17 +795,3 @@ def matching_array(call: DifferentiatedCall, kind: str, place: int, item: Any, a
 def describe_array(array: Any) -> str:
     name = str(getattr(array.dtype, "name", array.dtype)).rpartition(".")[2]
     return f"{name}{list(array.shape)}"
-
-
-def arrange(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
-    """Arrange the derivatives of several arguments as ``argnums`` and ``argnames`` request.
-
-    A single position or name yields one derivative, a sequence of positions a tuple, and a sequence of names
-    a dict. Both options yield a pair if neither is an empty sequence.
-    """
-    numbers, names = argument_positions(argnums, argnames)
-    by_position = items[0] if isinstance(argnums, int) or argnums is None else tuple(items[: len(numbers)])
-    by_name = items[len(numbers)] if isinstance(argnames, str) else dict(zip(names, items[len(numbers) :]))
-    if not names:
-        return by_position
-    return by_name if not numbers else (by_position, by_name)

@@ -194,19 +194,6 @@ class Statements:
         found = regions_of(item)
         return not item if found is None else found.negated(found.truth(item))
 
-    def chain(self, first: Any, *others: Any) -> Any:
-        """Run a chain of comparisons, ``first < second <= third``.
-
-        ``others`` alternates between names of ``operator`` functions and operands.
-        """
-        left, answer = first, True
-        for symbol, right in zip(others[::2], others[1::2]):
-            answer = self.and_(
-                answer, lambda left=left, symbol=symbol, right=right: getattr(operator, symbol)(left, right)
-            )
-            left = right
-        return answer
-
     def compared(self, symbol: str, left: Any, right: Any) -> Any:
         """Run a comparison in the condition of a ``while``.
 
