@@ -32,13 +32,13 @@ def _where() -> list[Sample]:
         Sample(torch.where, (bools(3, 4), x, array(4)), other=(bools(5, 2), other, array(2))),
         Sample(torch.where, (bools(4), x, 0.0), other=(bools(2), other, 0.0)),
         Sample(torch.where, (bools(3, 4), 1, 2.5), other=(bools(5, 2), 1, 2.5)),
-        Sample(torch.where, (bools(3, 4), True, False), other=(bools(5, 2), True, False)),
         Sample(torch.where, (bools(3, 4), ints(3, 4), 2.5)),
         Sample(torch.where, (bools(3, 4), ints(3, 4), x)),
         Sample(torch.where, (bools(3, 1), array(dtype="float64"), ints(4))),
         Sample(quietly, (torch.where, ints(3, low=0, high=2, dtype="uint8"), array(3), array(3))),
         Sample(torch.Tensor.where, (x, bools(3, 4), array()), other=(other, bools(5, 2), array())),
         Sample(torch.where, (bools(3, 4),), other=(bools(5, 6),)),
+        Sample(torch.where, (bools(3, 4), True, False), other=(bools(5, 2), True, False)),
     ]
 
 
