@@ -1,4 +1,4 @@
-"""Order of the passes for a target. :func:`canonical_passes` lists those that run on a canonical graph."""
+"""Lists of passes for a target. :func:`canonical_passes` lists those that lower a canonical graph."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Rewrite a graph so that zero times infinity or NaN is zero in derivatives of its elementwise operations.
+"""Rewrite a graph so that zero times infinity or NaN is zero in the derivatives of some operations.
 
 The derivative of ``where(x > 0, log(x), 0)`` at 0 is ``0 * inf``, which is NaN, because ``where`` passes a
-cotangent of 0 to the branch that was not taken. After :func:`strong_zero` it is 0. Elementwise operations
-whose derivative may be infinite, NaN or zero (``SINGULAR``, ``FLAT``) become calls with ``strong_zero``: a
-product of a derivative and a tangent or cotangent is then zero if one of the two is. Of the operations on
+cotangent of 0 to the branch that was not taken. After :func:`strong_zero` it is 0. The operations in
+``SINGULAR`` and ``FLAT``, whose derivatives may be infinite, NaN or zero, become calls with ``strong_zero``:
+a product of a derivative and a tangent or cotangent is then zero if one of the two is. Of the operations on
 complex arrays, only those in ``HOLOMORPHIC`` do. Functions with a custom derivative keep it.
 """
 
@@ -115,11 +115,11 @@ HOLOMORPHIC = frozenset({
 
 
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
-    """Rewrite a canonical graph so that zero times infinity or NaN is zero in elementwise derivatives.
+    """Rewrite a canonical graph so that zero times infinity or NaN is zero in derivatives.
 
-    Return ``(graph, changed)``, as every pass does: ``compile(..., passes=[strong_zero])`` and
-    ``graph.with_passes(strong_zero)`` run it. Regions are rewritten as well, except those of custom
-    derivatives and of ``strong_zero`` calls.
+    This holds for the operations in ``SINGULAR`` and ``FLAT``. Return ``(graph, changed)``, as every pass
+    does: ``compile(..., passes=[strong_zero])`` and ``graph.with_passes(strong_zero)`` run it. Regions are
+    rewritten as well, except those of custom derivatives and of ``strong_zero`` calls.
     """
     block = graph.block
     made = _rewritten_block(block)
@@ -184,7 +184,7 @@ def _is_singular(node: Node) -> bool:
 def _wrapped_in_call(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
     """Append a ``strong_zero`` call of the operation of ``node`` to ``rewriter``, and return its outputs.
 
-    The operands are broadcast to the shape of the result.
+    Array operands are broadcast to the shape of the result.
     """
     (output,) = node.outputs
     scratch = Graph("scratch", "canonical")

@@ -1,1 +1,1 @@
-"""Simplifications that apply to every program: dead code, common subexpressions, constants, guards."""
+"""Simplifications: dead code, common subexpressions, constants and guards."""

@@ -1,4 +1,4 @@
-"""Passes that make constants of results, weights and random numbers that are the same at every call."""
+"""Passes over constants: constant folding, literals, filled arrays, frozen weights and random numbers."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Evaluate = Callable[[Graph], list[Any]]
 def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with constants instead of nodes that depend on no input or parameter.
 
-    Random calls, nodes that read symbolic sizes or the index of a device, also in their regions, and nodes
-    whose results the caller could write to remain. Nodes of regions are not folded. ``evaluate`` runs a graph
-    without inputs in the source framework and returns its outputs.
+    These remain: nodes that draw or depend on the device, also in their regions; nodes with symbolic sizes
+    among their arguments; and nodes whose results the caller could write to. Nodes of regions are not folded.
+    ``evaluate`` runs a graph without inputs in the source framework and returns its outputs.
     """
     # A constant node reads constants or nothing. Without either, there is none.
     if not graph.constants and all(map(_USES, graph.nodes)):
@@ -120,8 +120,8 @@ def scalar_literals(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with literals instead of constant scalars, in a canonical graph.
 
     Elementwise operations and ``where``, also those in loops and branches that capture a scalar, may take it
-    as a Python number if another array of the operation has its dtype. Constants that are NumPy scalars
-    become ``full`` nodes if they are still read, and are dropped otherwise.
+    as a Python number if another array of the operation has its dtype. Constants of the types ``np.number``
+    and ``np.bool_`` become ``full`` nodes if they are still read, and are dropped otherwise.
     """
     # Other constants can be written to.
     scalars = {
@@ -158,9 +158,9 @@ def _is_literal(number: Any) -> bool:
 
 
 def _nodes_with_literals(nodes: Iterable[Node], numbers: dict[Value, Any]) -> list[Node]:
-    """Return ``nodes`` with literals for the values in ``numbers``.
+    """Return ``nodes`` with literals for the values in ``numbers``, where operations take them.
 
-    Add to ``numbers`` the numbers that the nodes compute.
+    Add to ``numbers`` the literals that :func:`_number_made_by` finds.
     """
     found = []
     for node in nodes:
@@ -217,10 +217,10 @@ def _with_literals(node: Node, numbers: Mapping[Value, Any]) -> Node:
         numbers[item] if isinstance(item, Value) and item in numbers and item.dtype in kept else item
         for item in node.inputs
     )
-    # NumPy gives the result of ``clip`` the dtype of its first operand only.
+    # NumPy makes an array of the first operand of ``clip``, which would not take the dtype of the bounds.
     if node.op == "clip":
         literals = (*node.inputs[:1], *literals[1:])
-    # Frameworks refuse a negative number as the exponent of integers, and compute with a negative array.
+    # Some frameworks refuse a negative number as the exponent of integers, but compute with a negative array.
     elif node.op == "pow" and isinstance(literals[1], int) and literals[1] < 0:
         literals = (literals[0], node.inputs[1])
     return replace(node, inputs=literals)
@@ -350,11 +350,10 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
 
 
 def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with random calls that draw the same numbers at each call.
+    """Return ``(graph, changed)``, with the generator set to ``state`` before its nodes, and restored after.
 
-    The generator is set to ``state`` (a :class:`GeneratorState`) at the beginning and restored at the end.
-    ``calls`` are the names of the functions that read and that set its state. A graph without random calls is
-    returned unchanged.
+    ``state`` is a :class:`GeneratorState`. ``calls`` are the names of the functions that read and that set
+    the state of the generator. A graph without random calls is returned unchanged.
     """
     # `bake_generators` has marked draws without array operands as deterministic.
     if not draws(graph.nodes):

@@ -1,4 +1,4 @@
-"""Passes that remove dead nodes, repeated computations, reshapes back, needless branches and snapshots."""
+"""Passes that remove dead nodes, repeated computations, and needless reshapes, branches and copies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def dce(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, without dead nodes, parameters and constants.
 
     Checks and writes to arrays from outside of the graph are live, and so are random calls of a recorded
-    graph, because they advance the generator for later draws. In a region of a dead node they are dead, too.
+    graph, because they advance the generator for later draws. A check in a region of a dead node is dead.
     """
     aliases = Aliases(graph)
     pruned, changed = Pass("dce", lambda block: _prune(block, aliases), "deep")(graph)
@@ -79,8 +79,8 @@ _OP = attrgetter("op")
 def cse(graph: Graph) -> tuple[Graph, bool]:
     """Return ``(graph, changed)``, with nodes that repeat an earlier one of their block merged, if possible.
 
-    Nodes with regions are equal if their regions are structurally equal. In recorded graphs, random calls,
-    nodes that touch written memory, and nodes whose results are returned are not merged.
+    Regions are compared by :func:`region_description`. In recorded graphs, random calls, nodes that touch
+    written memory, and nodes whose results are returned are not merged.
     """
     aliases = Aliases(graph)
     escaping = set(map(aliases.base_of, values_in(graph.outputs)))

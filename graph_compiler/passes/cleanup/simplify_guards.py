@@ -13,7 +13,7 @@ from ...sizes.algebra import factor_into_sums
 from ...sizes.bounds import ALL, MIRRORED, Range, range_of
 from ..driver import only_with
 
-# A guard with its comparison; None for a guard that cannot be solved.
+# A guard with its comparison; None for a guard that is not solved.
 Row = tuple[Guard, Union[Compared, None]]
 
 
@@ -135,7 +135,7 @@ def _fixed(row: Compared) -> tuple[Symbol, Scalar] | None:
 
 
 def _with_value(row: Row, symbol: Symbol, value: Scalar) -> Iterator[Row]:
-    """Yield ``row`` with ``symbol`` replaced by ``value``; nothing if it then always holds.
+    """Yield ``row`` with ``symbol`` replaced by ``value``; nothing if it is then found to hold always.
 
     A guard that would no longer be a comparison is yielded unchanged.
     """

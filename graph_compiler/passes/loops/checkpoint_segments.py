@@ -1,8 +1,8 @@
 """Split loops into segments of about ``sqrt(n)`` iterations, to save memory in gradients.
 
-The gradient of a ``scan`` stores the intermediate results of all ``n`` iterations. With segments of ``s``
-iterations it stores the carry of each of the ``n / s`` segments and recomputes one segment at a time:
-about ``n / s + s`` stored results, which is least for ``s = sqrt(n)``.
+The gradient of a ``scan`` without ``checkpoint`` stores the intermediate results of all ``n`` iterations.
+With segments of ``s`` iterations it stores the carry of each of the ``n / s`` segments and recomputes one
+segment at a time: about ``n / s + s`` stored results, which is least for ``s = sqrt(n)``.
 """
 
 from __future__ import annotations

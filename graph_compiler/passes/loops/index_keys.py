@@ -183,9 +183,9 @@ class RowSides:
 
 
 def axis_first(build: Builder, array: Value, axis: int) -> Value | None:
-    """Return ``array`` with ``axis`` moved to the front, or None if ``axis`` is 0 or this may have to copy.
+    """Return ``array`` with ``axis`` moved to the front, without permuting its axes.
 
-    May append nodes to ``build``.
+    Return None if ``axis`` is 0 or no such array is found. May append nodes to ``build``.
     """
     node = build.maker(array) if axis else None
     if node is None:

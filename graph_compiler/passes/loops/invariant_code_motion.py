@@ -3,8 +3,6 @@
 Elementwise operations that cannot fail and reads of elements are moved. Results with more axes than their
 operands, such as a broadcast row, are still computed where they are used. Scalars that depend on rows of
 sequences are computed for all rows at once if that pays.
-
-The pass is for targets whose loop index is an array, because their compilers leave such code in the loop.
 """
 
 from __future__ import annotations
@@ -147,7 +145,7 @@ hoist_invariants = Pass("hoist_invariants", _hoisted, "deep", ("scan",))
 
 
 def _can_hoist(node: Node) -> bool:
-    """Return True if ``node`` may run before the loop, even if the loop has no iteration.
+    """Return True if the operation of ``node`` is one that the pass moves before a loop.
 
     Its operands are not checked: they may vary in the loop.
     """

@@ -260,8 +260,8 @@ class _RangeProver:
     def _innermost(self, number: Any) -> tuple[Symbol | None, int]:
         """Return the innermost loop index in ``number`` and its factor.
 
-        If there is none, take an integer that the program reads; if there is neither, return ``(None, 1)``.
-        The factor is 0 unless the symbol occurs only once, in a linear term.
+        If there is none, take another symbol of the kind ``"item"``; if there is neither, return
+        ``(None, 1)``. The factor is 0 unless the symbol occurs only once, in a linear term.
         """
         symbols = (
             [symbol for symbol in number.symbols() if symbol.kind == "item"]

@@ -1,8 +1,8 @@
 """Scalar replacement in loops, and store-to-load forwarding for arrays that are written element by element.
 
 ``for k in range(m): c[i] += x[k]`` carries the row ``c[i]`` instead of ``c``, and writes it to ``c`` after
-the loop. The passes are for targets whose loop index is an array: there each write to a carried array
-returns the full array.
+the loop. :data:`replace_scalars` is for targets whose loop index is an array: there each write to a carried
+array returns the full array.
 """
 
 from __future__ import annotations

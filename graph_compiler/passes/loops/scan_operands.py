@@ -244,10 +244,10 @@ class _LoopCounter:
 
 
 def _counter(node: Node, rewriter: Rewriter) -> _LoopCounter | None:
-    """Return the first ``arange`` sequence of a ``scan`` with step 1 or -1; None if there is none.
+    """Return the first sequence of a ``scan`` that is an ``arange`` with step 1; None if there is none.
 
-    A descending loop is rewritten as a reverse scan, so -1 is accepted only if all sequences are ``arange``
-    with step -1 and the loop stacks no outputs.
+    If all sequences are ``arange`` with step -1 and the loop stacks no outputs, return the first one. Such a
+    loop is rewritten as a reverse scan.
     """
     carried, count = node.params["carried"], node.params["sequences"]
     made = [rewriter.maker(value) for value in node.inputs[carried : carried + count]]

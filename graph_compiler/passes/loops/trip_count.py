@@ -1,4 +1,4 @@
-"""Bound the trip counts of ``while`` loops, and pad axes that are indexed in loops and branches.
+"""Bound the trip counts of ``while`` loops, and pad axes that are indexed in regions.
 
 :func:`trip_bounds` bounds the trip count of a ``while_loop`` by means of its condition and counters.
 

@@ -83,7 +83,7 @@ def rows_node(node: Node, first: int, by: int, count: int) -> Node:
 def rest_node(node: Node, row: Value) -> Node | None:
     """Return the node that computes the result of ``node`` from ``row``: ``row[1:]`` for ``x[i, 1:]``.
 
-    Return None for ``x[i]``, whose result is the row itself.
+    Return None if the result is the row itself, as for ``x[i]``.
     """
     key = _key(node)
     left = key[1:] if isinstance(key, tuple) else ()
@@ -162,7 +162,8 @@ class TrimmedSteps(NamedTuple):
     """Steps whose results a loop can return, as far as later nodes read them.
 
     gathered: results of all steps that the loop stacks.
-    last: results of the last step, in slots that no later step reads. The carry holds them from zeros on.
+    last: results of the last step, in slots that no later step reads. They are carried; the first iteration
+        gets zeros for them.
     """
 
     steps: RepeatedSteps
@@ -483,8 +484,7 @@ class _ScanBuilder:
     def _checks(self) -> Iterator[Node]:
         """Yield checks that arrays of varying shape have all rows that are taken, in recorded graphs.
 
-        A slice of an array with fewer rows would return fewer rows, whereas indexing raises an error.
-        Canonical indices are checked when they are lifted.
+        A slice of an array with fewer rows would return fewer rows.
         """
         for (array, first, by), (node, _) in self.sequences.items():
             if node.record is not None and array not in self.fixed:
