@@ -101,7 +101,7 @@ def differs_outside(
     kwargs: dict[str, Any],
     seen: RunResults,
 ) -> bool:
-    """Run the function again without the compiling flag, and return True if its result seems to differ.
+    """Run the function again without the compiling flag, and return True if its tensors seem to differ.
 
     An exception of the user's code counts as a difference. Return False without a run if the graph is not
     pure.

@@ -1,4 +1,4 @@
-"""Check of loaded torch graphs: they may hold only recordable functions and plain objects of torch."""
+"""Check of the functions that a loaded torch graph calls, and text of the torch objects in it."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ _REFUSED = reads.EXPORTING | {
 
 
 def read(text: str) -> Any:
-    """Return the dtype, layout, memory format, device, number or bool that ``text`` spells.
+    """Return the dtype, layout, memory format, number or bool that ``text`` spells, or a device.
 
-    Raise ``InvalidFile`` or another exception for other text.
+    Raise ``InvalidFile`` or another exception for other text, also for a device that ``_DEVICE`` does not
+    match.
 
     >>> read("torch.float32")
     torch.float32

@@ -3,7 +3,7 @@
 Modes intercept torch's calls that draw, but not ``torch.manual_seed``, ``set_rng_state`` and the methods of
 a ``torch.Generator``. These are found by comparing the states of the generators around recorded calls. While
 recording, generators from outside have a mark instead of their seed, so seeding with the same seed is
-noticed, too. Another state that no recorded call led to must be an earlier one, or cannot be recorded.
+noticed, too. A state that was set without a seed is recorded only if the generator has had it before.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ class HostDrawRecorder:
     def checked(self) -> Iterator[None]:
         """Check the draws of the block, and restore the global generators of ``random`` and NumPy after it.
 
-        Unless ``bakes``, raise ``UnseenDraw`` if the intercepted draws do not lead to their final state.
+        Unless ``bakes``, raise ``UnseenDraw`` if the intercepted draws do not lead to the state that the
+        block left.
         """
         with self._lock:
             states = host_state()
@@ -407,7 +408,7 @@ class Generators:
     def seed_in_other_thread(self, seed: Callable[[Any], Any], number: Any) -> Any:
         """Run ``torch.manual_seed`` of another thread, without recording it, and return the generator.
 
-        If the generator is followed, put back its mark.
+        If the default generator of the CPU is followed, put back its mark.
         """
         with self._lock:
             generator = seed(number)

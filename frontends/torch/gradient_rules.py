@@ -499,7 +499,7 @@ class GradientRules:
                 known, *(given.get(place, known.missing(item)) for place, item in enumerate(results))
             )
 
-        # The function has called ``mark_dirty`` on these arguments.
+        # The function has written to these arguments.
         written = [item for item in ruled if any(item is given for given in args)]
         why = (
             "it has written to an argument"

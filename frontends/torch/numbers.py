@@ -191,7 +191,7 @@ def _stands_in(item: Any) -> bool:
 def asks_for_types_unseen(spaces: Iterable[ModuleNamespace], owners: Iterable[Any]) -> bool:
     """Return True if the code of ``spaces`` may use the builtin ``type`` in a way that no shim can replace.
 
-    That is also so if ``type`` is an attribute of one of ``owners``, or of its class.
+    That is also so if ``type`` is in the ``__dict__`` of one of ``owners``, or of its class.
     """
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)

@@ -177,7 +177,7 @@ class ReadRecorder:
     def reads_noted(self) -> Iterator[None]:
         """Patch what the recorded code may read, so that reads inside of the block are noted.
 
-        After the block, restore the attributes of argument tensors; raise ``TracingError`` if one changed.
+        After the block, do as :meth:`AttributeReads.attributes_restored` does.
         """
         held, session = [space.held for space in self.spaces], self.session
         self.capture.spaces = frozenset(map(id, held))
@@ -433,8 +433,7 @@ def _run(
 ) -> tuple[Any, RunResults | None]:
     """Run the function with recorded arguments, and return its result.
 
-    Also return copies of the result, to compare with those of a second run; None unless ``is_compiling()``
-    was evaluated.
+    Also return results to compare with those of a second run, or None if ``CompilingFlag.asked`` is False.
     """
     capture, (args, kwargs) = reads.capture, call
     with _recording_calls(request, state, reads, compiled) as claim:
@@ -527,7 +526,7 @@ def _convert_arrays(leaves: list[Any], function: Any) -> dict[int, Any]:
     Arrays of other frameworks go to the accelerator of another leaf or of a module's first weight, if any.
     """
     made: dict[int, Any] = {}
-    # Arrays of other frameworks, whose converted tensors are on the CPU.
+    # Ids of the converted leaves.
     foreign: list[int] = []
     for leaf in leaves:
         if id(leaf) not in made and type(leaf) not in DTYPES:
@@ -670,7 +669,7 @@ class _Search:
     def without_numbers(self, problem: Exception) -> _Search | None:
         """Stop recording numbers as inputs and symbols, so that they become constants.
 
-        Return None if that would change nothing.
+        Return None if ``request.numbers`` is False, or if there is neither state nor such a number.
         """
         if not (
             self.request.numbers and (self.known or self.hypotheses.reading.any or self.hypotheses.numbers)

@@ -88,8 +88,8 @@ Inputs = dict[str, torch.Tensor]
 def example_inputs(model: Any) -> Inputs | None:
     """Return keyword arguments that ``model`` runs on, or None if none are found.
 
-    They are found for models with the interface of transformers (``config``, ``dummy_inputs``,
-    ``main_input_name``). Candidates are tried by running the model.
+    Only models with the interface of transformers are tried (``config``, ``dummy_inputs``,
+    ``main_input_name``, ``forward``), by running them.
     """
     if not all(hasattr(model, name) for name in ("config", "dummy_inputs", "main_input_name", "forward")):
         return None
@@ -221,7 +221,7 @@ def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bo
 
 
 class _RangeOfTensor(tuple[float, float]):
-    """Smallest and largest element of a tensor, for :func:`fresh`, with the tensor's device and class.
+    """Result of ``aminmax`` for a tensor, for :func:`fresh`, with the tensor's device and class.
 
     The elements are ``(0.0, 0.0)`` for a tensor that is empty, complex or on ``meta``.
 
@@ -248,9 +248,9 @@ def _range(tensor: torch.Tensor) -> Range:
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Tensor:
-    """Return a random tensor of this shape and dtype, with the class and on the device that ``seen`` names.
+    """Return the numbers of :func:`random_array` as a tensor of ``dtype``.
 
-    Integers, and most floats, lie between the bounds ``seen``.
+    It has the class and the device of ``seen``, if ``seen`` has these attributes.
 
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     tensor([3, 3])

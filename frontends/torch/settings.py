@@ -107,7 +107,8 @@ Cast = Callable[[Any], Any]
 def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
     """Return the device type for which the call is under autocast, or an empty string.
 
-    It is that of the first operand, on whose device a guard is added, or the CPU without operands.
+    It is that of the first operand, or the CPU without operands. With any autocast, call ``depends_on`` for
+    the device of that operand.
     """
     if not is_any_autocast_enabled():
         return ""
@@ -129,7 +130,7 @@ def record_cast(
     """Record a call under autocast, and return its result.
 
     Record it as casts and a call without autocast if that has the same result, and otherwise kernel by
-    kernel. Calls that write or detach are recorded without casts.
+    kernel. Calls that may write, and calls that detach, are recorded without casts.
     """
 
     def recorded(cast: Cast) -> Any:
@@ -382,7 +383,7 @@ def is_loaded() -> bool:
 
 
 def with_compiler_if_wanted(record: Callable[[], Result]) -> Result:
-    """Return ``record()``. If it would load torch's compiler, load that first and call ``record`` again.
+    """Return ``record()``. If that raises ``CompilerWanted``, load torch's compiler and call it again.
 
     Raise ``TracingError`` if loading it could end the process, because TensorFlow was loaded before triton.
     """

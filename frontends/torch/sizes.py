@@ -69,7 +69,7 @@ class SizeNode:
     def as_key(self) -> Any:
         """Return the object to hash for this number: the symbolic size, or a plain number.
 
-        Raise ``UnhashableSize`` if a size may be neither.
+        Raise ``UnhashableSize`` if ``decide`` refuses the size as a key.
         """
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)

@@ -128,7 +128,7 @@ class Trace(Protocol):
         """Return the number that ``size`` has while recording, guarded where necessary.
 
         The flags say that the number is for a key, a text or a condition. The result may then be ``size``
-        itself. Raise ``UnhashableSize`` for a key that may not be hashed as a symbol.
+        itself. Raise ``UnhashableSize`` for a key as :meth:`KeySizes.may_hash_symbol` does.
         """
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:

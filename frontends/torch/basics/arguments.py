@@ -33,7 +33,7 @@ _OPERAND = ("input", "self", "x", "a", "x1")
 def operand_first(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of a call with the first parameter positional, if it was given by keyword.
+    """Return the arguments of a call with the first parameter positional, if it was given by a known keyword.
 
     >>> operand_first(torch.squeeze, (), {"dim": 0, "input": 1.5})
     ((1.5,), {'dim': 0})
@@ -50,9 +50,9 @@ def operand_first(
 
 @functools.cache
 def _first_names(function: Any, given: frozenset[str]) -> tuple[str, ...]:
-    """Return the names that ``function`` accepts for its first parameter, or () if they are unknown.
+    """Return names that ``function`` may have for its first parameter, or () if none is known.
 
-    Of several schemas, those count that have all parameters in ``given``, if there are any.
+    The keywords ``given`` select among several schemas.
     """
     if isinstance(function, FunctionType):
         return tuple(inspect.signature(function).parameters)[:1]
@@ -187,7 +187,7 @@ def to_tensor(item: Any) -> torch.Tensor:
                 if hasattr(item, "__dlpack__")
                 else torch.from_numpy(np.array(item))
             )
-        # The array is sharded over devices, which DLPack cannot export.
+        # DLPack cannot export the array, for example because it is sharded over devices.
         except BufferError:
             return torch.from_numpy(np.array(item))
     if not item.dtype.isnative:

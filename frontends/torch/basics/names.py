@@ -65,7 +65,7 @@ def _find_name(function: Any) -> str:
 
 _GETTER = ".__get__"
 _NAMESPACES = ("torch.linalg.", "torch.fft.", "torch.special.")
-# Libraries of kernels (``torch.library``) whose kernels compute what torch's functions of that name do.
+# Libraries of kernels (``torch.library``) that a bare name leaves out.
 # Operators that take functions, such as ``torch.cond``, are in ``higher_order``.
 # Kernels of other libraries keep the library as a prefix, since they may be named as torch's: ``toy.relu``.
 _LIBRARIES = frozenset({"aten", "prims", "prim", "higher_order", "graph_compiler"})
@@ -77,7 +77,7 @@ def row_key(name: str) -> str:
 
     ``torch.Tensor.add`` and ``torch.ops.aten.add.Tensor`` have the bare name ``add``. The namespaces linalg,
     fft and special remain as a prefix: ``torch.linalg.norm`` -> ``linalg_norm``. So do libraries of kernels
-    other than torch's: ``torch.ops.toy.relu.default`` -> ``toy.relu``.
+    that are not in ``_LIBRARIES``: ``torch.ops.toy.relu.default`` -> ``toy.relu``.
 
     >>> row_key("torch.nn.functional.linear"), row_key("torch.Tensor.T.__get__"), row_key("torch.fft.rfft")
     ('linear', 'T', 'fft_rfft')
@@ -179,10 +179,10 @@ def name_by_module(graph: Graph, leaf_paths: set[str]) -> None:
 # Writes that the name of a call does not show.
 #
 # They are running statistics, and arguments that kernel schemas mark as written. Most writes increment the
-# version of the tensor. These calls do not: fused optimizers, which write to lists of weights, moments and
-# steps, ``GradScaler``, which writes to its tracker, and quantization, which writes to its observers.
+# version of the tensor. Some calls do not, such as fused optimizers, which write to lists of weights, moments
+# and steps, ``GradScaler``, which writes to its tracker, and quantization, which writes to its observers.
 
-# Parameters with running statistics. Calls write to them only while training, and the schemas of their
+# Parameters with running statistics. Calls write to them only while training. The schemas of most of these
 # kernels do not mark them as written.
 _STATISTICS: dict[str, tuple[tuple[int, str], ...]] = {
     "batch_norm": ((1, "running_mean"), (2, "running_var"), (3, "running_mean"), (4, "running_var")),
@@ -238,7 +238,7 @@ def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
 
 
 def schemas(key: str) -> Iterator[Any]:
-    """Yield the schemas of torch's kernels with the bare name ``key``."""
+    """Yield the schemas of the kernels in ``torch.ops.aten`` named ``key``; none if it begins with ``__``."""
     packet = None if key.startswith("__") else getattr(torch.ops.aten, key, None)
     for name in packet.overloads() if isinstance(packet, OpOverloadPacket) else ():
         yield getattr(packet, name)._schema
@@ -275,9 +275,9 @@ def _renormalizes(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bo
 def versions_before(
     key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> list[int | None]:
-    """Return the version counter of each operand before a call, to find out later if the call wrote to it.
+    """Return ``version`` of each operand before a call, to find out later if the call wrote to it.
 
-    It is None for an operand to which the call may write without incrementing the counter.
+    It is None for an operand to which the call may write without being in place or having it as ``out``.
     """
     if key in _STATISTICS:
         return [None if _updates_statistic(one, key, args, kwargs) else version(one) for one in operands]

@@ -396,7 +396,7 @@ class Capture(TorchFunctionMode):
         if self.recorder.base_of(self.value(tensor)) in self.recorder.graph.inputs:
             self.depends_on("layout", tensor)
 
-    # Otherwise its kernels would be recorded, and other modes of the user would see its calls.
+    # Without this, the kernels of ``function`` would be recorded, and other modes would see its calls.
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         before, self.kernels.inside_call = self.kernels.inside_call, True
         try:

@@ -135,7 +135,7 @@ def computed(
 def needs_float32(y: Any, dtype: str, exactly: bool = False) -> bool:
     """Return True if operations with ``y`` are computed in float32 instead of the half-precision ``dtype``.
 
-    With ``exactly``, that includes real numbers that ``dtype`` rounds to a normal number.
+    With ``exactly``, that includes all Python ints and floats that ``dtype`` cannot hold.
     """
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)

@@ -3,9 +3,9 @@
 The row of a function or method of torch is registered under its bare name: ``add`` is the row of
 ``torch.add``, ``Tensor.add``, ``aten.add.Tensor``, and of ``Tensor.add_`` in place. Operators are further
 names, such as ``__add__`` and ``__radd__``. If another row is registered for only one kind of function, it
-comes first, such as ``nn.functional.<name>`` for a Python function of ``torch.nn.functional``,
-``Tensor.<name>`` for a method, and ``aten.<name>`` for a kernel. ``axis``, ``keepdims`` and ``out`` are
-handled before a row is called.
+comes first, such as ``nn.functional.<name>`` for a function of ``torch.nn.functional``, ``Tensor.<name>`` for
+a method, and ``aten.<name>`` for a kernel. ``axis``, ``keepdims`` and ``out`` are handled before a row is
+called.
 """
 
 from __future__ import annotations

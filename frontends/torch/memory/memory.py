@@ -84,7 +84,7 @@ def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bo
     """Return a function that starts to watch tensors for writes.
 
     That function takes tensors, and returns a function that returns True while all of them have versions that
-    are unchanged. Return None if calls of ``graph`` may write without incrementing a version.
+    are unchanged. Return None if a node of ``graph`` may write without incrementing a version.
     """
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun
@@ -144,9 +144,10 @@ class StorageTable:
     def shared_with(
         self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]
     ) -> list[torch.Tensor]:
-        """Return the tensors that may overlap in memory with one of ``owners`` but are another object.
+        """Return the tensors that may overlap in memory with another one in ``owners``.
 
-        Search ``inputs`` and the tensors registered by :meth:`comes_from_outside`.
+        Search ``inputs`` and the tensors registered by :meth:`comes_from_outside`, if :func:`has_memory` is
+        True for them.
         """
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
         owners = list(owners)

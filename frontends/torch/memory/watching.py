@@ -29,7 +29,7 @@ from .memory import has_memory, reach
 # take two microseconds each. Comparing twenty words of memory, among many others, takes a tenth of one.
 
 # Offsets in words, as in torch/csrc/autograd/python_variable.h, c10/core/TensorImpl.h (with VariableVersion)
-# and StorageImpl.h. If they differ in this torch, ``_is_known`` returns False, and no words are read.
+# and StorageImpl.h. If they differ in this torch, ``_is_readable`` returns False, and ``words_of`` None.
 # In a Python tensor: the C++ tensor.
 _TENSOR = 2
 # In the C++ tensor: its storage and its version counter.

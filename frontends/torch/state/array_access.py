@@ -1,4 +1,4 @@
-"""Reads and writes of the elements of tensors, for graphs in another framework that write to them."""
+"""Writes of elements to tensors, and stamps of tensors, for graphs in other frameworks that write to them."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ class TrainingModes:
     def inside(self, mode: bool) -> Iterator[None]:
         """Call ``train(mode)`` of modules, and restore their modes and those of their parts after the block.
 
-        These are the outermost modules whose flag differs from ``mode``, and the deciding ones. If nothing
-        has changed since the last block with this mode, the flags are set without calls.
+        These are the outermost modules whose flag differs from ``mode``, and the deciding ones. If
+        :meth:`_TrainingState.holds` for the first block with this mode, set the flags without calls.
         """
         others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
         before, after = self._known.get(mode, (None, None))
@@ -172,7 +172,7 @@ class AttributeReads:
     def attributes_restored(self) -> Iterator[None]:
         """Restore the attributes of the tensors after the block.
 
-        Raise ``TracingError`` if the block has changed one.
+        Raise ``TracingError`` if the block has added, replaced or deleted one of the user's.
         """
         try:
             yield
