@@ -1,4 +1,4 @@
-"""Compilation of classes and modules: each function is recorded at its first call.
+"""Lazy compilation of classes and modules.
 
 The originals are not changed.
 """
@@ -25,7 +25,7 @@ _IS_BASE_TYPE = 1 << 10
 class LazyMethod:
     """Descriptor of a method that is compiled for each instance.
 
-    While a function is recorded, the instance has the uncompiled method.
+    While a function is recorded, it returns the uncompiled method.
     """
 
     def __init__(self, name: str, function: types.FunctionType, compile_one: Compile) -> None:
@@ -42,7 +42,7 @@ class LazyMethod:
         # A shallow copy of an object has the graph of the object that it was copied from.
         if kept is None or kept.owner() is not obj:
             kept = InstanceGraph(weakref.ref(obj), self._compile(types.MethodType(self.function, obj)))
-            # A class method is bound to the class, whose ``__dict__`` is read-only.
+            # The ``__dict__`` of a class is read-only.
             if isinstance(obj, type):
                 setattr(obj, self.name, kept)
             else:
@@ -123,8 +123,9 @@ def _of_framework(base: type, cls: type) -> bool:
 def compile_module(module: types.ModuleType, compile_one: Compile) -> types.ModuleType:
     """Return a copy of ``module`` whose functions, and classes with ``__call__``, are compiled lazily.
 
-    Its submodules are copied, too. Members that are defined elsewhere, generator functions, coroutine
-    functions and classes whose ``__call__`` or ``forward`` is not a plain function are not compiled.
+    Its submodules are copied, too. A member is not compiled if its name begins with ``__`` or if it is
+    defined elsewhere. Neither are generator functions, coroutine functions, and classes whose ``__call__`` or
+    ``forward`` is not a plain function.
     """
     copied: types.ModuleType = _copy(module, module.__name__, compile_one, {})
     return copied

@@ -61,7 +61,7 @@ class WrittenArrays:
     keys: ``(kind, key)`` of each array (:func:`arrays_written`).
     are_restored: True if a guard may fail after the writes, which must then be undone.
     are_watched: True if there are such arrays and writes to them can be detected.
-    may_remain: True if a failed call may leave the arrays changed.
+    may_remain: True if there are such arrays and they are not restored.
     in_places: positions of written arrays among the state inputs, which follow the inputs of the call.
     """
 
@@ -83,7 +83,7 @@ class WrittenArrays:
     def saved(self, leading: _Arrays, leaves: _Arrays) -> list[Callable[[], None]]:
         """Return functions that restore the arrays to their current elements.
 
-        Return an empty list if there is no ``UserObjects.saved``, or if no failed call has to restore them.
+        Return an empty list if there is no ``UserObjects.saved``, or if ``are_restored`` is False.
         """
         saved = self._objects.saved
         if saved is None or not self.are_restored:

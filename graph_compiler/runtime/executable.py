@@ -44,7 +44,7 @@ class Compilation:
         return target.compiles_by_default if self.is_wanted is None else self.is_wanted
 
     def with_rounding(self, target: Target, program: Program) -> Program:
-        """Return ``program``, with guards that allow for a compiler's rounding if ``target`` compiles it."""
+        """Return ``program``, with guards that allow for a compiler's rounding if it is to be compiled."""
         if not self.is_compiled(target) or not program.checks:
             return program
         return replace(program, checks=tuple(guard.with_rounding_of_compilers() for guard in program.checks))
@@ -83,7 +83,7 @@ class Executable:
 
     A flat function takes the arrays and numbers in a call one by one.
 
-    flat: the function as loaded from its source.
+    flat: the function before it is compiled.
     compile_options: options of the target's compiler; None if ``function`` is not compiled.
     function: ``flat``, compiled if the options say so.
     called: what calls run: ``function``, or a compiled function with other arguments before its inputs.

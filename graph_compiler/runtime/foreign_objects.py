@@ -42,8 +42,9 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def widen(array: Any, wide: str | None, target: Target) -> Any:
-    """Convert ``array``, which the target has narrowed, to a NumPy array of its recorded dtype ``wide``.
+    """Convert ``array``, which the target has narrowed, to a NumPy array of its recorded 64-bit dtype.
 
+    ``wide`` is this dtype, or None if the recorded one has no 64 bits.
     Return other arrays unchanged, and also traced ones, which have no values.
     """
     is_narrowed = (
@@ -99,9 +100,10 @@ class CallConverter:
         """Call a function of the original's framework with converted arguments.
 
         What the function writes to a converted array is written back to the array that the caller passed. If
-        that is immutable, replace it in the list, dict or object around it, or raise ``GuardFailed`` if only
-        tuples are around it. Convert the result to the target's framework unless ``same_framework``. During
-        the call, containers among the arguments hold the converted arrays.
+        that cannot be written to, replace it in the list, dict or object around it, or raise ``GuardFailed``
+        if there is none or only tuples are around it. Convert the result to the target's framework unless
+        ``same_framework``. During the call, lists, dicts and objects among the arguments hold the converted
+        arrays.
 
         types: recorded 64-bit dtypes of arrays that the target has narrowed, by their paths in
             ``(args, kwargs)``.
@@ -122,7 +124,7 @@ class CallConverter:
     def native(self, array: Any) -> Any:
         """Return ``array`` as a new array of the target.
 
-        Return ``array`` itself if it is one already, or if the target cannot represent it.
+        Return ``array`` itself if the target's ``convert`` returns it or None.
         """
         # NumPy scalars, which have no ``__setitem__``, are converted as 0-d arrays.
         native = self.target.convert(
@@ -143,7 +145,7 @@ class _ConvertedCall:
             converter.frontend.reference,
             converter.frontend.array_access,
         )
-        # Arrays that are of the original's framework already. They are passed and returned unchanged.
+        # Arrays that are of the original's framework already. They stay in the arguments unchanged.
         self._own: dict[int, Any] = {}
         # By the id of a converted array: that array, the array it was converted from, and its stamp.
         self._entered: dict[int, tuple[Any, Any, Any]] = {}
@@ -258,8 +260,9 @@ class ProxyClasses:
     """Proxy classes: subclasses of the user's classes, for objects that hold arrays of the target.
 
     The user's methods expect arrays of the original's framework, so plain methods and properties of a proxy
-    class convert arrays before and after a call, unless an array is traced. Generators, ``async`` methods and
-    other descriptors do not, nor do special methods that are not in ``_OPERATORS``.
+    class convert arrays before and after a call, unless an array is traced or the original's code calls them.
+    Generators, ``async`` methods and other descriptors do not, nor do special methods that are not in
+    ``_OPERATORS``.
     """
 
     def __init__(self, frontend: Frontend, target: Target) -> None:

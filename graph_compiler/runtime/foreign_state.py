@@ -99,10 +99,7 @@ class ConversionCache:
 
 
 class UncachedConversion(ConversionCache):
-    """Conversion without a cache: each lookup converts again.
-
-    It is used instead of :class:`ConversionCache` for conversions that share memory with their source.
-    """
+    """Conversion without a cache: each lookup converts again."""
 
     def lookup(self, array: Any) -> Any:
         # Converting again costs less than checking a stamp.

@@ -41,12 +41,12 @@ class Graph(RecordingMethods, DisplayMethods):
 
     A graph holds *variants*: functions of the arrays in a call, each with the signature (structure, dtypes,
     ranks, Python arguments) and guards that it was recorded under. A call runs the first variant that fits.
-    If none fits, the original is recorded again (``on_miss="retrace"``), or ``GuardFailed`` is raised if
-    anything was recorded before (``on_miss="error"``). Beyond ``max_variants`` the original runs, after a
-    warning, or ``TooManyVariants`` is raised.
+    If none fits, the original is recorded again (``on_miss="retrace"``). ``GuardFailed`` is raised instead
+    with ``on_miss="error"`` if anything was recorded before, and for a graph that was loaded from a file.
+    Beyond ``max_variants`` the original runs, after a warning, or ``TooManyVariants`` is raised.
 
-    Plain public attributes of an original model (``config``, ``dtype``) are attributes of the graph. In the
-    same framework its public methods are, too.
+    Public attributes of an original model that cannot be called (``config``, ``dtype``), and in the same
+    framework its public methods, are attributes of the graph unless it has its own of that name.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(lambda x: x.reshape(-1) * 2, args=(torch.ones(2, 3),))
@@ -77,7 +77,8 @@ class Graph(RecordingMethods, DisplayMethods):
         # The reasons of the latest refused calls, and the latest failed ways to record that belong to no
         # variant.
         self._refused, self._gave_up = deque[str](maxlen=16), deque[AbandonedWay](maxlen=16)
-        # Held by the thread that records and runs for the first time. Calls that fit a variant need no lock.
+        # Held by the thread that records and runs for the first time. Calls that fit a variant do not need
+        # it.
         self._lock = threading.RLock()
         self.__name__, self.__doc__ = name, getattr(pipeline.function, "__doc__", None)
         # ``tf.function`` and others inspect the signature.
@@ -214,7 +215,7 @@ class Graph(RecordingMethods, DisplayMethods):
     def load_weights(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> Graph:
         """Load weights into the modules of the original torch model, and return the graph.
 
-        The model may have been built on the device ``meta``. Either all arrays are loaded or none.
+        The model may have been built on the device ``meta``. All arrays are checked before one is loaded.
 
         Args:
             source: A safetensors file, a folder of such files, or a dict of arrays of any framework by
@@ -399,8 +400,8 @@ class Graph(RecordingMethods, DisplayMethods):
     def train(self, mode: bool = True) -> Graph:
         """Set the training mode of the original's modules, and return the graph.
 
-        A call in a mode that no variant was recorded in is a miss, so ``on_miss`` decides what it does. A
-        graph that was loaded from a file raises ``GuardFailed`` for such a call.
+        If no variant fits a call in this mode, ``on_miss`` decides what it does. A graph that was loaded from
+        a file raises ``GuardFailed`` for such a call.
 
         Args:
             mode: True for training, False for evaluation.

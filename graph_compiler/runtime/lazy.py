@@ -111,7 +111,7 @@ class UnifiedGraph:
 
 # ------------------------------------------------------------------------------------------------------- lazy
 class LazyGraph(Graph):
-    """Graph whose first call records the original. ``compile`` returns it if no example arguments are passed.
+    """Graph whose first call records the original.
 
     Before anything is recorded, properties and methods such as ``source`` and ``save`` raise ``NotTraced``.
 
@@ -185,7 +185,7 @@ _NEED_A_VARIANT = frozenset({
     "program", "source", "parameters", "guards", "functional", "verify", "save", "to", "list_missing",
     "state", "trained", "_differentiable", "frozen", "as_module", "train", "eval", "show", "summary",
 })  # fmt: skip
-# What a graph without variants lacks for a method, for messages. The other names are nouns.
+# What a graph without variants lacks for a method, for messages.
 _LACKS = {
     "functional": "cannot be called with weights",
     "verify": "cannot be verified",

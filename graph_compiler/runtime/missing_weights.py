@@ -55,7 +55,7 @@ def _raise_missing(name: str, names: list[str]) -> None:
 
 
 def gate_until_loaded(variant: Variant) -> None:
-    """Make calls of a variant raise ``WeightsMissing`` while it lacks weights."""
+    """Make ``variant.attempt`` raise ``WeightsMissing`` until the variant has its weights."""
     if (variant.graph.parameters or variant.graph.effects) and missing_weights(variant):
         variant.attempt = _WeightsGate(variant)  # type: ignore[method-assign]
 

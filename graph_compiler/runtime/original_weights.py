@@ -1,4 +1,4 @@
-"""Writing of loaded weights and trained values into the original model: either all of them or none."""
+"""Writing of loaded weights and trained values into the original model, after all were checked."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def load_weights(graph: RecordedGraph, source: str | os.PathLike[str] | Mapping[
             + "\n  ".join(problems)
         )
     for name, array in named.items():
-        # All arrays were checked before, so that an error changes nothing.
+        # All names, shapes and dtypes were checked before, so that a wrong one changes nothing.
         expected[name].fill(name, array)
 
 
@@ -145,7 +145,7 @@ def to_source(graph: RecordedGraph, values: Any) -> None:
             f"{graph.name}: these are not the parameters of the graph; nothing was changed.\n  "
             + "\n  ".join(problems)
         )
-    # All values are read before the first write, so that an error changes nothing.
+    # All values are read before the first write, so that one that cannot be read changes nothing.
     elements = {name: numpy_values(target, array) for name, array in given.items()}
     for name in held:
         owners[name].set_elements(name, elements[name], False)

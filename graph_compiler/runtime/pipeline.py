@@ -154,7 +154,7 @@ def first_successful(name: str, plan: RecordingPlan, carry_out: Callable[[PlanRu
 
 def _next_plan(run: PlanRun, problem: Exception) -> RecordingPlan | None:
     plan = run.plan
-    # After the user's code has run, other exceptions are bugs of this package.
+    # After the user's code has run, another plan helps only with errors of this package.
     if run.is_recorded and not isinstance(problem, (GraphCompilerError, Signal)):
         return None
     # The recorded iterations do not show what each one does.

@@ -207,7 +207,7 @@ def recorded_types(variants: Sequence[Variant]) -> Mapping[Path, str]:
 
 
 def with_recorded_types(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """Return the call with narrowed arrays converted back to their recorded 64-bit dtypes."""
+    """Return the call with narrowed arrays, except traced ones, converted to their recorded 64-bit dtypes."""
     types = recorded_types(variants)
     if not types:
         return args, kwargs

@@ -230,10 +230,10 @@ class Variant:
         return effects.union(name for kind, name in self.written.keys if kind == "parameters")
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Return the result of a call, or :class:`CallMiss` if the call does not fit or fails.
+        """Return the result of a call, or :class:`CallMiss` if it does not fit or :meth:`_failed` returns it.
 
-        Exceptions that must not be hidden are raised (:meth:`_failed`). Once a call has fitted a graph that
-        only computes and needs no lock, a generated function replaces this method on the instance.
+        Once a call has fitted a graph that only computes and needs no lock, a generated function replaces
+        this method on the instance.
         """
         if self._tracer is not None and self._tracer.is_tracing():
             return attempt_traced(self, args, kwargs)

@@ -49,12 +49,12 @@ if TYPE_CHECKING:
 #
 # A recording holds for the loop exits and branches that it took. If a second call with the same dtypes
 # misses, the function is recorded with its statements converted to traced control flow (:func:`trace`). Such
-# a variant holds for all values and trip counts. It replaces the specific variants that it covers, if its
+# a variant can hold for all values and trip counts. It replaces the specific variants that it covers, if its
 # result for the call agrees with the original's. Otherwise the function is recorded as it runs. The first
 # recording is replaced in the same way if one of its lines was unrolled too often, or if elements decided
 # in several iterations of a loop.
 
-# If this many do not cover all calls, one more does not either.
+# Maximum number of attempts for one graph, without those before its first variant.
 _MOST = 3
 # Number of nodes recorded for one line above which its loops count as unrolled.
 LONG = 128

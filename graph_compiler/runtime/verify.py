@@ -100,7 +100,7 @@ def widths_of(graph: IRGraph) -> dict[Value, int]:
     has the width ``WIDEST``.
     """
     widths: dict[Value, int] = {}
-    # A write also lowers the precision of what was made of the same memory before it, so the widths are
+    # A write also lowers the widths of the values that the written array was made of, so the widths are
     # computed until none changes.
     while _lower(graph.nodes, widths):
         pass
@@ -231,7 +231,7 @@ def difference(
     numbers: bool,
     widths: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """Describe the first part of an outcome that differs; return "" if none does.
+    """Describe the first difference of two outcomes; return "" if there is none.
 
     actual, expected: parts of the outcomes (:class:`Outcome`) by label.
     numbers: True to compare values, False to compare only structure, shapes and dtypes.
@@ -321,10 +321,10 @@ _FREEDOMS = {
 class VerificationSummary:
     """Result of a verification.
 
-    runs: number of inputs for which graph and original agree.
-    skipped: number of inputs that the original, the matcher or the graph's guards rejected.
+    runs: number of comparisons in which graph and original agree.
+    skipped: number of random inputs that the original, the matcher or the graph's guards rejected.
     sizes: recorded sizes that could be changed.
-    numbers: False if only structure, shapes and dtypes were compared, because random numbers differ.
+    numbers: False if the values of a variant were not compared, because its random numbers differ.
     """
 
     runs: int
@@ -359,8 +359,8 @@ class Verification:
     def widths_of_parts(self) -> dict[str, int]:
         """Item size of the narrowest float that calls compute on the way to a part of an outcome, by label.
 
-        Parameters that calls do not write are left out. All arguments have the least item size of those with
-        an effect.
+        Parameters without an effect are left out. All arguments have the least item size of those with an
+        effect.
         """
         graph = self.recording.graph
         results = outputs_of(graph, self.widths)
@@ -414,7 +414,8 @@ class Verification:
         """Compare the graph with the original for ``leaves``, and return True if they agree.
 
         Return False if the call does not match, if the original raises, or if a guard fails. Raise
-        ``VerificationFailed`` if they differ or only the graph raises.
+        ``VerificationFailed`` if they differ or only the graph raises. Exceptions that :func:`is_fault`
+        recognizes pass on.
         """
         if self._match(leaves) is None:
             return False
@@ -430,7 +431,8 @@ class Verification:
     def agrees(self, expected: Outcome, leaves: list[Any], seed: int) -> bool:
         """Compare a run of the graph with the original's outcome; return False if a guard fails.
 
-        Raise ``VerificationFailed`` if they differ or the graph raises.
+        Raise ``VerificationFailed`` if they differ or the graph raises. Exceptions that :func:`is_fault`
+        recognizes pass on.
         """
         try:
             actual = self._graph(leaves, seed)

@@ -429,7 +429,7 @@ def child_text(cls: type, name: str, index: int, key: Any, spell: Callable[[Any]
 
 
 def leaf_texts(tree: Tree, name: str, leaves: str) -> str:
-    """Return the expression of a tuple with the leaves of ``name``, a variable with the structure ``tree``.
+    """Return an expression for the leaves of ``name``, a variable with the structure ``tree``.
 
     leaves: name of a function that returns the leaves, which the expression calls for some structures, such
         as leaves in an object of a registered class.
@@ -569,7 +569,7 @@ def attempt(args, kwargs, {defaults}):
         return attempt_after_problem(problem, args, kwargs)
     return attempt_after_doubt(args, kwargs)
 """
-# Statement that leaves the function ahead if a check fails.
+# Statement that leaves the function of ``_AHEAD`` if a slow check fails.
 DOUBT = "raise Doubt"
 _NOTHING = "pass"
 

@@ -73,7 +73,7 @@ class ArgumentReader:
 def structure_differences(old: Tree, value: Any, path: Path, reader: ArgumentReader) -> Iterator[str]:
     """Yield texts on how ``value``, which is at ``path``, differs from the recorded tree ``old``.
 
-    Of a leaf, compare only that it is an array, or for a number its class.
+    Shapes, dtypes and elements of arrays, and values of numbers, are not compared.
     """
     if isinstance(old, Branch):
         yield from _branch_differences(old, value, path, reader)
@@ -304,7 +304,7 @@ def _differences(
 
 
 def why_outdated(variant: Variant) -> str:
-    """Return why ``variant`` fits no call now, whatever its arguments, or ``""``."""
+    """Return why ``variant`` fits no call now, whatever its arguments; ``""`` if no reason is known."""
     if not variant.environment.holds():
         return variant.environment.reason()
     return next(_state_differences(variant, _current_state(variant)), "")

@@ -48,8 +48,8 @@ def select_alternative(name: str, alternatives: Sequence[TracedAlternative]) -> 
     """Return ``(result, state)`` of a traced call, whose program selects the alternative that fits.
 
     With one alternative, or a target without branches, return what the first one found, and require its
-    guards. Otherwise the program runs the last alternative if no other fits; ``CallMismatch`` is raised if
-    the alternatives' results differ in structure, sizes or dtypes.
+    guards. Otherwise the program runs the last alternative if no other fits. Raise ``CallMismatch`` if their
+    results differ in structure, or if ``target.branch`` raises ``TypeError`` or ``ValueError`` for them.
     """
     target = alternatives[0].variant.target
     if len(alternatives) == 1 or target.branch is None:

@@ -35,9 +35,10 @@ _TEXTS = {"message": LINE}
 
 
 def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, backend: Backend) -> None:
-    """Check that a decoded graph is valid, fits ``parameters`` (arrays by name), and cannot run other code.
+    """Check that a decoded graph is valid, has the shapes of its arrays, and cannot run other code.
 
-    Raise ``InvalidFile``, ``InvalidGraph`` or, for damaged data, another exception if it does not pass.
+    ``parameters`` are arrays by name. Raise ``InvalidFile``, ``InvalidGraph`` or, for damaged data, another
+    exception if the graph does not pass.
     """
     for value in graph.sources():
         if value.dtype not in ITEMSIZE and (value.dtype not in KEYS or value not in graph.inputs):
@@ -159,7 +160,7 @@ def binding_to_json(binding: ArgumentBinding | None) -> Any:
 def binding_from_json(data: Any) -> ArgumentBinding | None:
     """Decode what :func:`binding_to_json` encoded; None stays None.
 
-    Raise ``InvalidFile`` or another error for data of another form.
+    Damaged data may raise ``InvalidFile`` or another error.
     """
     if data is None:
         return None
@@ -213,8 +214,8 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def parse_index(text: bytes) -> Any:
     """Return the parsed index of a saved graph.
 
-    Raise ``InvalidFile`` if it has another format or version, or no variants. Damaged data may raise another
-    exception.
+    Raise ``InvalidFile`` if it has another format or version, or an empty list of variants. Damaged data may
+    raise another exception.
     """
     data = read_json(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
@@ -232,7 +233,7 @@ def graphs_of(data: Any, arrays: Mapping[str, Any], frontend: Any, backend: Any)
     """Return the validated graphs of all variants.
 
     ``data`` is the index, and ``arrays`` holds constants and parameters by their names in the file. Raise
-    ``InvalidFile`` or another exception if a graph is damaged or invalid.
+    ``InvalidFile`` or another exception if a graph cannot be decoded or is invalid.
     """
     known = KnownClasses()
     return [
@@ -255,8 +256,8 @@ def _graph_of(
 def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
     """Return the training mode of a saved graph, and for each variant the modes in which it can run.
 
-    The training mode is None if the original has no modes. Raise ``InvalidFile`` or ``TypeError`` for entries
-    of another form.
+    The training mode is None if the file holds none. Raise ``InvalidFile`` or ``TypeError`` for entries of
+    another form.
     """
     training, modes = data.get("training"), data.get("modes", [[True, False]] * len(data["variants"]))
     if len(modes) != len(data["variants"]) or not all(
@@ -306,7 +307,7 @@ def require_stored(encoded: str, dtype: str) -> None:
 def require_readable(
     text: bytes, arrays: Mapping[str, Any], dtypes: Mapping[str, str], frontend: Any, backend: Any
 ) -> None:
-    """Raise an error if a graph with this JSON and these arrays cannot be decoded.
+    """Raise an error if the graphs in this JSON cannot be decoded with these arrays.
 
     ``dtypes`` maps the names of ``arrays`` to names of dtypes.
     """

@@ -43,8 +43,8 @@ def safetensors_of(
 ) -> Iterator[bytes]:
     """Yield the pieces of a safetensors file: the header, then each array.
 
-    Complex arrays are stored as floats with a last axis of size 2. Raise ``InvalidFile`` if an array cannot
-    be written.
+    Complex arrays are stored as floats with a last axis of size 2. Raise ``InvalidFile`` if files have no
+    such dtype, or if ``to_bytes`` raises ``RuntimeError``.
     """
     # The library's own writer changes its arguments from release to release.
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
