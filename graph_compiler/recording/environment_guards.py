@@ -19,11 +19,10 @@ from ..trees import same_static
 # ------------------------------------------------------------------------------------------ memory versions
 # Versions of dicts and of objects' classes show quickly that nothing has changed.
 #
-# A model's attributes are hundreds of objects that are scattered in memory. CPython up to 3.11 stores a
+# A model's attributes may be hundreds of objects that are scattered in memory. CPython up to 3.11 stores a
 # version tag in each dict that every change replaces (PEP 509), and the second word of each object points to
-# its class. One call compares all these words in a few instructions. That matters because code and data have
-# left the processor's caches after a model has run, so that every further Python function called is a cache
-# miss.
+# its class. One call compares all these words. That matters because code and data may have left the
+# processor's caches after a model has run, so that further Python functions are slow.
 
 WORD = 8
 
@@ -208,7 +207,7 @@ def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
 
 
 # -------------------------------------------------------------------------------------- detection of changes
-# A test, once per process, finds out whether versions detect every kind of change.
+# A test finds out whether versions detect changes.
 class _Object:
     step = 0
 
@@ -295,7 +294,7 @@ is_readable = (
 
 # -------------------------------------------------------------------------------------- guards and conditions
 
-# Straight-line code is faster than a loop, but takes a millisecond per guard to compile.
+# Straight-line code is faster than a loop, but takes longer to compile.
 _MANY = 500
 # Raised by a guard on something that no longer exists.
 GONE = (
@@ -408,8 +407,9 @@ def condition(
 ) -> Condition:
     """Return the condition that all ``guards`` hold.
 
-    Its evaluation also refreshes the objects in ``derived``. With ``versions_of``, it skips them and the
-    guards that have versions, as long as their versions have not changed since they last held.
+    Its evaluation also refreshes the objects in ``derived``, unless a guard before them fails. With
+    ``versions_of``, it skips them and the guards that have versions, as long as their versions have not
+    changed since they last held.
 
     >>> held = {"step": 1}
     >>> step = EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held)
@@ -418,7 +418,7 @@ def condition(
     (True, None, False)
     """
     known = list(guards)
-    # Without versions, every guard is evaluated at each call.
+    # Without versions, no guard is skipped.
     if versions_of is None:
         return _conjunction([*known, *map(_refreshed, derived)])
     seen = [guard for guard in known if guard.has_versions]
@@ -461,7 +461,7 @@ def _filled(text: str, names: Sequence[str]) -> str:
         ) from problem
 
 
-# Guards of most recordings have the same text; their objects are bound later.
+# Guards of many recordings have the same text; their objects are bound later.
 @functools.lru_cache(maxsize=256)
 def _compiled(source: str) -> CodeType:
     return compile(source, "<guards>", "exec")

@@ -1,8 +1,8 @@
 """Distinction of bugs of this package from exceptions of the user's code and of frameworks.
 
-No fallback may hide a bug, which :func:`is_fault` recognizes. :func:`owner_of_problem` blames whoever called
-a framework: it skips the frames of frameworks and of the standard library. Functions of this package that
-only forward a call of the user are marked (:mod:`graph_compiler.forwarding`) and count as the user's.
+No fallback may hide a bug, which :func:`is_fault` recognizes. For :func:`owner_of_problem`, an exception
+inside a framework belongs to the code that called the framework. Functions of this package that only forward
+a call of the user are marked (:mod:`graph_compiler.forwarding`) and count as the user's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PRELUDE = ".prelude."
 _DEEP = 10
 # Attribute of an exception with the result of ``is_fault``.
 _VERDICT = "_graph_compiler_is_fault"
-# Errors of this package that only a bug of it raises.
+# Errors of this package that count as its bugs.
 BUGS = (InvalidGraph, UnknownOperation, DuplicateRow, InternalError)
 
 

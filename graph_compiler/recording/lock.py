@@ -1,4 +1,4 @@
-"""The lock that admits one recording at a time, the open recordings, and the stage of the newest one."""
+"""The lock that lets one thread at a time record, the open recordings, and the stage of a conversion."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .state.places import Reserved
 class _Stage:
     """Progress of the newest conversion, for messages.
 
-    name: name of the stage; empty while nothing is converted.
-    calls: the recorded calls, of which only the number is shown.
+    name: name of the stage; empty before a conversion and after :meth:`end`.
+    calls: recorded calls, whose number is shown.
     """
 
     def __init__(self) -> None:

@@ -395,8 +395,8 @@ class LoopMarker:
         """Return True if ``size`` is a condition on indices of running loops that needs no guard here.
 
         It needs none in the first iteration of the innermost loop whose index it reads, and later if it is
-        proved to be the same in all further iterations. If True is returned, that loop stores the condition
-        as a comparison.
+        proved to be the same in all further iterations. In these cases, that loop stores the condition in its
+        ``comparisons``, unless it simplifies to a constant.
         """
         open_ = (loop for loop in self._running if loop.is_open and loop.marks)
         running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}

@@ -36,7 +36,7 @@ class Found:
 
     loop: the ``for`` or ``while`` statement.
     names: variables in the loop that are live at the start of an iteration.
-    after: names that the function reads outside the loop.
+    after: names that occur outside the loop with the context ``ast.Load``.
     own: parameters of the function, and variables that it assigns, without globals and nonlocals.
     """
 
@@ -227,11 +227,12 @@ def _codes(file: str) -> frozenset[tuple[CodeType, tuple[Any, ...]]]:
 # Check by syntax that an iteration changes only its function's variables, the items of lists and dicts in
 # these, and array elements.
 #
-# Each name and attribute that the statements read is looked up without running user code. It must be an
-# array, an instance of a class in `_PLAIN`, a container of these, or an object of a framework. A called
-# function must belong to a framework or to `_MODULES`, be in `_PURE`, or be the user's, which is checked
-# likewise. A method of an object that is known only at run time is judged by its name, and by the methods of
-# that name of the user's objects that the framework's containers and methods may return.
+# Names and attributes that the statements read are looked up where possible, without evaluating properties.
+# An object that is found, and is used by more than its attributes, must be an array, an instance of a class
+# in `_PLAIN`, a container of these, or an object of a framework. A called function that is found must belong
+# to a framework, this package or `_MODULES`, be in `_PURE`, or be the user's, which is checked likewise. A
+# method of an object that is known only at run time is judged by its name, and by the methods of that name
+# of the user's objects that the framework's containers and methods may return.
 
 UNKNOWN = object()
 """Value that is known only at run time: an element of a container, a result of a call, an argument."""
@@ -274,11 +275,11 @@ class _Aliases:
     """Findings on objects that names and results within the statements may refer to.
 
     is_shared: True if they may refer to a container whose items the marks do not compare.
-    is_written: True if items of a container that is known only at run time change, or if ``+=`` or the like
-        changes a list or dict.
+    is_written: True if items of a container that is known only at run time may change, or if ``+=`` or the
+        like may change a list or dict.
     returning: containers and objects of a framework; their items, or results of their methods, may be the
         user's objects.
-    methods: expressions (``item.method``) that are called on objects known only at run time.
+    methods: expressions (``item.method``) that are called on arrays and on objects known only at run time.
     """
 
     is_shared: bool = False
@@ -573,10 +574,10 @@ def _is_shared(held: Any, is_own: bool, is_opened: bool) -> bool:
 
 
 def _users_objects(roots: Iterable[Any], is_deep: bool = True) -> Iterator[Any]:
-    """Yield objects whose class is the user's or a library's, among ``roots``, their attributes and items.
+    """Yield objects whose class is the user's or a library's, among ``roots`` and what is inside these.
 
-    The search goes on inside each object, except arrays and instances of ``_PLAIN``, and inside yielded
-    objects only if ``is_deep``.
+    Inside are the values of a ``__dict__``, and the items of lists, tuples and dicts. Arrays and instances of
+    ``_PLAIN`` are not searched, and yielded objects only if ``is_deep``.
     """
     known: set[int] = set()
     waiting = list(roots)

@@ -1,8 +1,8 @@
 """Construction of a recorded graph (``Recorder``): values of arrays, calls that were made, and guards.
 
-This code is independent of frameworks. A value represents one array *object* of the user's program. A node
-may write to values (``record.writes``), and its outputs may be views of other values (``record.views``:
-output index -> value).
+This code is independent of frameworks. A value represents an array *object* or a number of the user's
+program. A node may write to values (``record.writes``), and its outputs may be views of other values
+(``record.views``: output index -> value).
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Recorder:
     def track(self, array: Any, value: Value) -> Value:
         """Register ``array`` as the object of ``value``, and return ``value``.
 
-        The array is kept alive only if it does not support weak references.
+        Hold a weak reference to the array if it supports one, otherwise the array itself.
         """
         # Intermediate arrays are freed when the user's code drops them, as they are without a recording.
         self._values[id(array)] = (_weak_reference(array), value)
@@ -166,8 +166,8 @@ class Recorder:
     ) -> Node:
         """Append a node that computes ``outputs`` to the current block, and return it.
 
-        Note which values vary between calls, are random, or are views. Operands and parameters are converted
-        by :func:`as_builtin`.
+        Operands and parameters are converted by :func:`as_builtin`. Update which values vary between calls,
+        are random, or are views.
         """
         classes = set(map(type, iterate_structure((inputs, params))))
         if not classes <= _PLAIN:
@@ -317,7 +317,7 @@ class Recorder:
         If ``value`` belongs to an open block, the guard becomes a check in the innermost one. With
         ``in_place``, it does so for any value while a block is open.
         """
-        # A value that no input affects is the same at every call, so it needs no guard.
+        # A value that does not vary is the same at every call, so it needs no guard.
         if self.varies(value):
             self._guard(Guard(value, seen, origin), (value, len(self.graph.nodes)), in_place)
 

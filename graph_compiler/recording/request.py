@@ -25,8 +25,8 @@ _MOST_LETTERS = 300
 class AbandonedWay:
     """Record of a failed attempt to make a graph.
 
-    way: description of what was tried.
-    problem: class and beginning of the text of the exception.
+    way: description of the attempt.
+    problem: class of the exception and beginning of its text.
     place: file and line where it was raised, in the user's code if possible, or "an unknown line".
     """
 
@@ -166,7 +166,7 @@ class Request:
     draws: True if random numbers may become inputs.
     auto_dynamic: counts of the changes between earlier recordings of the function; None disables counting.
     loaded: function that turns a recorded graph into a function of its framework, to run iterations of
-        loops that need not be recorded; None records every iteration.
+        loops without recording them; None if iterations may not run unrecorded.
     why: reason for the recording, such as why no existing variant matched the call.
     """
 

@@ -63,9 +63,9 @@ def search_recording(
 ) -> Recording:
     """Return the recording of the first attempt that neither refutes a hypothesis nor raises.
 
-    After a ``Refutation``, try its hypotheses. After an exception, try those of the first function in
+    After a ``Refutation``, try its hypotheses. After an ``Exception``, try those of the first function in
     ``give_up`` that does not return None. If all return None and a traced loop was allowed to grow lists, try
-    again without that; otherwise raise the exception. A bug of this package is raised at once. Raise
+    again without that; otherwise raise the exception. A bug (:func:`is_fault`) is raised at once. Raise
     ``TracingError`` with the text of ``too_many`` after ``most`` attempts that returned a ``Refutation``.
 
     name: name of the graph in the log.

@@ -119,9 +119,9 @@ def is_message(frame: FrameType | None) -> bool:
     """Return True if the string that ``frame`` makes now is taken to be used only in a message.
 
     Messages are strings for loggers and functions of ``logging`` (``_LOG_METHODS``), for ``warnings``, and
-    for ``print`` without a ``file`` other than ``sys.stderr``, unless ``sys.stdout`` is a ``StringIO``. So
-    are strings for functions that use them only in an exception, unless a ``try`` is around the call. Return
-    False if ``frame`` is None.
+    for ``print``. They are not if ``print`` has a ``file`` that is not written ``sys.stderr``, or if
+    ``sys.stdout`` is a ``StringIO``. Strings for functions that use them only in an exception are messages,
+    too, unless a ``try`` is around the call. Return False if ``frame`` is None.
     """
     if frame is None:
         return False
@@ -217,8 +217,8 @@ def _raises(function: Any) -> bool:
 def in_check() -> bool:
     """Return True if the statement that is reading a value decides whether to raise.
 
-    Such a statement is an ``assert``, or an ``if`` without ``else`` whose body only raises, unless a ``try``
-    surrounds it in its function.
+    Such a statement is an ``assert``, or an ``if`` without ``else`` whose body only raises, unless the source
+    has a ``try`` statement around it.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _passes_on(frame.f_globals.get("__name__", "") + "."):

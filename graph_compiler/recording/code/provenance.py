@@ -93,7 +93,7 @@ class Locator:
         """Return a name of ``item`` in a frame, or None.
 
         The frame is the innermost one outside of frameworks, this package and modules in ``_PASSING``. The
-        name is that of a local variable, a global that the code uses, or an attribute of ``self``.
+        name is that of a local variable, of a global in ``co_names``, or of an attribute of ``self``.
         """
         frame = self._outer_frame()
         if frame is None:

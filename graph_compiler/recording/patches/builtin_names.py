@@ -2,8 +2,8 @@
 
 The builtins require Python numbers, which symbolic numbers are not, and ``type`` of a proxy should be the
 class that it represents. While recording, these modules hold shims under the names. If a module also passes a
-name on as a value (``dtype=float``, ``return len``), the name keeps the builtin, and since Python 3.11 the
-code of its calls is rewritten to look up the shim under another name.
+name other than ``type`` on as a value (``dtype=float``, ``return len``), the name keeps the builtin, and
+since Python 3.11 the code of its calls is rewritten to look up the shim under another name.
 """
 
 from __future__ import annotations
@@ -322,7 +322,8 @@ def conversion_replacements(places: Iterable[LookedUp], symbols: Symbols) -> lis
     """Return the patches for ``int``, ``float``, ``complex`` and ``len`` in the namespaces of ``places``.
 
     If a file also passes a name on as a value, the shim gets an alias, and patches of the functions' code
-    make calls look up that alias. Names that a module defines itself are left out.
+    make calls look up that alias, as far as :func:`with_aliases` can change them. Names that a module defines
+    itself are left out.
     """
     spaces: dict[tuple[int, str], dict[str, Any]] = {}
     files: dict[tuple[int, str], set[str]] = {}

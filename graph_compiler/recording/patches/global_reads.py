@@ -80,7 +80,8 @@ def guards_on_all_globals(functions: Iterable[types.FunctionType]) -> list[Envir
     """Return guards on the globals of those ``functions`` that may read globals by string.
 
     They compare the names (:func:`names_in`), the identities of their values that are neither callable nor
-    modules (:func:`values_in`), and the identities of items of lists, sets and dicts among these values.
+    modules (:func:`values_in`), and, if such a value is a list, set or dict, the identities of its items or
+    values.
     """
     # This code has not run yet, so its reads are unknown.
     spaces = {
@@ -112,7 +113,10 @@ def _identities(space: dict[str, Any], name: str) -> tuple[int, ...]:
 
 
 class _Noted(dict[str, Any]):
-    """Dict that ``globals()`` returns to recorded code, whose methods note lookups in ``GlobalReads``."""
+    """Dict that ``globals()`` returns to recorded code.
+
+    The methods in ``_METHODS`` use the namespace of the module, and note lookups in ``GlobalReads``.
+    """
 
     def __init__(self, reads: GlobalReads, space: dict[str, Any]) -> None:
         super().__init__(space)

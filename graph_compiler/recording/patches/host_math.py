@@ -1,7 +1,4 @@
-"""Patches of ``math`` and ``cmath`` (``MATH``) for symbolic numbers and elements of arrays.
-
-The patched functions return symbolic numbers or record calls.
-"""
+"""Patches of ``math`` and ``cmath`` (``MATH``) for symbolic numbers and elements of arrays."""
 
 from __future__ import annotations
 
@@ -97,8 +94,7 @@ def _called(
 ) -> Any:
     """Record a call of ``original`` with recorded numbers, or return a symbolic number for symbolic ones.
 
-    If that is impossible, return the result of ``compose``, or of ``original`` if ``compose`` is None. A call
-    without recorded or symbolic numbers runs ``original``.
+    If that is impossible, or if there are no such numbers, return the result of ``compose`` or ``original``.
 
     by_count: names of the function in ``FUNCTIONS`` of ``sizes``, by number of arguments.
     """
@@ -164,7 +160,7 @@ def _functions(module: Any) -> Iterator[str]:
 # These multiply and add items by their operators, so arrays among them stay arrays.
 _BY_OPERATORS = frozenset({"prod", "sumprod"})
 _OF_SEQUENCES = frozenset({"dist", "fsum"})
-# The functions of both modules: those that can stay symbolic, or be recorded.
+# Functions of both modules.
 MATH: tuple[Patch, ...] = (
     *(
         Patch(

@@ -102,7 +102,7 @@ _PATTERNS = (0x0, 0xFFFFFFFFFFFFFFFFFFFF)
 
 
 class _IdentifierWatch:
-    """UUIDs that one recording makes (:func:`watching_names`).
+    """State of :func:`watching_names`.
 
     pattern: the upper 80 bits of the UUIDs, apart from the version; None if ``uuid`` itself makes them.
     origin: the function and line that made the first UUID; empty if none was made.
@@ -114,7 +114,7 @@ class _IdentifierWatch:
 
 @contextmanager
 def watching_names(pattern: int | None = None) -> Iterator[_IdentifierWatch]:
-    """Watch the UUIDs that user code makes in this thread inside the block, and yield the watch.
+    """Watch calls of ``uuid1`` and ``uuid4`` by recorded code in this thread, and yield the watch.
 
     The upper 80 bits of the UUIDs are those of ``pattern``, apart from the version. If it is None, ``uuid``
     itself makes them.

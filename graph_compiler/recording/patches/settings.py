@@ -31,9 +31,9 @@ from .patch import Patch, PatchSet, assume_result, paused, refuse_call
 
 
 def run_outside(patch: Patch, patches: PatchSet, original: Any) -> Any:
-    """Return a shim that pauses all recordings of this thread while the original runs.
+    """Return a shim that pauses the sessions of this thread (:func:`paused`) while the original runs.
 
-    It does not pause them if ``patch.on_read``, called with the same arguments, returns True.
+    It does not if ``patches`` has no session here, or if ``patch.on_read`` of the same arguments is True.
     """
 
     @forwards

@@ -166,8 +166,8 @@ class ContainerKind:
         for kinds whose parts cannot be set one by one, such as sets and tuples.
     refilled(container, parts): replaces all parts; None if it is enough to ``put`` those that differ.
     dotted: True if messages name a part ``container.key`` instead of ``container[key]``.
-    is_surely(container, parts): fast check that a container still has exactly these parts. False may also
-        mean unknown.
+    is_surely(container, parts): fast check that a container still has these parts; False may also mean
+        unknown.
     """
 
     pairs: Callable[[Any], dict[Any, Any]]
@@ -258,7 +258,7 @@ def _refill_set(held: set[Any], before: dict[Any, Any]) -> None:
     held.update(before)
 
 
-# Slots by the id of the class. They never change.
+# Slots by the id of the class, found once.
 _slots: dict[int, tuple[weakref.ref[type], list[str]]] = {}
 
 
@@ -431,7 +431,7 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
     """Return the kind of ``item``, a container in an argument; None for any other object.
 
     Containers are tuples, lists, deques, mappings, and objects with a ``__dict__`` that are no classes,
-    modules or callables. With ``always``, callable objects are containers, too.
+    modules or callables. With ``always``, callables with a ``__dict__`` are containers, too, except classes.
 
     >>> from collections import UserDict
     >>> given_kind(UserDict(a=1)).pairs(UserDict(a=1)), given_kind(len)
@@ -511,8 +511,6 @@ _ALL = (None,)
 class FreeParts:
     """Predicate ``free(item, key)``: True if a part is free, so that no guard compares it.
 
-    A part is free if the graph reads it at each call.
-
     keys_of(item): keys of the free parts of a container; the key None means all parts.
 
     >>> free = FreeParts(lambda item: ["step"])
@@ -540,8 +538,9 @@ def free_parts(
 ) -> FreeParts:
     """Return a predicate for which ``parts``, pairs of a container's id and a key, are free.
 
-    All parts of a container are free, too, if ``is_whole(container)`` is True. ``container_of(item)`` returns
-    the container that an item represents in calls of the predicate, such as the ``__dict__`` of an object.
+    All parts of a container are free if one of its keys in ``parts`` is None, or if ``is_whole(container)``
+    is True. ``container_of(item)`` returns the container that an item represents in calls of the predicate,
+    such as the ``__dict__`` of an object.
     """
     keys: dict[int, set[Any]] = {}
     for container, key in parts:

@@ -50,7 +50,7 @@ class LibraryCode(NamedTuple):
 
 
 def library_code(roots: Iterable[Any], opened: Collection[str] = ()) -> LibraryCode:
-    """Return the library code that functions, classes and objects in ``roots`` may run.
+    """Return the library code that a search from the functions, classes and objects in ``roots`` finds.
 
     Packages in ``opened`` count as libraries, too.
     """
@@ -133,7 +133,7 @@ class _Walk:
 
 _DEEPEST = 4
 _DATA_CONTAINERS = (list, set, dict)
-# In a dict with more items, only keys that are string constants of the code are compared.
+# In a dict with more items, only the values under string constants of the code are compared.
 _FEW = 100
 _MISSING = object()
 
@@ -154,10 +154,11 @@ class _CodeReads(NamedTuple):
 
 
 def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
-    """Yield guards on the data that ``functions`` read from modules outside the user's code.
+    """Yield guards on data that ``functions`` read from modules outside the user's code.
 
-    Data are None, bools, numbers, strings, bytes, tuples, lists, sets, dicts and the levels of loggers, in a
-    module or in the attributes of its objects. If the functions use ``decimal``, its context is guarded, too.
+    Modules count that globals or closures of the functions hold. Data are None, bools, numbers, strings,
+    bytes, tuples, lists, sets, dicts and the levels of loggers, in a module or in attributes of its objects.
+    If the functions refer to ``decimal``, its context is guarded, too.
 
     >>> import types, warnings
     >>> [guard.what for guard in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
@@ -240,7 +241,7 @@ _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 
 def is_self_contained(function: Any) -> bool:
-    """Return True if ``function`` surely refers to nothing but functions in modules of frameworks.
+    """Return True if the globals that ``function`` reads are found to be functions in frameworks' modules.
 
     Return False for any other kind of code, such as a call of a builtin, a closure, a default or a nested
     function.

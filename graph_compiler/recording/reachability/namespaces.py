@@ -137,7 +137,7 @@ class ModuleNamespace:
     names: names that the code of the functions reads.
     unread: names of globals that functions from another file than the module's read, such as functions that
         ``exec`` has created.
-    functions: the functions that have these globals.
+    functions: the functions that were added.
     is_own: True for the globals of a recorded function: :meth:`looks_up` then accepts every name.
     """
 
@@ -177,7 +177,7 @@ class ModuleNamespace:
 
 
 def spaces_of(entries: Iterable[Entry]) -> list[ModuleNamespace]:
-    """Return the namespaces of the functions in ``entries`` and of those that they may call, transitively.
+    """Return the namespaces of the functions in ``entries`` and of those that their code names, transitively.
 
     Functions of frameworks, the standard library and this package are left out. An entry is a callable and
     the class in which its code may look up methods.

@@ -81,7 +81,7 @@ class MissingNames:
         self._read_of: dict[int, list[str]] = {}
 
     def missing(self, owner: Any) -> frozenset[str]:
-        """Return the names that neither ``owner`` nor its class has, without evaluating properties."""
+        """Return the names that neither the ``__dict__`` of ``owner`` nor its class has."""
         cls = type(owner)
         if cls not in self._not_in:
             self._not_in[cls] = self.names.difference(*(vars(base) for base in cls.__mro__))
@@ -203,7 +203,7 @@ def refuse_attributed(value: Any) -> None:
 
 _ENVIRONMENT = frozenset({"environ", "getenv"})
 _UNSET = object()
-# Functions of these modules have shims while any thread records.
+# Functions of these modules may have shims while any thread records.
 _STOOD_IN = frozenset({"builtins", "math"})
 # Classes of most objects in guards. They have no buffer whose contents would have to be compared.
 _NO_BUFFERS = frozenset(
@@ -217,7 +217,7 @@ def facts_outside(
     contents: Callable[[Any], Any] = lambda item: None,
     free: FreeParts = NO_FREE_PARTS,
 ) -> list[EnvironmentGuard]:
-    """Return guards that hold as long as the objects in ``reach`` do not change.
+    """Return guards on the objects in ``reach``, and on names that its code may look up without success.
 
     facts_of(owner): returns further guards on one of ``reach.owners``. If there are any, the class of the
         owner is not guarded here.

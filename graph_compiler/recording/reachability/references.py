@@ -1,7 +1,4 @@
-"""Objects that one function refers to besides its arguments.
-
-These are its closure, the globals that its code names, its defaults, and modules.
-"""
+"""Objects that one function refers to besides its arguments, such as globals, defaults and modules."""
 
 from __future__ import annotations
 
@@ -241,7 +238,7 @@ Root = tuple[str, Any]
 
 
 def roots_of(function: types.FunctionType) -> Iterator[Root]:
-    """Yield (name, object) for each object in which ``function`` may find or keep state.
+    """Yield (name, object) for objects in which ``function`` may find or keep state.
 
     These are closure cells, defaults, attributes of ``function``, ``os.environ`` if the code names it, and
     the names that it uses in its globals and in modules of the user, as a :class:`NamespacePart`.

@@ -45,7 +45,7 @@ _SEQUENCES = (list, tuple, set, frozenset, deque)
 _OF_COMPILER = ("__static_attributes__", "__firstlineno__", "__dataclass_fields__")
 _CONSTANT = frozenset({*_ATOMS, bool})
 _BUILT_IN = _CONSTANT | {*_SEQUENCES, dict}
-# Only the length of larger lists, deques and dicts is guarded, unless some of their items are free.
+# Of larger lists, deques and dicts without free items, only the length is guarded.
 MOST_ITEMS = 1000
 
 
@@ -77,7 +77,7 @@ class Reached:
 
     functions: functions of the user.
     cells: pairs of the name of a variable and its closure cell, for these functions.
-    containers: lists, tuples, sets, deques and dicts.
+    containers: lists, tuples, sets, frozensets, deques and dicts.
     owners: objects, classes and modules whose attributes are followed.
     variables: context variables.
     references: weak references.

@@ -98,7 +98,7 @@ class ListShims:
     def take_out(self) -> None:
         """Put the lists back, except where the function has stored another object.
 
-        Raise ``ListRead`` at the first shim that was read.
+        Raise ``ListRead`` at the first shim that was read; the lists after it are not put back.
         """
         for held, key, item, made in self._put:
             # The user's code may have caught the exception.

@@ -83,5 +83,5 @@ _OF_OBJECT = (
 )
 _MORE = ("__radd__", "__bool__", "__copy__", "__deepcopy__", "__array__", "__length_hint__")
 for _name in {*vars(list), *_OF_OBJECT, *_MORE} - _WRITES - {"__doc__", "__hash__"}:
-    # Everything that ``list`` defines raises, except for ``_WRITES``.
+    # These raise, besides those that ``_WRITES`` leaves out.
     setattr(AppendOnlyList, _name, AppendOnlyList._refuse)

@@ -130,8 +130,8 @@ def place_at(held: TrackedContainer, key: Any) -> StatePlace:
     """Return the place of ``key`` in a container.
 
     Return the place of the whole container if it is a list, deque, set, buffer or random generator, or if
-    ``key`` is ``ORDER``. Symbolic sizes in the key become numbers, because a later recording has other
-    symbols.
+    ``key`` is ``ORDER``. A symbolic size that is the key, or is in a tuple as key, becomes a number, because
+    a later recording has other symbols.
     """
     if key is ORDER or is_whole(held.item):
         return StatePlace(held, whole=True)
@@ -263,7 +263,7 @@ class ExternalState:
 
     @property
     def takes_arguments(self) -> bool:
-        """True if a place holds an object from the arguments after the call."""
+        """True if the call stores an object from the arguments at a place."""
         items = (one.item for one in self.replaced)
         # The path of an object in the arguments starts with 0 or 1, and that of one in the state with 2.
         return any(isinstance(item, FromArguments) and item.path[0] < 2 for item in items)
