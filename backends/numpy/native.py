@@ -41,6 +41,8 @@ class NumpyTarget(Target):
     name = "numpy"
     a_key = "np.random.default_rng(0)"
     array_types: tuple[type, ...] = (np.ndarray,)
+    # As an index, a scalar gives a view, and an array without axes gives a copy.
+    keeps_scalars = True
     is_zero_copy = True
 
     def __init__(self) -> None:

@@ -97,6 +97,12 @@ class Target(Protocol):
         """True if conversions are not cached, because they usually share memory with the source array."""
         return False
 
+    @property
+    @default
+    def keeps_scalars(self) -> bool:
+        """True if generated functions get NumPy scalars as they are, not converted to 0-d arrays."""
+        return False
+
     @default
     def adopt(self, array: Any) -> Any:
         """Convert a weight or constant as :meth:`convert` does, but share its memory if the framework can."""

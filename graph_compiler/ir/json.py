@@ -20,7 +20,10 @@ from collections.abc import Callable, Mapping
 from itertools import zip_longest
 from typing import Any
 
+import numpy as np
+
 from ..errors import InvalidFile
+from ..ops.dtypes import DTYPES
 from ..ops.registry import ArraySpec
 from ..registration import trait
 from ..sizes import FUNCTIONS, Apply, Size, Symbol
@@ -30,7 +33,13 @@ from .graph import Effect, Graph, Guard, Randomness, TargetDemands
 from .node import DEEPEST, Block, CallRecord, Node, Origin, Region, Value
 
 _PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "OrderedDict": collections.OrderedDict}
-_NUMBERS: dict[str, type] = {"int": int, "float": float}
+# bfloat16 is a dtype of a package that may be missing.
+_NUMBERS: dict[str, type] = {
+    "int": int,
+    "float": float,
+    **{name: np.dtype(name).type for name in DTYPES if name != "bfloat16"},
+}
+_NAMES_OF_NUMBERS = {cls: name for name, cls in _NUMBERS.items()}
 log = logging.getLogger("graph_compiler")
 
 
@@ -41,8 +50,8 @@ def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
     """
     if isinstance(tree, Leaf):
         return (
-            {"number": tree.type.__name__}
-            if isinstance(tree, TypedLeaf) and tree.type in _NUMBERS.values()
+            {"number": _NAMES_OF_NUMBERS[tree.type]}
+            if isinstance(tree, TypedLeaf) and tree.type in _NAMES_OF_NUMBERS
             else "*"
         )
     if isinstance(tree, Static):

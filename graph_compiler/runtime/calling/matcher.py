@@ -228,14 +228,13 @@ class _Matcher:
         else:
             self._branch(tree, access)
 
-    def _leaf(self, access: str) -> None:
+    def _leaf(self, access: str, scalar: str | None = None) -> None:
         number = len(self.names)
         name, spec = f"array_{number}", self.graph.inputs[number].spec
         self.names.append(name)
         # Most arguments are arrays of the target. Comparing their class costs less than calling ``convert``.
-        native = " and ".join(
-            f"type({name}) is not array_type_{i}" for i in range(len(self.target.array_types))
-        )
+        kept = [f"array_type_{i}" for i in range(len(self.target.array_types))]
+        native = " and ".join(f"type({name}) is not {cls}" for cls in [*kept, *([scalar] if scalar else [])])
         self.lines += [
             f"{name} = given_{number} = {access}",
             f"if {native}:",
@@ -279,14 +278,16 @@ class _Matcher:
         has_effect = any(
             effect.kind == "argument" and effect.target == number for effect in self.graph.effects
         )
-        if not has_effect and ("inputs", number) not in self.written:
-            name = self._bind("scalar", None)
-            self.lines += [
-                f"{name} = {access}",
-                f"if type({name}) is {self._bind('class', cls)}: {name} = {name}.__array__()",
-            ]
-            access = name
-        self._leaf(access)
+        if has_effect or ("inputs", number) in self.written:
+            self._leaf(access)
+            return
+        scalar = self._bind("class", cls)
+        if self.target.keeps_scalars:
+            self._leaf(access, scalar)
+            return
+        name = self._bind("scalar", None)
+        self.lines += [f"{name} = {access}", f"if type({name}) is {scalar}: {name} = {name}.__array__()"]
+        self._leaf(name)
 
     def _static(self, value: Any, access: str) -> None:
         if isinstance(value, _IDENTICAL):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -105,3 +106,31 @@ def test_comparisons_with_numbers_beyond_the_type_have_answers(dtype: str, to: s
     graph = graph_compiler.transpile(beyond, to=to, source="numpy")
     for x in (np.array([0, 100, 127, 3], dtype), np.array([[1, 2, 5]], dtype)):
         np.testing.assert_array_equal(np.asarray(graph(x)), beyond(x))
+
+
+def doubled_row(x: Any, i: Any) -> Any:
+    row = x[i]
+    row *= 2
+    return row.sum(), i
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+def test_a_scalar_is_an_index_whose_row_is_a_view(to: str) -> None:
+    pytest.importorskip(to)
+    recorded = np.arange(6, dtype="float32").reshape(2, 3)
+    graph = graph_compiler.compile(doubled_row, args=(recorded, np.int64(1)), to=to)
+    given, expected = np.ones((3, 4), "float32"), np.ones((3, 4), "float32")
+    total, i = graph(given, np.int64(-1))
+    assert float(np.asarray(total)) == doubled_row(expected, np.int64(-1))[0] and int(i) == -1
+    np.testing.assert_array_equal(given, expected)
+    assert to != "numpy" or type(i) is np.int64
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+def test_a_loaded_graph_takes_scalars(to: str, tmp_path: Path) -> None:
+    pytest.importorskip(to)
+    x = np.arange(3, dtype="float32")
+    graph_compiler.compile(scaled, args=(x, np.float32(0.5)), to=to).save(tmp_path / "scaled.zip")
+    graph = graph_compiler.load(tmp_path / "scaled.zip")
+    for rate in (np.float32(3), np.array(3, "float32")):
+        np.testing.assert_allclose(np.asarray(graph(x, rate)), scaled(x, rate))
