@@ -426,9 +426,7 @@ class _TracingAttempt:
         """
         # Calls that pass one tensor twice would need a variant of their own, so only code that can tell has
         # this guard.
-        if len(leaves) < 2 or not any(
-            compares_identities(function.__code__) for function in self.reached.functions
-        ):
+        if len(leaves) < 2 or not any(map(compares_identities, self.reached.functions)):
             return (NO_ARRAY,) * len(leaves)
         given = list(map(id, leaves))
         return tuple(map(given.index, given))

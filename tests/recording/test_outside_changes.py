@@ -266,6 +266,11 @@ CHANGES: dict[str, Change] = {
         lambda h: sum(getattr(each, "width") * getattr(each, "height") for each in (h,)),  # noqa: B009
         lambda h: setattr(h, "width", 5),
     ),
+    "dynamic name beside a constant": Change(
+        lambda: [types.SimpleNamespace(rate=2, bias=0), "rate"],
+        lambda h: getattr(h[0], h[1]) + getattr(h[0], "bias"),  # noqa: B009
+        lambda h: setattr(h[0], "rate", 5),
+    ),
     "name that is a docstring": Change(
         lambda: types.SimpleNamespace(width=2, height=3), _documented, lambda h: setattr(h, "width", 5)
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle, pairwise, tee
@@ -14,7 +15,9 @@ from ...ir.node import Instruction, Node, Origin, Value
 
 _READS = ("LOAD", "IMPORT_FROM")
 _BY_TEXT = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
-_COMPARING = frozenset({"id", "is_", "is_not"})
+# Two of TensorFlow's references are equal if they are of one tensor.
+_COMPARING = frozenset({"id", "is_", "is_not", "ref", "experimental_ref"})
+_COMPARERS = (id, operator.is_, operator.is_not)
 _ANYTHING = frozenset({"vars", "__dict__", "eval", "exec", "globals", "__getattribute__"})
 
 # A large package has some ten thousand functions.
@@ -31,10 +34,13 @@ def names_read(code: types.CodeType) -> frozenset[str]:
     >>> sorted(names_read((lambda x: x.scale * FACTOR).__code__))
     ['FACTOR', 'scale']
     """
-    read = (
-        step.argval for step in _steps(code) if step.opcode in dis.hasname and step.opname.startswith(_READS)
-    )
-    return frozenset(read).union(*map(names_read, _inner(code)))
+    return frozenset(_names(code)).union(*map(names_read, _inner(code)))
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    for step in _steps(code):
+        if step.opcode in dis.hasname and step.opname.startswith(_READS):
+            yield step.argval
 
 
 @functools.lru_cache(maxsize=_MOST_CODES)
@@ -50,23 +56,31 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
     return frozenset(changed).union(*map(attributes_set, _inner(code)))
 
 
-@functools.lru_cache(maxsize=_MOST_CODES)
-def compares_identities(code: types.CodeType) -> bool:
-    """Return True if ``code`` or a function inside it compares identities by ``is``, ``id`` or ``operator``.
+def compares_identities(function: types.FunctionType) -> bool:
+    """Return True if ``function``, or a function inside it, may compare identities of objects.
 
-    An ``is`` whose right operand is a constant, as in ``is None``, does not count. Any read of a global or
-    attribute with a name in ``_COMPARING`` does.
+    These count: ``is``, unless its right operand is a constant as in ``is None``; any read of a global or
+    attribute with a name in ``_COMPARING``; and a global that is ``id`` or a function of ``operator`` for
+    this, under whatever name.
 
     >>> functions = (lambda a, b: a is (b if b else None)), (lambda a: a is None)
-    >>> [compares_identities(function.__code__) for function in functions]
+    >>> [compares_identities(function) for function in functions]
     [True, False]
     """
+    code, given = function.__code__, function.__globals__
+    if _has_identity_test(code):
+        return True
+    return any(given.get(name) is known for name in globals_read(code) for known in _COMPARERS)
+
+
+@functools.lru_cache(maxsize=_MOST_CODES)
+def _has_identity_test(code: types.CodeType) -> bool:
     # An instruction to which another one jumps may get its operand from there.
     asks = _has(code, {"IS_OP"}) and any(
         step.opname == "IS_OP" and (before.opname != "LOAD_CONST" or step.is_jump_target)
         for before, step in pairwise(_steps(code))
     )
-    return asks or not _COMPARING.isdisjoint(names_read(code)) or any(map(compares_identities, _inner(code)))
+    return asks or not _COMPARING.isdisjoint(names_read(code)) or any(map(_has_identity_test, _inner(code)))
 
 
 @functools.lru_cache(maxsize=_MOST_CODES)
@@ -125,14 +139,16 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
     """Return parts of names of attributes that ``code`` and functions inside it seem to read by string.
 
     In code that reads by ``getattr`` or the like, these are the string constants that are identifiers,
-    without docstrings, or the empty string if there are none, and the identifiers in constant tuples and
-    sets. The empty string, which is part of every name, is also among them if the code names ``vars``,
-    ``eval`` or the like.
+    without docstrings, and the identifiers in constant tuples and sets. The empty string, which is part of
+    every name, is also among them if the code loads fewer such constants than ``getattr`` and the like, or if
+    it names ``vars``, ``eval`` or the like.
 
     >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
     frozenset({'layer_'})
     >>> fragments_read((lambda x, name: getattr(x, name)).__code__)
     frozenset({''})
+    >>> sorted(fragments_read((lambda x, name: getattr(x, "scale") * getattr(x, name)).__code__))
+    ['', 'scale']
     """
     found: frozenset[str] = frozenset().union(*map(fragments_read, _inner(code)))
     # These give access to all attributes, so any name may be read.
@@ -142,10 +158,11 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
         return found
     # A docstring is a constant, too, but no instruction loads it.
     loaded = [step.argval for step in _steps(code) if step.opcode in dis.hasconst]
-    texts = frozenset(item for item in loaded if isinstance(item, str) and item.isidentifier())
+    texts = [item for item in loaded if isinstance(item, str) and item.isidentifier()]
+    reads = sum(name in _BY_TEXT for name in _names(code))
     # The names of keyword arguments are in a tuple as well, so that tuples alone tell no name.
     inside = filter(str.isidentifier, _strings(item for item in loaded if not isinstance(item, str)))
-    return found.union(inside, texts or {""})
+    return found.union(inside, texts, [""] if len(texts) < max(reads, 1) else [])
 
 
 @functools.lru_cache(maxsize=_MOST_CODES)

@@ -6,6 +6,7 @@ import copy
 import itertools
 import operator
 from collections.abc import Callable
+from operator import is_ as are_one
 from typing import Any
 
 import keras
@@ -478,6 +479,16 @@ def one_tensor_as_two_arguments(a: Any, b: Any) -> Any:
 @TRAPS.function(lambda: (drawn(),) * 2, lambda: (drawn(), drawn(seed=1)), lambda: ((y := drawn(6)), y))
 def one_tensor_as_two_arguments_of_operator(a: Any, b: Any) -> Any:
     return a * b, operator.is_(a, b)
+
+
+@TRAPS.function(lambda: (drawn(),) * 2, lambda: (drawn(), drawn(seed=1)), lambda: ((y := drawn(6)), y))
+def one_tensor_as_two_arguments_of_is_by_another_name(a: Any, b: Any) -> Any:
+    return a * b, are_one(a, b)
+
+
+@TRAPS.function(lambda: (drawn(),) * 2, lambda: (drawn(), drawn(seed=1)), lambda: ((y := drawn(6)), y))
+def one_tensor_has_one_reference(a: Any, b: Any) -> Any:
+    return a * b, a.ref() == b.ref()
 
 
 @TRAPS.function(lambda: (drawn(),) * 2, lambda: (drawn(), drawn(seed=1)), lambda: ((y := drawn(6)), y))
