@@ -250,15 +250,23 @@ def histogram_counts(
 
 
 # ---------------------------------------------------------------------------------------------- distances
+def distance(x: jax.Array, p: float) -> jax.Array:
+    """Compute the ``p``-norms along the last axis."""
+    if p == 0:
+        # ``vector_norm`` would count NaN as 1.
+        return jnp.sum(jnp.where(jnp.isnan(x), x, (x != 0).astype(x.dtype)), axis=-1)
+    return vector_norm(x, axis=-1, ord=p)
+
+
 def cdist(x1: jax.Array, x2: jax.Array, *, p: float = 2.0) -> jax.Array:
     """Compute the ``p``-norm distances between all rows of ``x1`` and all rows of ``x2``."""
-    return vector_norm(x1[..., :, None, :] - x2[..., None, :, :], axis=-1, ord=p)
+    return distance(x1[..., :, None, :] - x2[..., None, :, :], p)
 
 
 def pdist(x: jax.Array, *, p: float = 2.0) -> jax.Array:
     """Compute the ``p``-norm distances between rows ``i < j`` of ``x``, ordered by ``i``, then ``j``."""
     first, second = np.triu_indices(len(x), 1)
-    return vector_norm(x[first] - x[second], axis=-1, ord=p)
+    return distance(x[first] - x[second], p)
 
 
 def dropout(key: jax.Array, x: jax.Array, rate: float, shared_axes: tuple[int, ...] = ()) -> jax.Array:

@@ -513,19 +513,27 @@ def cosine_similarity(x1: tf.Tensor, x2: tf.Tensor, *, axis: int, epsilon: float
     return tf.reduce_sum(unit1 * unit2, axis)
 
 
+def distance(x: tf.Tensor, p: float) -> tf.Tensor:
+    """Compute the ``p``-norms along the last axis."""
+    if p == 0:
+        # ``vector_norm`` would count NaN as 1.
+        return tf.reduce_sum(tf.where(tf.math.is_nan(x), x, tf.cast(x != 0, x.dtype)), -1)
+    return vector_norm(x, axis=-1, ord=p)
+
+
 def cdist(x1: tf.Tensor, x2: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
     """Compute the ``p``-norm distances between each row of ``x1`` and each row of ``x2``.
 
     Leading axes are batch axes, and broadcast.
     """
-    return vector_norm(tf.expand_dims(x1, -2) - tf.expand_dims(x2, -3), axis=-1, ord=p)
+    return distance(tf.expand_dims(x1, -2) - tf.expand_dims(x2, -3), p)
 
 
 def pdist(x: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
     """Compute the ``p``-norm distances between rows ``i < j`` of ``x``, ordered by ``i``, then ``j``."""
     rows = tf.range(size(x, 0))
     pairs = tf.where(rows > rows[:, None])
-    return vector_norm(tf.gather(x, pairs[:, 0]) - tf.gather(x, pairs[:, 1]), axis=-1, ord=p)
+    return distance(tf.gather(x, pairs[:, 0]) - tf.gather(x, pairs[:, 1]), p)
 
 
 def dropout(key: tf.Tensor, x: tf.Tensor, rate: float, shared_axes: tuple[int, ...] = ()) -> tf.Tensor:
