@@ -47,7 +47,8 @@ def _gamma(b: Any, x: Any) -> Any:
     # lgamma is the logarithm of the absolute value; below 0 the sign alternates from pole to pole.
     is_negative = b.logical_and(b.less(x, 0.0), b.not_equal(b.remainder(b.floor(x), 2.0), 0.0))
     size = b.exp(b.lgamma(x))
-    return b.where(is_negative, b.negative(size), size)
+    # Python raises for -inf, which no guard could tell from an infinite result.
+    return b.where(b.equal(x, -math.inf), math.nan, b.where(is_negative, b.negative(size), size))
 
 
 def _remainder(b: Any, x: Any, y: Any) -> Any:
@@ -60,8 +61,7 @@ def _remainder(b: Any, x: Any, y: Any) -> Any:
 
 
 def _log_to(b: Any, x: Any, base: Any) -> Any:
-    # Python raises for a base of 0. A quotient by -inf would be 0, which no guard could tell from a result.
-    return b.divide(b.log(x), b.where(b.equal(base, 0.0), math.nan, b.log(base)))
+    return b.divide(b.log(x), b.log(base))
 
 
 # Functions by their names in size expressions.
@@ -86,9 +86,12 @@ COMPUTE: dict[str, Compute] = {
 # These do not raise for any number.
 _TOTAL = frozenset({"fabs", "atan", "atan2", "tanh", "asinh", "erf", "erfc", "copysign", "cbrt", "radians"})
 # Conditions under which Python raises, if one comparison tells.
-_REFUSED: dict[str, Callable[[Any, Any], Any]] = {
+_REFUSED: dict[str, Callable[..., Any]] = {
     "sqrt": lambda b, x: b.less(x, 0.0),
     **{name: lambda b, x: b.less_equal(x, 0.0) for name in ("log", "log2", "log10")},
+    "log_to": lambda b, x, base: b.logical_or(
+        b.less_equal(x, 0.0), b.logical_or(b.less_equal(base, 0.0), b.equal(base, 1.0))
+    ),
     "log1p": lambda b, x: b.less_equal(x, -1.0),
     **{name: lambda b, x: b.isinf(x) for name in ("sin", "cos", "tan")},
     **{name: lambda b, x: b.greater(b.abs(x), 1.0) for name in ("asin", "acos")},
