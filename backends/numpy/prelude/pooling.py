@@ -35,11 +35,15 @@ def reduced_windows(
     """Pad ``x`` with ``fill``, and reduce each window by ``function``.
 
     Windows extend over the ``len(kernel)`` axes from axis ``lead`` on. ``around`` has the padding
-    ``(before, after)`` of each of them.
+    ``(before, after)`` of each of them; negative amounts cut elements off.
     """
     if any(amount for pair in around for amount in pair):
+        kept = [slice(max(-low, 0), min(high, 0) or None) for low, high in around]
+        added = [(max(low, 0), max(high, 0)) for low, high in around]
         x = np.pad(
-            x, [(0, 0)] * lead + around + [(0, 0)] * (x.ndim - lead - len(around)), constant_values=fill
+            x[(slice(None),) * lead + tuple(kept)],
+            [(0, 0)] * lead + added + [(0, 0)] * (x.ndim - lead - len(around)),
+            constant_values=fill,
         )
     for axis, (k, stride, step) in enumerate(zip(kernel, strides, dilation or (1,) * len(kernel)), lead):
         span = (x.shape[axis] - step * (k - 1) - 1) // stride * stride + 1

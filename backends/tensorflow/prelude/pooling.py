@@ -128,10 +128,17 @@ def max_pool(
 
 
 def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf.Tensor) -> tf.Tensor:
-    """Pad ``len(padding)`` axes of ``x``, from ``lead`` on, with the value ``filled``."""
+    """Pad ``len(padding)`` axes of ``x``, from ``lead`` on, with the value ``filled``.
+
+    Negative amounts cut elements off.
+    """
     if not any(tf.is_tensor(amount) or amount != 0 for pair in padding for amount in pair):
         return x
     behind = len(x.shape) - lead - len(padding)
+    cut = [[0 if tf.is_tensor(amount) else max(-amount, 0) for amount in pair] for pair in padding]
+    if any(map(any, cut)):
+        x = x[(slice(None),) * lead + tuple(slice(low, -high or None) for low, high in cut)]
+        padding = [[amount + gone for amount, gone in zip(*pairs)] for pairs in zip(padding, cut)]
     return tf.pad(
         x, [[0, 0]] * lead + [list(pair) for pair in padding] + [[0, 0]] * behind, constant_values=filled
     )
