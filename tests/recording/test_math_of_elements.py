@@ -218,6 +218,8 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], float]] = {
     "root": (lambda a: np.array([math.sqrt(a[0])]), -1.0),
     "logarithm": (lambda a: np.array([math.log(a[0])]), 0.0),
     "logarithm to the base 0": (lambda a: np.array([math.log(3.0, a[0])]), 0.0),
+    "logarithm to the base 1": (lambda a: np.array([math.log(3.0, a[0])]), 1.0),
+    "gamma of -infinity": (lambda a: np.array([math.gamma(a[0])]), -math.inf),
     "sine of infinity": (lambda a: np.array([math.sin(a[0])]), math.inf),
     "a pole": (lambda a: np.array([math.gamma(a[0])]), -2.0),
     "a power": (lambda a: np.array([math.pow(a[0], 0.5)]), -4.0),

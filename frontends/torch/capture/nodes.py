@@ -145,6 +145,11 @@ _ONE: dict[str, Callable[..., Any]] = {
     **{name: _scaled(name) for name in ("addcmul", "addcmul_", "addcdiv", "addcdiv_")},
 }
 NAMES = [name for name in dir(torch) if name.startswith(_PREFIX)]
+# Operands that may be keywords, in their order. Functions for one tensor have other names for them.
+_OPERANDS = (
+    "self", "other", "scalar", "tensors1", "tensor1", "tensor2", "scalars", "weights", "weight", "exponent",
+    "src", "mat2", "value",
+)  # fmt: skip
 
 
 def foreach(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -156,8 +161,9 @@ def foreach(capture: RunningTrace, function: Any, args: tuple[Any, ...], kwargs:
     bare = key.removeprefix(_PREFIX)
     # Most in-place variants, such as ``lerp_``, are methods only.
     one = _ONE.get(bare) or getattr(torch, bare, None) or getattr(torch.Tensor, bare)
-    given = (*args, *kwargs.values())
-    count = next(len(item) for item in given if isinstance(item, (list, tuple)))
+    args = (*args, *(kwargs[name] for name in _OPERANDS if name in kwargs))
+    kwargs = {name: item for name, item in kwargs.items() if name not in _OPERANDS}
+    count = next(len(item) for item in args if isinstance(item, (list, tuple)))
     with capture:
         found = [
             one(*(_part(item, i) for item in args), **{name: _part(item, i) for name, item in kwargs.items()})

@@ -423,6 +423,7 @@ def _norms() -> list[Sample]:
 
 def _distances() -> list[Sample]:
     x, y, other_x, other_y = array(3, 4), array(5, 4), array(2, 6), array(7, 6)
+    unknown = torch.tensor([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, math.nan, 4.0]])
     samples = [
         Sample(torch.cdist, (x, y, p), other=(other_x, other_y, p)) for p in (0.0, 1.0, 2.0, 2.5, math.inf)
     ]
@@ -447,6 +448,8 @@ def _distances() -> list[Sample]:
         Sample(F.pairwise_distance, (x, array(3, 4)), other=(other_x, array(2, 6))),
         Sample(F.pairwise_distance, (x, array(4)), {"p": 1.0, "keepdim": True}, other=(other_x, array(6))),
         Sample(F.pairwise_distance, (array(4), array(4))),
+        Sample(torch.cdist, (unknown, y, 0.0)),
+        Sample(F.pdist, (unknown, 0.0)),
     ]
 
 

@@ -117,13 +117,17 @@ def test_operands_without_axes_stay_arrays(function: Any, to: str) -> None:
         lambda x: torch._foreach_neg_(self=[x]),
         lambda x: torch._foreach_copy_(self=[x], src=[x + 1]),
         lambda x: torch._foreach_addcmul_(self=[x], tensor1=[x + 1], tensor2=[x]),
+        lambda x: torch._foreach_mul_(self=[x], scalar=2.0),
+        lambda x: torch._foreach_add_([x, x], scalars=[1.0, 2.0]),
+        lambda x: torch._foreach_lerp_([x], weight=0.5, tensors1=[x * 3]),
+        lambda x: torch._foreach_addcdiv_(scalars=[3.0], self=[x], tensor1=[x + 1], tensor2=[x]),
         lambda x: torch.ops.aten.neg_.default(self=x),
         lambda x: torch.nn.init.zeros_(tensor=x),
         lambda x: torch.nn.init.constant_(x, 2.0),
     ],
     ids=[
         "neg_", "square_", "fill_", "xlogy_", "index_put_", "foreach", "foreach copy_", "foreach addcmul_",
-        "kernel", "init", "constant_",
+        "foreach scalar", "foreach scalars", "foreach weight", "foreach addcdiv_", "kernel", "init", "constant_",
     ],
 )  # fmt: skip
 def test_writes_to_an_array_given_by_keyword(write: Any, to: str) -> None:

@@ -56,6 +56,20 @@ def _extremes(x: Any) -> Any:
     return [lax.reduce_window(x, begin, by, (2, 2), (1, 1), "SAME") for begin, by in numbers]
 
 
+def _windows_without_edges(x: Any) -> Any:
+    """Negative padding cuts elements off."""
+    windows = ((2, 2), (1, 1), ((-1, 0), (1, -1)))
+    return (
+        lax.reduce_window(x, -jnp.inf, lax.max, *windows),
+        lax.reduce_window(x, jnp.inf, lax.min, *windows),
+        lax.reduce_window(x, 0.0, lax.add, *windows),
+        lax.reduce_window(x, 1.0, lax.mul, *windows),
+        lax.reduce_window(
+            x[None, ..., None], -jnp.inf, lax.max, (1, 2, 2, 1), (1, 1, 1, 1), ((0, 0), *windows[2], (0, 0))
+        ),
+    )
+
+
 def over_names(x):
     """Use collectives over an axis of ``vmap``, which it replaces."""
     each = jax.vmap(
@@ -276,6 +290,7 @@ SAMPLES = [
                 (X,),
                 (Y,),
             ),
+            ("reduce_window without edges", _windows_without_edges, (X,), (array(5, 6),)),
         ]
     ),
 ]
