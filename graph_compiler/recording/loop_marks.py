@@ -551,7 +551,8 @@ def _range(loops: LoopMarker, *args: Any) -> MarkedItems | None:
 
 
 def _enumerate(loops: LoopMarker, iterable: Any, start: Any = 0) -> MarkedItems | None:
-    steps = loops.steps_of(iterable)
+    # Python's ``enumerate`` refuses other numbers.
+    steps = loops.steps_of(iterable) if hasattr(type(start), "__index__") else None
     return None if steps is None else enumerated_items(steps, start)
 
 

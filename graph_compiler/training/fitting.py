@@ -18,7 +18,7 @@ from ..recording.faults import is_fault
 from ..registration import backends
 from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
-from ..trees import map_structure
+from ..trees import map_leaves
 from .state import TrainState
 from .steps import single_train_step
 
@@ -121,7 +121,7 @@ class _LoaderLoop:
             self.close()
         if problem is not None:
             raise problem
-        return map_structure(lambda item: self._engine.synchronized(item) if _is_array(item) else item, batch)
+        return map_leaves(self._engine.synchronized, batch, _is_array)
 
     def close(self) -> None:
         self._stopped.set()
@@ -139,9 +139,7 @@ def _read(
 ) -> None:
     try:
         for batch in _iterated(loader):
-            placed = map_structure(
-                lambda item: _place_array(engine, item, where) if _is_array(item) else item, batch
-            )
+            placed = map_leaves(lambda item: _place_array(engine, item, where), batch, _is_array)
             if not _put(batches, (placed, None), stopped):
                 return
         _put(batches, (_END, None), stopped)

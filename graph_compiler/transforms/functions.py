@@ -36,7 +36,7 @@ from ..trees import (
     in_order_of,
     is_container,
     iterate_structure,
-    map_structure,
+    map_leaves,
     paths,
     unflatten,
 )
@@ -243,10 +243,9 @@ def _to_64_bits(item: Any) -> Any:
 def converter_to(graph: Graph, framework: str) -> Callable[[Any], Any]:
     target, own = backend_of(graph._pipeline.target.name), backend_of(framework).target
     return functools.partial(
-        map_structure,
-        lambda item: (
-            own.convert(target.target.to_numpy(item)) if isinstance(item, target.target.array_types) else item
-        ),
+        map_leaves,
+        lambda item: own.convert(target.target.to_numpy(item)),
+        is_leaf=lambda item: isinstance(item, target.target.array_types),
     )
 
 

@@ -12,7 +12,7 @@ from ..errors import InvalidOption, NotCompilable
 from ..runtime import Graph
 from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
-from ..trees import map_structure
+from ..trees import map_leaves
 from .functions import (
     Function,
     FunctionWrapper,
@@ -58,8 +58,8 @@ class Jitted(FunctionWrapper):
                 f"return_backend_compiled_fn=True){location_text(self.function)}"
             )
         if self.device is not None:
-            place = functools.partial(map_structure, functools.partial(self._place, derivatives))
-            args, kwargs = place(args), place(kwargs)
+            place = functools.partial(self._place, derivatives)
+            args, kwargs = map_leaves(place, (args, kwargs), is_array)
         return self._graph_for(framework, derivatives), args, kwargs
 
     def _graph_for(self, framework: str, derivatives: Derivatives) -> Graph:
@@ -75,8 +75,6 @@ class Jitted(FunctionWrapper):
         return self._graphs[framework]
 
     def _place(self, derivatives: Derivatives, item: Any) -> Any:
-        if not is_array(item):
-            return item
         try:
             return derivatives.placed(derivatives.array(item), self.device)
         except ValueError as problem:

@@ -234,9 +234,9 @@ def test_what_python_refuses_is_refused(name: str, to: str) -> None:
     function, number = REFUSED[name]
     graph = graph_compiler.transpile(function, to=to, source="numpy")
     close(graph(np.array([0.5])), function(np.array([0.5])), "float32")
-    with pytest.raises((ValueError, OverflowError)):
+    with pytest.raises((ValueError, ArithmeticError)):
         function(np.array([number]))
-    with pytest.raises((ValueError, OverflowError)):
+    with pytest.raises((ValueError, ArithmeticError)):
         graph(np.array([number]))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -58,6 +59,16 @@ def test_arrays_of_the_target_come_out(loader: str, place: str) -> None:
     np.testing.assert_array_equal(np.concatenate([np.asarray(x) for x, _ in found]), X)
     np.testing.assert_array_equal(np.concatenate([np.asarray(y) for _, y in found]), Y)
     assert no_thread_is_left()
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_subclass_of_dict_is_kept(place: str) -> None:
+    where, cls = PLACES[place]
+    batch = OrderedDict(x=X, more=[Y], name="first")
+    (found,) = training.DeviceIterator([batch], where)
+    assert type(found) is OrderedDict and list(found) == ["x", "more", "name"] and found["name"] == "first"
+    assert isinstance(found["x"], cls) and isinstance(found["more"][0], cls)
+    np.testing.assert_array_equal(np.asarray(found["x"]), X)
 
 
 def test_a_sharding_a_name_and_a_state() -> None:

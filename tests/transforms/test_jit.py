@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,12 @@ def test_devices() -> None:
         graph_compiler.jit(lambda x: x + 1, device="cpu:99")(jnp.ones(2))
     with pytest.raises(InvalidOption, match="device= is 'nowhere'"):
         graph_compiler.jit(lambda x: x + 1, device="nowhere")(torch.ones(2))
+
+
+def test_a_device_for_arrays_in_a_subclass_of_dict() -> None:
+    function = graph_compiler.jit(lambda batch: batch["x"] + 1, device="nowhere")
+    with pytest.raises(InvalidOption, match="device= is 'nowhere'"):
+        function(OrderedDict(x=jnp.ones(2)))
 
 
 def test_devices_of_tensorflow() -> None:

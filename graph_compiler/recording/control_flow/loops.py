@@ -307,7 +307,8 @@ def _is_step(regions: Regions, step: Any) -> bool:
 
 
 def _enumerate(regions: Regions, iterable: Any, start: Any = 0) -> Any:
-    source = source_of(regions, iterable)
+    # Python's ``enumerate`` refuses other numbers.
+    source = source_of(regions, iterable) if hasattr(type(start), "__index__") else None
     return None if source is None else EnumerateSource(source, start)
 
 

@@ -306,6 +306,7 @@ class Statements:
             return self.listed(items, function)
         return (function(item) for item in plain_items(items))
 
+    @forwards
     def _in_python(self, items: Iterator[Any], body: Any, exits: Any) -> None:
         """Run a loop over ``items`` in Python. Raise ``TracingError`` if values decide whether it ends."""
         for item in items:
