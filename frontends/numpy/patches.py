@@ -304,6 +304,8 @@ class _ModuleShim(types.ModuleType):
         if pair is not None:
             return pair[1]
         item = _shim_of(getattr(module, name))
+        if isinstance(item, np.ufunc):
+            return _ufunc_of_lists(item)
         return _of_lists(item) if _takes_lists(name, item) else item
 
 
@@ -330,15 +332,44 @@ def _of_lists(function: Any) -> Any:
     @functools.wraps(function)
     @forwards
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if current() is not None:
-            # An example is ``np.max([x[0], x[1]])``.
-            args = tuple(
-                recorded("array")(item) if isinstance(item, (list, tuple)) and _holds_traced(item) else item
-                for item in args
-            )
-        return function(*args, **kwargs)
+        return function(*_with_arrays(args), **kwargs)
 
     return wrapper
+
+
+class _UfuncOfLists:
+    """A ufunc that, while recording, gets arrays instead of positional lists of traced arrays."""
+
+    def __init__(self, ufunc: np.ufunc) -> None:
+        self._ufunc = ufunc
+
+    @property
+    def __class__(self) -> Any:
+        # The user's code may ask with ``isinstance`` for a ufunc.
+        return np.ufunc
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ufunc, name)
+
+    def __repr__(self) -> str:
+        return repr(self._ufunc)
+
+    @forwards
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._ufunc(*_with_arrays(args), **kwargs)
+
+
+_ufunc_of_lists = functools.cache(_UfuncOfLists)
+
+
+def _with_arrays(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    if current() is None:
+        return args
+    # An example is ``np.max([x[0], x[1]])``.
+    return tuple(
+        recorded("array")(item) if isinstance(item, (list, tuple)) and _holds_traced(item) else item
+        for item in args
+    )
 
 
 def _holds_traced(items: Any) -> bool:
@@ -379,10 +410,10 @@ def _by_identity() -> dict[int, Any]:
 def _replaced_functions() -> list[tuple[Any, Any]]:
     """Return pairs of a function or object that user code may import by name, and its replacement."""
     of_lists = [
-        (item, _of_lists(item))
+        (item, _ufunc_of_lists(item) if isinstance(item, np.ufunc) else _of_lists(item))
         for module in _module_shims()
         for name, item in vars(module).items()
-        if _takes_lists(name, item)
+        if isinstance(item, np.ufunc) or _takes_lists(name, item)
     ]
     return [*of_lists, *replacements().values()]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import hypot as hypot_by_name
 from numpy import max as max_by_name
 from numpy import mean as mean_by_name
 from numpy.polynomial import chebyshev, polynomial
@@ -186,6 +187,16 @@ SAMPLES: list[Sample] = [
     sample(
         "list of elements and imported functions",
         lambda x: (max_by_name([x[0], x[1]]), mean_by_name([x, x * 2], axis=0), max_by_name(x)),
+        d(6),
+    ),
+    sample(
+        "ufuncs of lists of elements",
+        lambda x: (
+            np.sqrt([x[0] ** 2, x[1] ** 2]),
+            np.maximum([x[0], 2.0], x[1]),
+            hypot_by_name((x[0], x[1]), 3),
+            np.add.reduce(x) * isinstance(np.exp, np.ufunc),
+        ),
         d(6),
     ),
     sample("range as an index", lambda x: (x[range(2)], x[range(2), [1, 0]]), d(3, 4)),
