@@ -62,7 +62,7 @@ def from_none(x: Any) -> Any:
 
 
 def of_two_lengths(x: Any) -> Any:
-    for first, second in zip(x, x[1:], strict=True):
+    for first, second in zip(x, x[2:], strict=True):
         x = x + first * second
     return x
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
