@@ -343,7 +343,7 @@ class _UfuncOfLists:
     def __init__(self, ufunc: np.ufunc) -> None:
         self._ufunc = ufunc
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         # The user's code may ask with ``isinstance`` for a ufunc.
         return np.ufunc
