@@ -306,12 +306,13 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
     """Record a callable and return it as a flat graph for another framework.
 
     All options of :func:`compile` can be passed. Without ``args`` and ``kwargs``, the first call records it,
-    but a model of transformers may be recorded now, on inputs derived from its dummy inputs.
+    but a model of transformers may be recorded now, on example inputs that are made for it.
 
     Args:
         objs: As in :func:`compile`.
         source: As in :func:`compile`.
-        to: Framework to write for. Default: JAX, or torch if the source is JAX.
+        to: Framework to write for. Default for the frameworks of this package: JAX, or torch if the source is
+            JAX.
         options: All other options of :func:`compile`.
 
     Raises:
@@ -442,7 +443,7 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
         FileNotFoundError: There is no such file.
         InvalidOption: ``path`` is not a path.
         UnknownFramework: ``to`` names a framework without a backend.
-        FrameworkNotInstalled: The framework that the graph was saved for, or ``to``, is not installed.
+        FrameworkNotInstalled: A framework that loading needs, such as that of ``to``, is not installed.
         UnsupportedOperation: Calls have no translation to ``to``.
 
     >>> import os, tempfile, torch, graph_compiler

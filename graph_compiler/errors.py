@@ -411,7 +411,7 @@ class InternalError(GraphCompilerError):
 
 
 class Signal(Exception):
-    """Base class of the exceptions that control the flow inside this package."""
+    """Base class of exceptions that control the flow inside this package."""
 
 
 class UnknownOperation(GraphCompilerError, LookupError):

@@ -18,7 +18,8 @@ _ALWAYS_RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | f
 def legal(text: str) -> str:
     """Return a Python identifier that resembles ``text``.
 
-    A keyword is returned unchanged. Underscores at the ends are dropped.
+    A keyword is returned unchanged. Underscores at the ends of ``text`` are dropped, and one is put before a
+    leading digit.
 
     >>> legal("encoder.layer.0"), legal("3d"), legal(""), legal("x²")
     ('encoder_layer_0', '_3d', 'value', 'x2')

@@ -37,7 +37,7 @@ _INSTEAD = {"tensorflow": ("tensorflow-cpu", "tensorflow-macos")}
 _SECONDS = 180
 _REGISTRIES: dict[str, Registry[Any]] = {"frontend": frontends, "backend": backends}
 
-# What is converted from each framework: an import, a function, and an argument for it.
+# Frameworks that are converted from, each with an import, a function, and an argument for it.
 _PROBES = {
     "torch": ("import torch", "lambda x: torch.tanh(x) + 1", "torch.ones(3)"),
     "jax": ("import jax.numpy as jnp", "lambda x: jnp.tanh(x) + 1", "jnp.ones(3)"),
@@ -105,7 +105,7 @@ def examine(quick: bool = False) -> dict[str, Any]:
     """Check the installation, and return all findings as a dict for JSON.
 
     ``problems`` lists in words what is wrong, and ``exit`` is the exit code: 0 if there are no problems. With
-    ``quick``, no framework is imported and nothing is converted.
+    ``quick``, packages are not tried in another process, and nothing is converted.
     """
     versions = {
         name: installed(name)

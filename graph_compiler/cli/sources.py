@@ -41,7 +41,7 @@ def is_saved(source: str) -> bool:
 
 
 def names_a_file(source: str) -> bool:
-    """Return True if ``source`` can only be a file or folder, so that no hub is asked for it.
+    """Return True if ``source`` is taken for a file or folder, so that no hub is asked for it.
 
     >>> [names_a_file(source) for source in ("nothing.zip", "folder/nothing.zip", "./bert", "a/b/c", "bert/")]
     [True, True, True, True, True]

@@ -38,7 +38,7 @@ class Definitions:
     named: name of each definition, by its text with ``OWN_NAME`` instead of the name.
     taken: names of the definitions, also with their suffixes.
     open: namespaces of definitions that are being written.
-    origins: for each text, pairs of a line, counted from 0, and the origin of a node that begins there.
+    origins: for each text, pairs of a line, counted from 0, and the origin of the node that wrote it.
     """
 
     named: dict[str, str] = field(default_factory=dict)
@@ -49,9 +49,9 @@ class Definitions:
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
         """Add the definition ``text``, which contains ``OWN_NAME`` instead of the name, and return its name.
 
-        The name is ``wanted`` as an identifier, with a number if ``names`` or an open namespace contains it.
-        It is reserved there, also with each of ``suffixes`` appended. A text that was added before keeps its
-        name.
+        The name is ``wanted`` as an identifier, with a number if ``names`` or an open namespace contains it,
+        alone or with one of ``suffixes`` appended. All of these are reserved there. A text that was added
+        before keeps its name.
         """
         if text not in self.named:
             free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
@@ -72,7 +72,10 @@ class Definitions:
         return [text.replace(OWN_NAME, name) for text, name in self.named.items()]
 
     def origins_in(self, source: str) -> list[tuple[int, Origin]]:
-        """Return the lines of ``source`` on which nodes begin, counted from 1, and the nodes' origins."""
+        """Return pairs of a line of ``source``, counted from 1, and the origin of the node that wrote it.
+
+        ``source`` contains the definitions.
+        """
         found = []
         for text, own in zip(self.texts(), self.named):
             first = source.count("\n", 0, source.find(text)) + 1
@@ -354,7 +357,7 @@ class BlockWriter:
         return name
 
     def _release_after(self, node: Node) -> list[Value]:
-        """Return values of this block that are not needed after ``node``, and free their names.
+        """Return the values of this block that ``node`` is the last to read, and free their names.
 
         Values whose name another value still has are left out.
         """
@@ -439,7 +442,10 @@ class BlockWriter:
         return RegionText(scope, outputs)
 
     def drop(self, value: Value, reads: int = 1) -> None:
-        """Remove the line that computes ``value`` unless it has other uses than ``reads`` reads by nodes."""
+        """Remove the line that assigns ``value`` if nodes read it ``reads`` times and no other line names it.
+
+        The line of an output of the block stays.
+        """
         if self.uses.counts[value] == reads and value not in self.uses.needed:
             self.lines.drop_unread(self.text[value], [])
 

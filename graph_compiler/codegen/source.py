@@ -1,6 +1,6 @@
 """Writer of a graph as the source of a flat Python function (``write``), and its loader (``load``).
 
-The *dialect* turns a node into the text of an expression. This module lays out the rest: header, imports,
+The *dialect* turns a node into the text of an expression. This package lays out the rest: header, imports,
 helpers, names, sizes, guards, ``del`` after the last use of large values, and the result.
 """
 

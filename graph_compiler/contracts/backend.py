@@ -60,7 +60,7 @@ class Target(Protocol):
 
     @property
     def array_types(self) -> tuple[type, ...]:
-        """Classes of native arrays that are not traced."""
+        """Classes of native arrays, without those that the framework uses for traced arrays alone."""
 
     def convert(self, array: Any) -> Any:
         """Return ``array``, of any framework, as a native array; None for any other object.
@@ -173,8 +173,9 @@ class Target(Protocol):
     def require_guards(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """Return ``result`` if the arrays ``checks`` have the elements that ``guards`` expect.
 
-        Otherwise raise ``GuardFailed``. If the framework traces ``checks``, return a result whose program
-        makes the checks when it runs: if one fails, it raises or marks the result as invalid, as by NaN.
+        Otherwise raise ``GuardFailed``. If the framework traces ``checks``, add the checks to the traced
+        program instead. If one fails when the program runs, the call raises, or its result is marked as
+        invalid, as by NaN.
         """
         for check, guard in zip(checks, guards):
             guard.require(self.elements(check))
@@ -274,10 +275,9 @@ class Target(Protocol):
     @property
     @default
     def runs_asynchronously(self) -> Callable[[], bool] | None:
-        """Function that returns True if compiled functions called now return before they have run.
+        """Function that returns True if compiled functions called now may return before they have run.
 
-        The caller can then make its checks meanwhile. The property is None if compiled functions are taken to
-        return after they have run.
+        The property is None if compiled functions are taken to return after they have run.
         """
         return None
 
@@ -308,7 +308,10 @@ class Target(Protocol):
 
     @default
     def records_gradients_of(self, given: Iterable[Any]) -> bool:
-        """Return True if the framework records operations on an item of ``given`` to compute gradients."""
+        """Return True if operations on an item of ``given`` are recorded for gradients, as on a tape.
+
+        The default is for a framework that computes gradients in another way, such as by tracing.
+        """
         return False
 
     @property
@@ -360,11 +363,11 @@ class Target(Protocol):
     @property
     @default
     def traced_number(self) -> Callable[[Any, type], Any] | None:
-        """Function that recognizes a Python number that a transformation has replaced by a symbolic array.
+        """Function that accepts a traced array in the place of a Python number.
 
-        It is called with the object and the class of the recorded number (``int`` or ``float``), and
-        returns a symbolic array, or None for any other object. The property is None if transformations
-        leave numbers unchanged.
+        It is called with the object and the class of the recorded number (``int`` or ``float``). For a traced
+        0-d array of this kind it returns an array that promotes like a Python number, and for any other
+        object None. The property is None if the framework's transformations leave numbers unchanged.
         """
         return None
 

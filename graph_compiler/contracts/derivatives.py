@@ -59,7 +59,7 @@ class Derivatives(Protocol):
         """
 
     def is_traced(self, array: Any) -> bool:
-        """Return True if a transformation of the framework traces or wraps ``array``."""
+        """Return True if a transformation or compiler of the framework traces or wraps ``array``."""
 
     def allow_64_bits(self) -> AbstractContextManager[Any]:
         """Return a context inside which arrays may have 64-bit dtypes."""

@@ -178,8 +178,8 @@ class Weights(Protocol):
     def set_elements(self, name: str, elements: Any, rebound: bool) -> Any:
         """Set the weight or buffer ``name`` to the NumPy array ``elements``, and return its array.
 
-        If ``rebound``, or if arrays are immutable, it gets a new array; otherwise its array is written to.
-        The dtype does not change.
+        If ``rebound``, it gets a new array; otherwise its array may be written to in place. The dtype of
+        ``elements`` may be a wider one, such as float32 for bfloat16.
         """
 
     def is_trained(self, name: str) -> bool:
@@ -203,7 +203,7 @@ class Weights(Protocol):
     def is_frozen(self, name: str) -> bool:
         """Return True if the original model currently excludes the weight ``name`` from training.
 
-        In torch, its ``requires_grad`` is False. Return False for a buffer.
+        The default is for a framework without such a mark.
         """
         return False
 
@@ -250,7 +250,10 @@ class Weights(Protocol):
 
     @default
     def in_mode(self, mode: bool) -> AbstractContextManager[None]:
-        """Return a context inside which the model is in this mode, and after which its mode is restored."""
+        """Return a context inside which the model is in this mode, and after which its mode is restored.
+
+        The default does nothing, for models without a mode.
+        """
         return nullcontext()
 
 
@@ -275,8 +278,8 @@ class Reference(Protocol):
     def fresh(self, shape: Sequence[int], dtype: str, seen: tuple[float, float], seed: int) -> Any:
         """Return a random array of this shape and dtype, the same one for the same ``seed``.
 
-        ``seen`` has the smallest and the largest element of the array that the result replaces. Integers
-        are drawn from this range, and floats too unless it is a single number or extremely wide.
+        ``seen`` is the pair that :meth:`ranges` returned for the array that the result replaces. Integers are
+        drawn from this range, and floats too unless it is a single number or extremely wide.
         """
 
     @default
@@ -388,8 +391,8 @@ class Reference(Protocol):
     def RANDOM_STATE(self) -> tuple[str, str]:
         """Names of the calls that read and set the state of the framework's own generator.
 
-        Two empty strings if there are no such calls. If recorded calls draw from a generator all the same,
-        its numbers cannot be repeated, so verification does not compare them.
+        Two empty strings if there are no such calls. Verification then does not compare numbers that recorded
+        calls draw from a generator.
         """
         return ("", "")
 
@@ -405,9 +408,9 @@ class ArrayAccess(Protocol):
 
     @default
     def write(self, array: Any, elements: Any) -> None:
-        """Write the NumPy array ``elements`` to ``array`` so that the framework notices the write.
+        """Write the NumPy array ``elements`` to ``array``, and count the write if the framework counts them.
 
-        Raise ``NotImplementedError`` if arrays are immutable, as by default.
+        The default raises ``NotImplementedError``, for immutable arrays.
         """
         raise NotImplementedError("arrays of this framework never change")
 
@@ -437,7 +440,11 @@ class SavedCalls(Protocol):
 
     @default
     def read(self, text: str) -> Any:
-        """Return the object that :meth:`spell` wrote as ``text``; raise ``InvalidFile`` for other text."""
+        """Return the object that :meth:`spell` wrote as ``text``.
+
+        Raise ``InvalidFile`` or another exception for other text. The default is for a frontend whose
+        :meth:`spell` returns None.
+        """
         raise InvalidFile(f"{text!r:.80} is no object that a saved graph may hold")
 
     @default

@@ -178,8 +178,8 @@ DeviceGuards = list[tuple[Any, Any]]
 def collected_guards(trace: Any) -> Iterator[DeviceGuards]:
     """Collect the guards that ``trace`` computes inside the ``with`` block, instead of asserting them there.
 
-    The yielded list has pairs of an outcome, a boolean array, and its guard. The caller returns the outcomes
-    from the program, by :func:`outcomes_by_place`, and calls :func:`require_outcomes`.
+    The yielded list has pairs of an outcome, a boolean array, and its guard. The caller has to return the
+    outcomes from the program, and to check them.
 
     trace: the framework's object for the program that is traced. A guard in a program nested in it, such as
         a branch, is not collected, because its outcome cannot leave that program.
@@ -241,8 +241,8 @@ def running_mesh() -> Any:
 class Parallelism(Protocol):
     """Way of a framework to run one function on many devices.
 
-    Communication errors are raised as ``CollectiveFailed``. A framework without meshes raises
-    ``NotCompilable`` in the methods for meshes.
+    Errors that are recognized as communication errors are raised as ``CollectiveFailed``. A framework without
+    meshes raises ``NotCompilable`` in the methods for meshes.
     """
 
     def array(self, item: Any) -> Any:
@@ -267,23 +267,23 @@ class Parallelism(Protocol):
         """
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
-        """Return True if ``array`` is replicated over the devices of ``axis``.
+        """Return True if ``array`` is replicated, so that a call passes it whole to each device of ``axis``.
 
-        A call then passes it whole to each device instead of splitting it. Raise ``InvalidOption`` if its
-        sharding is unknown because it is traced.
+        Raise ``InvalidOption`` if its sharding is unknown because it is traced.
         """
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """Return ``arrays`` replicated on every device, with the elements that the first process has.
+        """Return ``arrays`` replicated on every device.
 
-        Mutable arrays may be changed in place.
+        If processes pass different elements and the framework sends arrays between them, those of the first
+        process are used. Mutable arrays may be changed in place.
         """
 
     @default
     def broadcast_parameters(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         """Return the parameters ``arrays`` as arguments for a function that :meth:`spread` returns.
 
-        They have the elements of the first process. Mutable arrays may be changed in place.
+        Elements and in-place changes are as in :meth:`replicated`, which is the default.
         """
         return self.replicated(arrays, axis)
 
@@ -318,7 +318,7 @@ class Parallelism(Protocol):
         """
 
     def reducible(self, name: str, array: Any) -> Any:
-        """Return ``array`` in the dtype that the collective ``name`` gives for it.
+        """Return ``array`` in the dtype that the result of the collective ``name`` has for it.
 
         ``psum`` counts bools, and ``pmean`` of integers and bools is floating.
         """
@@ -357,7 +357,7 @@ class Parallelism(Protocol):
     def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
         """Return ``array`` with the constraint that it is sharded over ``mesh`` by ``layout``.
 
-        Called only in code that runs over ``mesh``: a function of :meth:`partitioned`, or a training step.
+        The calling code runs over ``mesh``, as in a function of :meth:`partitioned` or a training step.
         """
 
     def partitioned(
@@ -381,10 +381,11 @@ class Parallelism(Protocol):
     def training_over_axis(
         self, held: StepState, make: Make, axis: DeviceAxis, local_batch: bool
     ) -> tuple[Training, StepState]:
-        """Return training that splits each batch over ``axis``, and ``held`` replicated on every device.
+        """Return training that splits each batch over ``axis``, and a copy of the state ``held`` for it.
 
-        ``make`` is the factory of the optimizer, and ``local_batch`` is as in :class:`Spread`. Raise
-        ``NotCompilable`` if the framework cannot train this state on several devices.
+        The arrays of the model are replicated on every device. ``make`` is the factory of the optimizer, and
+        ``local_batch`` is as in :class:`Spread`. Raise ``NotCompilable`` if the framework cannot train this
+        state on several devices.
         """
 
     def training_over_mesh(
@@ -396,7 +397,7 @@ class Parallelism(Protocol):
         batch: Sequence[str],
         local_batch: bool,
     ) -> tuple[Training, StepState]:
-        """Return training over ``mesh``, and the state ``held`` sharded over it.
+        """Return training over ``mesh``, and a copy of the state ``held`` that is sharded over it.
 
         make, local_batch: as in :meth:`training_over_axis`.
         layouts: shardings by parameter name; a parameter without one is replicated.

@@ -299,7 +299,7 @@ class Description:
     def _lines(self) -> Iterator[int]:
         """Yield the line of the generated source for each node of ``self.graph``.
 
-        Calls without a checkpoint are inlined in this graph; their nodes have the line of the call.
+        The nodes of an inlined call have the line of the call.
         """
         for node, (line, _) in zip(self.variant.graph.nodes, self.variant.program.origins):
             # ``without_checks`` has inlined these calls.
