@@ -42,8 +42,8 @@ def holds_with_guard(b: RaisingBuilder, small: Any, large: Any) -> bool:
 def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
     """Return the int or size ``index`` as an item of a ``getitem`` key, and guard that it is in bounds.
 
-    A size that was negative while recording becomes ``index + size``, and a guard fixes its sign. If the
-    index was found to be out of bounds, call ``b.index_out_of_bounds`` instead of adding a guard.
+    If ``index`` is a size, its sign is guarded, and a size that was negative while recording becomes
+    ``index + size``. If the index was out of bounds, call ``b.index_out_of_bounds``.
     """
     if isinstance(index, Size) and _is_negative_with_guard(b, index):
         index = index + size
@@ -118,7 +118,7 @@ def pick(b: RaisingBuilder, x: Value, axis: int, index: Any) -> Value:
 
 
 def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
-    """Cut ``x`` to the sizes ``shape`` on all axes except ``but``.
+    """Cut ``x`` to at most the sizes ``shape``, except on the axis ``but``.
 
     An axis that had the wanted size while recording is not cut. A guard requires its size if it may differ.
     """
@@ -285,8 +285,8 @@ def _guard_interval(b: RaisingBuilder, interval: Interval, first: Any, size: Any
 def _interval(b: RaisingBuilder, item: Any) -> Interval | None:
     """Return a lower and an upper bound of ``item``, an int, a size or an array of indices.
 
-    The bounds are ints or sizes, and hold for all elements. Return None if they are unknown. Bounds of arrays
-    are cached in ``b.intervals``.
+    The bounds are ints or sizes, and hold unless an operation overflows. Return None if they are unknown.
+    Bounds of arrays are cached in ``b.intervals``.
     """
 
     def is_open(each: Any) -> bool:

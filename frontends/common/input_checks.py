@@ -1,8 +1,4 @@
-"""Guards on inputs for which a framework raises an error and a target computes a result.
-
-If a guard fails, the function is recorded again, and the framework raises or the function handles the
-exception.
-"""
+"""Guards on inputs for which a framework raises an error and a target computes a result."""
 
 from __future__ import annotations
 

@@ -18,10 +18,11 @@ Range = tuple[float, float]
 def random_array(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np.ndarray[Any, Any]:
     """Return a random array of ``shape`` for ``dtype``.
 
-    Integers lie between the bounds ``seen``, inclusive, as do floats if the bounds differ and are smaller
-    than 1e30 in absolute value. Other floats lie in [0.5, 1.5) if the lower bound is positive, else in [-2,
-    2). Bools and complex numbers do not depend on ``seen``. Floats are float64, complex numbers complex128,
-    and integers int64, or uint64 if ``dtype`` is.
+    Integers lie between the bounds ``seen``, inclusive, which are truncated and clipped to the dtype of the
+    result. Floats lie between the bounds if these differ and are smaller than 1e30 in absolute value. Other
+    floats lie in [0.5, 1.5) if the lower bound is positive, else in [-2, 2). Bools and complex numbers do not
+    depend on ``seen``. Floats are float64, complex numbers complex128, and integers int64, or uint64 if
+    ``dtype`` is.
 
     >>> random_array((2,), "int32", (3.0, 3.0), seed=0)
     array([3, 3])

@@ -1,7 +1,4 @@
-"""Views, and writes through them: compute the owner's new value after a write into a view.
-
-Some calls return a view or a copy; whether a later write shows which one is decided here, too.
-"""
+"""Views, and writes through them: compute the owner's new value after a write into a view."""
 
 from __future__ import annotations
 
@@ -368,7 +365,7 @@ def _axis_of(size: int, step: int, whole: Sequence[int], jumps: list[int], start
 
 
 # ----------------------------------------------------------------------------------------- copies or views
-# Calls that return a view or a copy: whether a later write shows which one it is.
+# Calls that return a view or a copy: does a later write show which one it is?
 
 
 def joins_axes(node: Node) -> bool:

@@ -25,11 +25,11 @@ Evaluate = Callable[[Graph], list[Any]]
 
 
 def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
-    """Return ``(graph, changed)``, with constants instead of nodes that depend on no input or parameter.
+    """Return ``(graph, changed)``, with constants instead of nodes that depend on no input, if possible.
 
-    These remain: nodes that draw or depend on the device, also in their regions; nodes with symbolic sizes
-    among their arguments; and nodes whose results the caller could write to. Nodes of regions are not folded.
-    ``evaluate`` runs a graph without inputs in the source framework and returns its outputs.
+    A node remains, for example, if it draws, if a symbolic size is among its arguments, or if its result may
+    be written to later. Parameters count as inputs. Nodes of regions are not folded. ``evaluate`` runs a
+    graph without inputs in the source framework and returns its outputs.
     """
     # A constant node reads constants or nothing. Without either, there is none.
     if not graph.constants and all(map(_USES, graph.nodes)):
