@@ -144,8 +144,8 @@ class Trials:
         """Call ``function`` on arrays like those in ``given``, and restore variables and objects it changes.
 
         Raise ``Raised`` if a ``raise`` or ``assert`` of the user ends the call. Raise ``TracingError`` for
-        another exception of the user's code or a framework, and if ``function`` changes an object other than
-        the variables. Errors and bugs (:func:`is_fault`) of this package are raised unchanged.
+        another exception of the user's code or a framework, and if ``function`` is found to change an object
+        other than the variables. Errors and bugs (:func:`is_fault`) of this package are raised unchanged.
         """
         before, world = (
             self.cells.read(),

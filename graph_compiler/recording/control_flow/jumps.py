@@ -367,7 +367,7 @@ def assigned_outside(function: ast.AST) -> Names:
 
 @dataclass(frozen=True)
 class VariableUses:
-    """Live variables at two points of a branch or loop.
+    """Live variables at two points of an ``if``, ``while`` or ``for``.
 
     after: variables that are live after the statement.
     start: variables that are live at the start of its blocks.
@@ -380,7 +380,7 @@ class VariableUses:
 class Liveness:
     """Live-variable analysis of the body of a function.
 
-    The constructor sets the attribute ``uses`` of branches and loops to a :class:`VariableUses`.
+    The constructor sets the attribute ``uses`` of ``if``, ``while`` and ``for`` to a :class:`VariableUses`.
 
     always: variables that functions and classes inside read, or declare nonlocal; they count as live
         everywhere.
@@ -396,7 +396,7 @@ class Liveness:
         return after | besides
 
     def statement(self, statement: ast.stmt, after: Names, besides: Names) -> Names:
-        """Return the variables that are live before ``statement``; set ``uses`` of branches and loops in it.
+        """Return the variables that are live before ``statement``, and set ``uses`` of statements in it.
 
         ``after`` are the variables live after it. ``besides`` are those live at any point of it, because an
         exception handler may follow.

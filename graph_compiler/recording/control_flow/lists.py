@@ -37,7 +37,7 @@ from .variables import (
 
 # ------------------------------------------------------------------------------------------------ grown lists
 # A recorded loop returns what its iterations append as arrays with one row per item, and the variable then
-# holds such a list. Uses that work for any length use these arrays. Any other use reads the items one by one,
+# holds such a list. Functions that work for any length use these arrays. Others read the items one by one,
 # which adds a guard on their number.
 
 
@@ -74,8 +74,8 @@ class StackedItems:
 def join_items(regions: Regions, parts: Sequence[Any]) -> StackedItems | None:
     """Return ``parts``, which are items and ``StackedItems``, joined to one ``StackedItems``.
 
-    A single ``StackedItems`` is returned itself. Return None if there are no items, if an item cannot be
-    stacked, or if items differ in form, dtype or shape.
+    A single ``StackedItems`` is returned itself; of several, empty ones may be left out. Return None if no
+    part is left, if an item cannot be stacked, or if items differ in form, dtype or shape.
     """
     # The arrays themselves are returned, so that writes to items reach the list.
     if len(parts) == 1 and isinstance(parts[0], StackedItems):
@@ -335,7 +335,7 @@ class GrowingList:
 
     before: the list before the loop.
     inside: the list that the body sees instead.
-    plan: what each iteration appends, as found by trial iterations.
+    plan: the parts that each iteration appends, as found by trial iterations.
     is_planned: True after the first trial iteration.
     """
 
@@ -574,7 +574,7 @@ def _strong(found: Regions, array: Any, kind: ArrayKind) -> Any:
 def _rows_of(found: Regions, form: ContainerForm, arrays: Iterator[Any]) -> Any:
     """Stack the arrays of leaves so that each row has the shape of an item.
 
-    Return None unless the items are arrays or nested lists and tuples of equal shapes.
+    Return None if an item has a dict, a named tuple, an empty list or parts of different shapes.
     """
     if form.cls is None:
         return next(arrays)

@@ -275,7 +275,7 @@ def source_of(regions: Regions, item: Any) -> Source | None:
 
 
 def takes(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return True if ``make`` takes the arguments behind its first one."""
+    """Return True if ``make`` can be called with one argument before ``args`` and ``kwargs``."""
     try:
         _signature(make).bind(None, *args, **kwargs)
     except TypeError:
@@ -351,10 +351,10 @@ _MADE: dict[Any, Callable[..., Any]] = {
 
 
 def source_maker(regions: Regions, function: Any) -> Any:
-    """Return what to call instead of ``range``, ``enumerate``, ``zip`` or ``reversed`` (``function``).
+    """Return the function to call instead of ``range``, ``enumerate``, ``zip`` or ``reversed``.
 
-    It returns a ``Source`` if the arguments allow it, and otherwise calls ``function``. Any other
-    ``function`` is returned unchanged.
+    The returned function makes a ``Source`` if its arguments allow that, and otherwise calls ``function``.
+    Any other ``function`` is returned unchanged.
     """
     # A recording may have a shim under the name of the builtin.
     make = next(
@@ -423,12 +423,12 @@ class LoopRecorder:
     functions: the blocks of the loop.
     goes_on(): the condition of the loop, as an array or a Python truth value.
     guarded: variables that are read after the loop only if an iteration has assigned them.
-    surely_runs: True if the loop has at least one iteration, which assigns all variables.
+    surely_runs: True if the loop has at least one iteration.
     before: values of the variables before the loop.
     values: form and leaves of each variable before the loop.
     carried: the carry, as found by trial iterations.
     growing: lists that iterations append to, by variable.
-    is_counted: True if an iteration has read the loop index.
+    is_counted: True if the loop index has been read.
     """
 
     def __init__(
@@ -483,7 +483,7 @@ class LoopRecorder:
             raise raised.problem from None
 
     def settles(self, step: Callable[[], None]) -> bool:
-        """Return True if trial iterations find the carry, and False if they raise an error."""
+        """Find the carry by trial iterations. Return False if they raise ``TracingError`` or ``Raised``."""
         self.probe = self.goes_on
         try:
             self._settle(step, ())

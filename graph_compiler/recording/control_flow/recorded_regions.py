@@ -1,7 +1,7 @@
 """Regions of frontends that record calls one by one.
 
-A block is recorded on proxies of its inputs. The results that a node has while recording are those of
-running the loop or branch in Python, unrecorded.
+A block is recorded on proxies of its inputs. Outside of blocks, the results that a node has while recording
+are those of running the loop or branch in Python, unrecorded.
 """
 
 from __future__ import annotations

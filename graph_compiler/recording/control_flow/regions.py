@@ -212,10 +212,10 @@ class Regions(ABC):
 
     @abstractmethod
     def expect(self, truth: Any) -> None:
-        """Add a guard that ``truth`` is True. Raise ``AssertionError`` if it is known to be False.
+        """Add a guard that ``truth`` is True. Inside a block, add a check that runs with the block.
 
-        Inside a block, add a check that runs with the block. A frontend without checks raises
-        ``TracingError``.
+        A frontend may raise ``AssertionError`` if ``truth`` is False while recording. A frontend without
+        checks raises ``TracingError`` inside a block.
         """
 
     # ------------------------------------------------------------------------------ blocks
@@ -250,7 +250,7 @@ class Regions(ABC):
         """Add the node that runs ``body(*carried, *row of each array in rows)`` ``length`` times.
 
         Return the last carry, and the further results of the body, stacked with one row per iteration.
-        ``length`` is an int or a size. ``checkpoint`` recomputes iterations in the backward pass.
+        ``length`` is an int or a size. If ``checkpoint`` is True, the backward pass recomputes iterations.
         """
 
 

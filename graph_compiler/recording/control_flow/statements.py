@@ -562,11 +562,11 @@ def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | s
     """Mark a function whose ``if``, ``while`` and ``for`` on values are recorded as operations of the graph.
 
     An ``if`` can become a ``branch`` with both sides recorded, and a loop a ``while_loop`` or ``scan``.
-    ``and``, ``or``, ``not``, ``assert``, conditional expressions, ``break``, ``continue``, early ``return``,
-    ``for ... else`` and your own functions that it calls are recorded, too. One variant can then serve
-    several values and trip counts, also inside ``jax.jit``, ``tf.function`` and ``torch.compile``. Statements
-    whose values are known while recording run as in Python. Called without ``compile``, the function returns
-    what it returned before.
+    ``and``, ``or``, ``not``, ``assert``, conditional expressions, ``break``, ``continue``, early ``return``
+    and ``for ... else`` can be recorded, too, also in your own functions that it calls. One variant can then
+    serve several values and trip counts, also inside ``jax.jit``, ``tf.function`` and ``torch.compile``.
+    Statements whose values are known while recording run as in Python, and so does the whole function outside
+    of a recording.
 
     Args:
         function: Function or method in NumPy, torch, JAX or eager TensorFlow, with its source in a file.
@@ -580,7 +580,7 @@ def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | s
     Raises:
         NotCompilable: ``function`` is not a Python function or method, its source is not found, several
             functions of its kind begin on its line, or it is a generator or a coroutine.
-        InvalidOption: ``checkpointing`` is not True or False.
+        InvalidOption: ``function`` is given, and ``checkpointing`` is not True or False.
         TracingError: Raised when the function is recorded, with your line: a statement on values cannot be
             recorded, for example because a variable has another shape in each branch.
 
