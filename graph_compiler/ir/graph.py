@@ -564,7 +564,7 @@ class Graph:
         Nodes are numbered. Their attributes are ``kind`` (``"input"``, ``"parameter"``, ``"constant"``,
         ``"operation"`` or ``"output"``), ``op``, ``name``, ``params``, ``shapes`` and ``dtypes``. Operations
         also have ``module``, ``file``, ``line`` and, if they run blocks, ``regions`` (name -> graph). Edges
-        go from producer to user, one per use, with the attributes ``value`` (name) and ``output`` (index).
+        go from producer to user, with the attributes ``value`` (name) and ``output`` (index).
         """
         return to_networkx(self)
 

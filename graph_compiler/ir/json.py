@@ -152,7 +152,8 @@ class KnownClasses:
     """Lookup of the classes that a file may name. A call returns the class for a module and name, or None.
 
     Files are not trusted, so no module is imported for a class, except those of known result classes, such as
-    ``transformers``. In the search of modules some classes, such as exceptions and enums, count as unknown.
+    ``transformers``, and for :meth:`value` those in ``_HARMLESS``. In the search of modules by a call some
+    classes, such as exceptions and enums, count as unknown.
 
     given: the only classes to find, by module and name; None to search modules.
     """
@@ -182,7 +183,7 @@ class KnownClasses:
     def value(self, module: str, name: str) -> type | None:
         """Return the class that is itself an argument or a result, for a module and name, or None.
 
-        No object of it is made, so it may also be any class of a module in ``_HARMLESS``.
+        No object of it is made, so without ``given`` it may also be any class of a module in ``_HARMLESS``.
         """
         if self._given is None and module in _HARMLESS:
             return _class_in(_imported(module), module, name)
@@ -264,7 +265,10 @@ class Encoder:
         self.key = graph.randomness.key
 
     def graph_json(self) -> dict[str, Any]:
-        """Return the graph as JSON data, without ``loops``, ``debug``, and fields that ``_RECORDED`` lacks.
+        """Return the graph as JSON data.
+
+        Some fields, such as ``loops``, ``debug`` and ``state``, are left out, and so are fields of call
+        records that ``_RECORDED`` lacks.
 
         Raise ``InvalidFile`` if :func:`_refuse_unsaved` refuses the graph, or if an object has no JSON form.
         """

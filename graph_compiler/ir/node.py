@@ -371,10 +371,7 @@ class Region:
         return substitute(size, lambda symbol: self.sizes.get(symbol, Size.of(symbol)))
 
     def specs_outside(self) -> tuple[ArraySpec, ...]:
-        """Return the specs of the array outputs, with sizes expressed in the enclosing scope.
-
-        Outputs that are numbers or sizes are skipped.
-        """
+        """Return the specs of the outputs that are values, with sizes expressed in the enclosing scope."""
         return tuple(
             ArraySpec(tuple(map(self.outward, item.shape)), item.dtype)
             for item in self.block.outputs

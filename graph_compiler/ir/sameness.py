@@ -15,11 +15,11 @@ from .node import Node, Region, Value
 
 
 def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], bool] = operator.is_) -> bool:
-    """Return True if both recordings have equal calls, guards, assumptions, constants, state and effects.
+    """Return True if the constants and the descriptions (:func:`_description`) of both recordings are equal.
 
     ``same_array`` compares two constants. The names of parameters and constants must be equal; those of
     graphs and values need not. The arrays of parameters are not compared. Of call records, only ``no_grad``
-    is compared.
+    is compared. Return False if a comparison of descriptions raises an error.
 
     >>> one = Graph("f", "torch")
     >>> same_program(one, Graph("g", "torch")), same_program(one, Graph("f", "torch", outputs=[2]))

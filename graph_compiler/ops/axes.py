@@ -119,7 +119,7 @@ def _set_layout(params: Params, x: ArraySpec, order: Order) -> Moved | None:
 
 
 _BY_ELEMENT = ("elementwise", "activations", "special")
-# These operations combine elements along an axis, although their sections are elementwise.
+# These operations work along an axis, although their sections are elementwise.
 _BUT_FOR = {"glu", "softmax", "log_softmax", "view_as_complex", "view_as_real"}
 ELEMENTWISE = [name for name, op in all_ops().items() if op.section in _BY_ELEMENT and name not in _BUT_FOR]
 _REDUCTIONS = (

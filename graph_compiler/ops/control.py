@@ -25,10 +25,7 @@ class RegionSpec(Protocol):
     name: str
 
     def specs_outside(self) -> tuple[ArraySpec, ...]:
-        """Return the specs of the array outputs, with sizes expressed in the enclosing scope.
-
-        Outputs that are numbers or sizes are skipped.
-        """
+        """Return the specs of the outputs that are values, with sizes expressed in the enclosing scope."""
 
 
 @declare(_CONTROL, regions=("body",))
@@ -212,7 +209,7 @@ def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) ->
 
 
 def has_regions(op: str) -> bool:
-    """Return True if nodes of the operation ``op`` run blocks, as loops and branches do.
+    """Return True for the operations in ``RUN_BLOCKS``, such as loops and branches.
 
     >>> has_regions("scan"), has_regions("add")
     (True, False)
@@ -267,7 +264,7 @@ def with_gradient(*arrays: ArraySpec) -> ArraySpec:
 def refuse_gradient(*arrays: ArraySpec, message: str) -> ArraySpec:
     """Return the first array. Differentiation with respect to any of the arrays raises an error.
 
-    The text of the error is ``message``.
+    In reverse mode, the text of the error is ``message``.
     """
     return arrays[0]
 

@@ -1,8 +1,8 @@
 """Declarations of the operations of the canonical vocabulary, and the table of all of them.
 
 An operation is declared by its shape and dtype rule: a function from the metadata of its input arrays
-(positional) and its parameters (keyword-only) to the metadata of its outputs. The signature *is* the
-operation's signature and the docstring its documentation.
+(positional), and its parameters and regions (keyword-only), to the metadata of its outputs. The signature
+*is* the operation's signature and the docstring its documentation.
 
 >>> from graph_compiler.ops.registry import ArraySpec, get
 >>> get("matmul").infer(ArraySpec((2, 3), "float32"), ArraySpec((3, 4), "float32"))
@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from ..errors import DuplicateRow, InvalidGraph, UnknownOperation, nearest
 from ..sizes import Dim, Scalar, Size
 
-# For each section, True if its operations may sum products along an axis. Accelerators compute these in lower
-# precision unless told otherwise.
+# For each section, True if its operations may sum products along an axis as matrix products do. Accelerators
+# may compute these in lower precision unless told otherwise.
 SECTIONS: dict[str, bool] = {
     "activations": False,
     "attention": True,
@@ -74,8 +74,8 @@ class Unknown:
     """Size that a rule cannot express by the sizes of its inputs, so that it is read from the result.
 
     hint: the size while recording.
-    if_equal: sizes that were broadcast against each other and had the same hint. Code that may assume that
-        they are equal can use any of them. Empty for any other unknown size.
+    if_equal: sizes that were broadcast against each other and had the same hint; may be empty. Code that may
+        assume that they are equal can use any of them.
     """
 
     hint: int
@@ -242,10 +242,7 @@ def get_decomposition(name: str) -> Callable[..., Any] | None:
 
 
 def get(name: str) -> Op:
-    """Return the declaration of an operation.
-
-    Raise ``UnknownOperation``, with the nearest names, if there is none.
-    """
+    """Return the declaration of an operation. Raise ``UnknownOperation`` if there is none."""
     try:
         return _OPS[name]
     except KeyError:

@@ -13,7 +13,7 @@ from .registry import ArraySpec, Unknown, declare
 
 # -------------------------------------------------------------------------------------------- proofs on sizes
 
-# Each function in an expression has several bounds to try, so the search stops after this many replacements.
+# A function in an expression may have several bounds to try, so the search ends after this many replacements.
 _ROUNDS = 4
 
 
@@ -231,8 +231,8 @@ def window_output(
 ) -> Any:
     """Return the number of windows of a convolution or pooling along an axis (torch.nn.MaxPool2d, "Shape").
 
-    ``padding`` holds the numbers of elements added before and after the axis. With ``ceil_mode`` the last
-    window may extend beyond the padding.
+    The window must fit into the padded axis. ``padding`` holds the numbers of elements added before and after
+    the axis. With ``ceil_mode`` the last window may extend beyond the padding.
 
     >>> window_output(7, 2, 2, (0, 0), 1), window_output(7, 2, 2, (0, 0), 1, ceil_mode=True)
     (3, 4)
@@ -310,7 +310,7 @@ def _is_neutral(number: float, *, of_floats: bool = True) -> Callable[[Any, Any]
     return holds
 
 
-# For each operation, a predicate that is true if it returns its first input unchanged.
+# For each operation, a predicate that is true only if it returns its first input unchanged.
 _IDENTITIES: dict[str, Callable[..., bool]] = {
     "astype": lambda x, dtype: x.dtype == dtype,
     "reshape": lambda x, shape: x.shape == shape,

@@ -43,7 +43,7 @@ def factor(text: str) -> str:
     >>> factor("~mask.astype(bool)")
     '(~mask.astype(bool))'
     """
-    # Generated operators are surrounded by spaces, so other texts are names, calls or literals.
+    # Generated operators are surrounded by spaces, so other texts need no parentheses.
     if " " not in text and not text.startswith(("-", "~", "+")):
         return text
     body = ast.parse(text, mode="eval").body
@@ -51,7 +51,7 @@ def factor(text: str) -> str:
 
 
 def literal(item: Any, symbol_text: Callable[[Symbol], str]) -> Any:
-    """Convert a size, or a non-finite float or complex number, to :class:`Text`; return others unchanged.
+    """Convert a size, or a non-finite ``float`` or ``complex``, to :class:`Text`; return others unchanged.
 
     ``symbol_text`` returns the text of a symbol of a size.
 
@@ -60,7 +60,7 @@ def literal(item: Any, symbol_text: Callable[[Symbol], str]) -> Any:
     """
     if isinstance(item, Size):
         return Text(item.text(symbol_text))
-    # ``repr`` of such a number, such as ``inf``, is no Python expression.
+    # ``repr`` of such a number, such as ``inf``, is no Python literal.
     if isinstance(item, float) and not math.isfinite(item):
         return Text("math.nan" if math.isnan(item) else "math.inf" if item > 0 else "-math.inf")
     if isinstance(item, complex) and not (math.isfinite(item.real) and math.isfinite(item.imag)):
@@ -73,9 +73,10 @@ _LARGEST = float.fromhex("0x1.fffffep+127")
 
 
 def shortest_in_float32(number: float) -> float:
-    """Round ``number`` to as few significant digits, at most 9, as keep its value in float32.
+    """Round ``number`` to the fewest significant digits, at most 9, that float32 rounds back to ``number``.
 
-    Return ``number`` itself if no result up to ``_LARGEST`` in magnitude keeps it.
+    Return ``number`` itself if no such result is up to ``_LARGEST`` in magnitude, for example because float32
+    does not have ``number``.
 
     >>> shortest_in_float32(9.999999747378752e-06), shortest_in_float32(0.1)
     (1e-05, 0.1)

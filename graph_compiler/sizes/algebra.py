@@ -20,7 +20,7 @@ _OF_ONE = (
 )  # fmt: skip
 _OF_TWO = ("atan2", "copysign", "fmod", "hypot", "remainder")
 
-# Name -> (function, type of the result or None for that of the arguments, template of the Python expression).
+# Name -> (function, usual type of the result or None for that of the arguments, template of the expression).
 # Older versions of Python lack some functions.
 FUNCTIONS: dict[str, tuple[Callable[..., Any], type | None, str]] = {
     **{name: (getattr(math, name), float, f"math.{name}({{}})") for name in _OF_ONE if hasattr(math, name)},
@@ -86,7 +86,7 @@ def factor_into_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
     >>> factor_into_sums([(("a", "b"), 1), (("a",), 1), (("b",), 1), ((), 1)])
     ([(('a',), 1), ((), 1)], [(('b',), 1), ((), 1)])
     """
-    # The product of two sums has at least four terms.
+    # The products that are found below have at least four terms.
     atoms = dict.fromkeys(atom for monomial, _ in terms for atom in monomial) if len(terms) > 3 else {}
     for atom in atoms:
         if any(monomial.count(atom) > 1 for monomial, _ in terms):
@@ -561,7 +561,7 @@ def apply(function: str, *arguments: Scalar) -> Scalar:
     """
     if not any(isinstance(argument, Size) for argument in arguments):
         return FUNCTIONS[function][0](*arguments)  # type: ignore[no-any-return]
-    # Only integers are equal to themselves; NaN is not.
+    # A float that is NaN does not equal itself, so only integers are folded.
     if len(arguments) == 2 and arguments[0] == arguments[1] and _integral(arguments[0]):
         if function in ("eq", "le", "ge"):
             return True

@@ -300,8 +300,8 @@ def _of_floordiv(left: Scalar, right: Scalar, function: str, number: int) -> Sol
 def _of_extreme(settled: str) -> Callable[..., Solved | None]:
     """Return the rule that solves ``"ge"`` and ``"le"`` comparisons of the ``max`` or ``min`` of a size.
 
-    The other operand of ``max`` or ``min`` is a number. ``settled`` is the comparison that this number alone
-    can make true: ``"ge"`` for ``max``, ``"le"`` for ``min``.
+    The rule returns None unless the other operand of ``max`` or ``min`` is an int. ``settled`` is the
+    comparison that this int alone can make true: ``"ge"`` for ``max``, ``"le"`` for ``min``.
     """
 
     def rule(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:

@@ -67,7 +67,7 @@ def is_like(cls: type, stands_in: type) -> bool:
 
 
 _STANDS_IN = "_graph_compiler_stands_in"
-# ``Py_TPFLAGS_HEAPTYPE`` marks classes that are made in Python.
+# ``Py_TPFLAGS_HEAPTYPE`` marks classes that are made in Python, and some of C.
 _MADE_IN_PYTHON = 1 << 9
 
 
@@ -187,7 +187,10 @@ _PLAIN: dict[type, Any] = {cls: _found(cls) for cls in (tuple, list, dict)}
 
 
 def kind_of(cls: type) -> Any:
-    """Return ``(predicate, items, make)`` for a class of containers, or None for any other class."""
+    """Return ``(_, items, make)`` for a class of containers, or None for any other class.
+
+    ``items`` and ``make`` are as in :func:`register_container`.
+    """
     return _PLAIN.get(cls) or _found(cls)
 
 

@@ -52,8 +52,8 @@ def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -
 def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
     """Return an object of ``cls``, a mapping and dataclass, with these items.
 
-    Items that are parameters of the constructor are passed to it, and required parameters that are not in
-    ``keys`` as None. Other items are set if the class has ``__setitem__``, else left out.
+    Items of fields with ``init`` are passed to the constructor, and None for those without a default that are
+    not in ``keys``. Other items are set if the class has ``__setitem__``, else left out.
     """
     items = dict(zip(keys, children))
     fields = [field for field in dataclasses.fields(cls) if field.init]
@@ -76,9 +76,9 @@ def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any
 def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
     """Return a mapping of the class ``cls`` with these items.
 
-    The constructor is called without arguments, and the items are added. If it requires arguments, or if the
-    mapping has no ``update``, it is called with the items instead. A subclass of dict whose constructor
-    requires arguments is created without it.
+    The constructor is called without arguments, and the items are added. If that call raises ``TypeError``,
+    or if the mapping has no ``update``, the constructor is called with the items instead; a subclass of dict
+    is then created without it.
     """
     items = dict(zip(keys, children))
     if cls is dict:
@@ -88,7 +88,7 @@ def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
     try:
         made = cls()
     except TypeError:
-        # The constructor requires arguments.
+        # The constructor may require arguments.
         if not issubclass(cls, dict):
             return cls(items)
         made = base_of(cls).__new__(cls)

@@ -60,8 +60,8 @@ _VALUE_CLASSES = frozenset({
     *((module, name) for module in ("pathlib", "pathlib._local") for name in
       ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath")),
 })  # fmt: skip
-# Limit for an object that is compared by its contents, because each part costs every call a comparison. Only
-# containers are tested for it, because no guard would compare the items of a long list of values.
+# Limit for an object that is compared by its contents, because each part costs every call a comparison. It is
+# not tested for values, because no guard would compare the items of a long list of values.
 _MOST_PARTS = 1024
 _NEVER_OPENED = (
     str,
