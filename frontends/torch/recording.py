@@ -177,7 +177,8 @@ class ReadRecorder:
     def reads_noted(self) -> Iterator[None]:
         """Patch what the recorded code may read, so that reads inside of the block are noted.
 
-        After the block, do as :meth:`AttributeReads.attributes_restored` does.
+        After the block, restore the attributes of argument tensors by
+        :meth:`AttributeReads.attributes_restored`.
         """
         held, session = [space.held for space in self.spaces], self.session
         self.capture.spaces = frozenset(map(id, held))

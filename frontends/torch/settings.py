@@ -107,8 +107,8 @@ Cast = Callable[[Any], Any]
 def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
     """Return the device type for which the call is under autocast, or an empty string.
 
-    It is that of the first operand, or the CPU without operands. With any autocast, call ``depends_on`` for
-    the device of that operand.
+    It is that of the first operand, or the CPU without operands. If any autocast is enabled, call
+    :meth:`Trace.depends_on` for the device of that operand.
     """
     if not is_any_autocast_enabled():
         return ""

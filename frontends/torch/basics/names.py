@@ -277,7 +277,8 @@ def versions_before(
 ) -> list[int | None]:
     """Return ``version`` of each operand before a call, to find out later if the call wrote to it.
 
-    It is None for an operand to which the call may write without being in place or having it as ``out``.
+    In a call of ``_STATISTICS`` it is None for running statistics that are updated, in others for
+    :func:`other_written_tensors`, because such a write may leave the version as it is.
     """
     if key in _STATISTICS:
         return [None if _updates_statistic(one, key, args, kwargs) else version(one) for one in operands]

@@ -87,7 +87,7 @@ class TrainingModes:
         """Call ``train(mode)`` of modules, and restore their modes and those of their parts after the block.
 
         These are the outermost modules whose flag differs from ``mode``, and the deciding ones. If
-        :meth:`_TrainingState.holds` for the first block with this mode, set the flags without calls.
+        :meth:`_TrainingState.holds` for an earlier block with this mode, set the flags without calls.
         """
         others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
         before, after = self._known.get(mode, (None, None))
@@ -138,10 +138,10 @@ Read = Callable[[torch.Tensor, str], None]
 
 
 class AttributeReads:
-    """Record of attributes that the user's code reads of argument tensors, or misses on captured tensors.
+    """Record of reads of attributes that were put on argument tensors, and of attributes that tensors lack.
 
-    A read of an argument's attribute becomes an assumption of the graph, or raises ``TracingError`` if the
-    graph cannot check the attribute.
+    A read on an argument becomes an assumption of the graph, or raises ``TracingError`` if the graph cannot
+    check the attribute.
 
     guards: guards that a captured tensor still lacks an attribute that was looked up on it.
     """
