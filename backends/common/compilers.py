@@ -17,7 +17,7 @@ from ...errors import InvalidOption, nearest
 # Record of the shapes that a function was compiled for: JAX and TensorFlow compile a program for each.
 
 _WARNED_AT = 3
-# After this many shapes, a new shape is compiled when it occurs a second time.
+# After this many shapes, a limited record lets a new shape be compiled when it occurs a second time.
 _MOST_AT_ONCE = 16
 _REMEDY = (
     "Keep the shapes of arguments the same: take a cache of a fixed length (a static cache), or pad to a few "

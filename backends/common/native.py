@@ -61,11 +61,11 @@ def bfloat16() -> np.dtype[Any]:
 
 
 def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
-    """Convert an array of any framework to NumPy, or return None if ``array`` is no array.
+    """Convert an array of any framework to NumPy. A NumPy array is returned itself.
 
-    NumPy scalars, and objects without ``__array__`` such as ``tf.SparseTensor``, do not count as arrays. A
-    NumPy array is returned itself. The result may share storage with ``array``. Raise ``CallMismatch`` for an
-    array that NumPy cannot represent, such as a nested or sparse tensor of torch.
+    Return None for a NumPy scalar, and for an object without ``__array__``, ``dtype`` or ``shape``. The
+    result may share storage with ``array``. Raise ``CallMismatch`` for an array that NumPy cannot represent,
+    such as a nested or sparse tensor of torch.
 
     >>> import torch
     >>> tensor = torch.ones(2, dtype=torch.bfloat16)
@@ -160,10 +160,10 @@ def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
 
 
 def shows_as_nan(tree: Tree, floating: Sequence[bool]) -> bool:
-    """Return True if filling the floating arrays of a result with NaN marks the whole result as wrong.
+    """Return True if a result has arrays, all of them are floating, and it has no Python number.
 
-    That is so if there are arrays, all are floating, and there are no Python numbers. ``tree`` is the
-    structure of the result, and ``floating`` is True for each of its arrays that is floating.
+    ``tree`` is the structure of the result, and ``floating`` has True for each floating array in it. A caller
+    may then show by NaN in the arrays that the result is wrong.
 
     >>> from graph_compiler.trees import flatten
     >>> trees = [flatten(result, lambda item: False)[1] for result in ((1.5j, 2), ("name", None))]

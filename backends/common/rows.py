@@ -71,7 +71,7 @@ def unless_all(values: tuple[Any, ...], default: Any) -> tuple[Any, ...] | None:
 
 
 def number_in(text: str) -> float | None:
-    """Return ``text`` as a float, ignoring parentheses around it, or None if it is not a number.
+    """Convert ``text`` to a float, without parentheses around it. Return None if ``float`` rejects it.
 
     >>> number_in("(-2)"), number_in("rows")
     (-2.0, None)

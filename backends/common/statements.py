@@ -108,10 +108,10 @@ def scan_with(
 
 
 def with_ranges(scope: Scope, node: Node, loop: Loop) -> Loop:
-    """Return ``loop`` with ``range`` instead of integer ``arange`` sequences, to iterate faster.
+    """Return ``loop`` with ``range`` instead of some ``arange`` sequences, to iterate faster.
 
-    Only an ``arange`` whose elements the body does not read is replaced. If nothing else uses it, its line is
-    removed from ``scope``. A reversed loop is returned unchanged.
+    Only an ``arange`` of signed integers that the body does not read as arrays is replaced. If nothing else
+    uses it, its line is removed from ``scope``. A reversed loop is returned unchanged.
     """
     if node.params["reverse"]:
         return loop

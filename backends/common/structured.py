@@ -288,7 +288,7 @@ class Derivative:
     """Regions of a ``custom_derivative`` node, and the inputs of its rule by purpose.
 
     function: the function itself.
-    forward: the function that also returns residuals; None if the node has none.
+    forward: the function that also returns residuals; None if the node has only two regions.
     rule: the derivative rule.
     results: the inputs of the rule that are results of the function (VJP only).
     residuals: the inputs of the rule that are residuals of ``forward``.

@@ -101,7 +101,7 @@ _IMPORT = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 # The versions of these packages are part of every key.
 _OWN = ("jax", "numpy")
 _INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
-# With these settings JAX runs the function operation by operation.
+# With these settings JAX may run the function operation by operation.
 _WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")
 
 
@@ -285,7 +285,7 @@ class StoredPrograms:
     def traced(self, *args: Any) -> Packed:
         """Return the packed result of ``function`` for traced ``args``, from a stored program if possible.
 
-        If the first call neither finds nor stores a program, ``are_used`` becomes False.
+        ``are_used`` becomes False if no program has been found or stored so far.
         """
         with self._tracing:
             found = self._found(args) if self.are_used else None

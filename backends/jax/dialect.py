@@ -86,7 +86,7 @@ class JaxDialect(CanonicalDialect):
     """Writer of canonical nodes for JAX, with the recorded precision of matrix products.
 
     Without ``jax_enable_x64``, it rejects graphs that need integers of more than 32 bits, and clips finite
-    floats to the range of float32.
+    Python floats in the expressions that it writes to the range of float32.
     """
 
     def check(self, graph: Graph) -> None:
@@ -101,7 +101,10 @@ class JaxDialect(CanonicalDialect):
         return super().expression(self.clipped(node), text)
 
     def clipped(self, node: Node) -> Node:
-        """Return ``node`` with finite floats among its inputs and parameters clipped to the range of JAX."""
+        """Return ``node`` with finite Python floats among its inputs and parameters clipped.
+
+        The range is that of float32. With ``jax_enable_x64``, return ``node`` itself.
+        """
         # JAX would convert larger floats to infinities, which can turn into NaN.
         if not jax.config.jax_enable_x64 and any(
             map(_is_too_large, iterate_structure((node.inputs, node.params)))

@@ -67,13 +67,13 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
 
     def _start_keys(self) -> None:
         target = self._graph.value.variants[0].target
-        # The first key may be drawn inside of a program, and the next program starts from another one.
+        # JAX may be tracing a program, and the key that the module stores must not be a tracer.
         with target.untraced():
             key = target.next_key()
         self._keys: Any = nnx.RngStream(key=key, tag="graph")
 
     def _next_key(self) -> Any:
-        # The stream of keys is created when the first one is drawn.
+        # A variant that draws numbers may have been recorded after this module was made.
         if not hasattr(self, "_keys"):
             self._start_keys()
         return self._keys()

@@ -493,11 +493,10 @@ def _is_same(check: Any, wanted: Any) -> Any:
 
 
 def invalidated_unless(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
-    """Return ``result``, marked as invalid at run time if one of ``guards`` fails.
+    """Return ``result``, with its arrays replaced at run time if one of ``guards`` fails.
 
-    ``each`` has the outcome of each guard. Invalid floats and complex numbers are NaN, and invalid integers
-    and booleans 0. If NaN alone would not mark the whole result, a callback on the host raises
-    ``GuardFailed``, too.
+    ``each`` has the outcome of each guard. Floats and complex numbers become NaN, and integers and booleans
+    0. Unless ``shows_as_nan`` holds for ``result``, a callback on the host raises ``GuardFailed``, too.
     """
     leaves, tree = flatten(result, is_leaf)
     holds = functools.reduce(jnp.logical_and, each)

@@ -67,7 +67,7 @@ def variables_to_save(program: Any) -> set[Any]:
 
 
 def _follow(flow: Any, program: Any, outside: dict[Any, Any]) -> None:
-    """Add the equations of the jaxpr ``program`` to ``flow``, with inner calls inlined.
+    """Add the equations of the jaxpr ``program`` to ``flow``, with calls of ``_INLINED`` inlined.
 
     ``outside`` maps variables of ``program`` to the variables that replace them in ``flow``. Results of
     inlined calls are added to it.

@@ -143,7 +143,7 @@ class _LatestExchange:
 
 
 class CheckedExchanges(Exchanges):
-    """Collectives of the calls of one function, with a check that all processes make the same exchanges.
+    """Collectives of the calls of one function, with a check of what the processes exchange.
 
     An exchange raises ``CallMismatch`` if the processes have arrays of different shapes or dtypes, batches of
     different sizes, or exchanges of different kinds. ``begin`` starts a call. Creating the object waits for

@@ -364,7 +364,8 @@ def _distribute_like(like: Any, array: Any) -> Any:
 def replicate_state(held: StepState, make: Make, group: Any) -> StepState:
     """Return a copy of the training state ``held``, with the arrays of process 0 of ``group``.
 
-    The loss scaling, and optimizer state that does not have the shape of its parameter, stay this process's.
+    The loss scaling stays this process's, and so does optimizer state that has no axes, or another shape than
+    its parameter.
 
     All processes of the group have to call this function. The new seed of the random generator is a number
     that process 0 draws, plus the rank.
@@ -386,6 +387,7 @@ def shard_state(held: StepState, make: Make, mesh: DeviceMesh, layouts: Mapping[
     """Return a copy of the training state ``held``, sharded over ``mesh`` as ``DTensor``.
 
     ``layouts`` has the layouts of arrays by name. Arrays without a layout are replicated.
+    Optimizer state that has no axes, or another shape than its parameter, is copied as it is.
     """
 
     def sharded(name: str, array: Any) -> Any:
@@ -407,8 +409,8 @@ def unshard_state(held: StepState, make: Make) -> StepState:
 def _copy_state(held: StepState, make: Make, copy_array: Callable[[str, Any], Any]) -> StepState:
     """Return a copy of the training state ``held``, with a new optimizer in the same state.
 
-    ``copy_array(name, array)`` copies an array of the state, or an optimizer's array that has the shape of
-    the parameter ``name``.
+    ``copy_array(name, array)`` copies an array of the state, or an optimizer's array that has axes and the
+    shape of the parameter ``name``.
     """
     trained = {name: copy_array(name, array) for name, array in held.trained.items()}
     parts = ("fixed", "buffers", "places", "ema", "accumulated")

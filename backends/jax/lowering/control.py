@@ -84,9 +84,9 @@ def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence
 def _fill_like_operands(scope: Scope, node: Node, count: int) -> None:
     """Write constant fills in the initial carry of a canonical loop as ``zeros_like`` or ``full_like``.
 
-    They then vary over the same mesh axes as the operand that they are like, inside ``shard_map``. The carry
-    is the first ``count`` inputs. Fills that an earlier loop carries, and integer and boolean scalars, are
-    left out.
+    They are like an operand that is not constant, and vary over the same mesh axes inside ``shard_map``.
+    Without such an operand, write nothing. The carry is the first ``count`` inputs. Fills that an earlier
+    loop carries, and integer and boolean scalars, are left out.
     """
     # The mesh axes over which an array varies are part of its type there, which a carry must keep.
     fills: dict[Value, Node] = {}

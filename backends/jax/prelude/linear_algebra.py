@@ -127,7 +127,7 @@ def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
 def cholesky(x: jax.Array, *, upper: bool = False) -> jax.Array:
     """Compute the lower (or ``upper``) Cholesky factor from this triangle of ``x``.
 
-    It is NaN if the matrix is not positive definite.
+    The triangle is NaN if the matrix is not positive definite.
     """
     factor = lax.linalg.cholesky(hermitian_matrix(x, upper=upper), symmetrize_input=False)
     return conjugate_transpose(factor) if upper else factor

@@ -123,7 +123,7 @@ def softmax_or_zero(scores: jax.Array) -> jax.Array:
 
 
 def padded_embedding(weight: jax.Array, indices: jax.Array, padding_idx: int) -> jax.Array:
-    """Look up rows of ``weight``; no gradient reaches the row ``padding_idx``."""
+    """Look up rows of ``weight``; no gradient flows where an index equals ``padding_idx``."""
     rows = jnp.take(weight, indices, axis=0)
     return jnp.where((indices == padding_idx)[..., None], lax.stop_gradient(rows), rows)
 

@@ -193,7 +193,7 @@ def interpolate(
     These are the last axes, or for the ``layout`` "channels_last" those before the last. ``method`` is
     "nearest", "nearest-exact", "linear", "cubic", or, with ``antialias``, "lanczos". ``scales`` has the scale
     factor of each axis, or None for the ratio of the sizes. For "linear" and "cubic" without ``antialias``,
-    ``align_corners`` maps the centres of the first and last elements onto each other.
+    ``align_corners`` maps the centres of the first and last elements onto each other, for sizes above 1.
     """
     scales = scales or (None,) * len(size)
     first = x.ndim - len(size) - (layout == "channels_last")
