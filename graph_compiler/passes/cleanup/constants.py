@@ -152,7 +152,7 @@ def _full(value: Value, number: Any) -> Node:
 
 
 def _is_literal(number: Any) -> bool:
-    # JAX passes Python integers as int32. Elementwise operations have no rows for operands that are bools.
+    # JAX may pass Python integers as int32. Elementwise operations have no rows for operands that are bools.
     is_integer = isinstance(number, int) and not isinstance(number, bool)
     return isinstance(number, (float, complex, Size)) or is_integer and -(2**31) <= number < 2**31
 
@@ -188,7 +188,7 @@ def _number_made_by(node: Node, numbers: Mapping[Value, Any]) -> Any:
         is_kept = is_exact and dtype in ("float32", "float64") or is_created and dtype in ("int32", "int64")
         if not is_kept or number.type is not int:
             return None
-        # JAX refuses Python integers beyond int32, such as products of sizes.
+        # JAX may refuse Python integers beyond int32, such as products of sizes.
         is_product = any(len(monomial) > 1 for monomial, _ in number.terms())
         return apply("float", number) if is_product and is_inexact(dtype) else number
     if is_created and is_integer(dtype):

@@ -25,7 +25,7 @@ from .ragged import ROWS, CannotPad, EqualSizesBuilder, PaddedArray, PaddedBuild
 
 # ---------------------------------------------------------------------------------------------- moving slices
 # Slices of constant length that begin at a loop index become dynamic slices, and those with a step become
-# reads by index, because the index is an array in the target.
+# reads and writes by index, because the index is an array in the target.
 
 _WHOLE = (None, None, 1)
 _INDEXED = ("getitem", "setitem")

@@ -146,7 +146,7 @@ class ArrayNames:
 
 
 def word(parts: Sequence[str]) -> str:
-    """Return a name for layers whose paths start with ``parts``: their last word of ASCII letters, lowered.
+    """Return a name for layers whose paths start with ``parts``: their last ASCII word, in lower case.
 
     A final ``s`` is dropped from words of more than three letters, unless they end as singulars do: in
     ``is``, ``ss`` or ``us``. Return ``"layer"`` if there is no word or it has fewer than three letters.
