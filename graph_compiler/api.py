@@ -100,7 +100,8 @@ def compile(
             a warning; ``"raise"`` raises ``TooManyVariants``.
         array_caching: Fold constants: compute once what depends on no input, parameter or random number.
             ``include_generators=False`` implies it.
-        include_generators: Draw random numbers anew at each call. With False they are those of the recording.
+        include_generators: Draw random numbers anew at each call. With False, numbers that are drawn without
+            reading an input or a parameter are those of the recording.
         freeze: Make the weights constants of the graph.
         verify: Compare each new variant with the original, and raise ``VerificationFailed`` if they differ.
         passes: Passes of your own, run over the finished graph. Each result must be a valid graph.

@@ -85,7 +85,8 @@ class InvalidRegistration(GraphCompilerError, TypeError):
 class FrameworkNotInstalled(GraphCompilerError, ImportError):
     """Raised when a framework or optional package that is needed is not installed, or is too old.
 
-    Cause: ``to=`` or ``source=`` names a framework that is not installed, or a saved graph needs one.
+    Cause: ``to=``, ``source=`` or a saved graph names a framework that is missing or too old, or a function
+        needs an optional package, such as optax.
     Fix: run the installation command in the message.
     """
 
@@ -93,9 +94,9 @@ class FrameworkNotInstalled(GraphCompilerError, ImportError):
 class NotCompilable(GraphCompilerError, TypeError):
     """Raised when an object cannot be recorded, or when a graph cannot become what was asked for.
 
-    Cause: the object is not a function, method, module or callable; ``trace`` found no source; ``as_module``
-        met state that a module has no place for; ``jit`` got a NumPy function, which has no compiler.
-    Fix: pass a callable, and its example arguments as ``args=``.
+    Cause: for example, the object is no function, method, module or other callable; ``trace`` found no
+        source; ``as_module`` met state that a module has no place for; or a framework has no compiler.
+    Fix: pass a callable, and its example arguments as ``args=``; otherwise do what the message says.
 
     >>> import graph_compiler
     >>> graph_compiler.compile(3)
@@ -136,10 +137,10 @@ class SourceNotFound(GraphCompilerError, ValueError):
 class CallMismatch(GraphCompilerError, TypeError):
     """Raised when a call, an option or a batch does not fit the function or graph that it is for.
 
-    Cause: ``functional`` was called without its parameters, with those of another framework, or without a
-        random key it needs; an option names an argument that the function does not have; a transformation of
-        the target traces a call that changes state or fits no recorded variant; a training state was
-        already used up by a step; batches differ between processes.
+    Cause: for example, ``functional`` was called without its parameters, with those of another framework, or
+        without a random key it needs; an option names an argument that the function does not have; a
+        transformation of the target traces a call that changes state or fits no recorded variant; a training
+        state was already used up by a step; batches differ between processes.
     Fix: do what the message says.
 
     >>> import torch, graph_compiler
@@ -270,9 +271,9 @@ class GradientRefused(GraphCompilerError):
 
     Results are not affected.
 
-    Cause: the gradient goes through a rule of yours (``torch.autograd.Function``, ``custom_vjp``, a backward
-        hook) that decides by values in Python, changes state or has no translation; or the target has no
-        derivative for an operation.
+    Cause: for example, the gradient goes through a rule of yours (``torch.autograd.Function``,
+        ``custom_vjp``, a backward hook) that decides by values in Python, changes state or has no
+        translation; or the target has no derivative for an operation.
     Fix: take the gradient in the source framework, or write the rule without Python decisions on values.
 
     >>> import jax, torch, graph_compiler

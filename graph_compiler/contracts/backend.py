@@ -417,7 +417,7 @@ class Target(Protocol):
 class Backend(Protocol):
     """Framework that graphs are written for: a module, or an object in one.
 
-    Implemented by ``backends/<framework>/__init__.py``.
+    In this package, it is the module ``backends/<framework>/__init__.py``.
     """
 
     @property

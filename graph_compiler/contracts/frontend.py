@@ -93,7 +93,7 @@ class Live(Protocol):
         """Return a watch of the arrays that have these names now.
 
         The default never reports a change, which suits immutable arrays. With ``whole``, all elements are
-        compared. Otherwise samples of them suffice where the framework counts writes.
+        compared if they can be read. Otherwise samples of them suffice where the framework counts writes.
         """
         return Unwatched()
 
@@ -242,9 +242,9 @@ class Weights(Protocol):
 
     @default
     def is_training(self) -> bool:
-        """Return the training mode of the model.
+        """Return the training mode of the model, or an assumed one if it has none or if it is unknown.
 
-        Return True if it has no mode, or if its mode is unknown, as for a function that calls modules.
+        The default is True.
         """
         return True
 
@@ -391,8 +391,8 @@ class Reference(Protocol):
     def RANDOM_STATE(self) -> tuple[str, str]:
         """Names of the calls that read and set the state of the framework's own generator.
 
-        Two empty strings if there are no such calls. Verification then does not compare numbers that recorded
-        calls draw from a generator.
+        Two empty strings if there are no such calls. Verification of a graph that draws from a generator then
+        compares no numbers.
         """
         return ("", "")
 
@@ -469,7 +469,7 @@ class _NoSavedCalls(SavedCalls):
 class Frontend(Protocol):
     """Framework that functions are recorded from: a module, or an object in one.
 
-    Implemented by ``frontends/<framework>/__init__.py``.
+    In this package, it is the module ``frontends/<framework>/__init__.py``.
     """
 
     @property
