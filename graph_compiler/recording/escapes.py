@@ -65,8 +65,8 @@ def _statics(tree: Tree) -> list[Any]:
 def holds(root: Any, is_recorded: Callable[[Any], bool]) -> bool:
     """Return True if a limited search from ``root`` finds an object for which ``is_recorded`` returns True.
 
-    About 10,000 objects are visited at most. Classes, modules and objects of this package are not entered,
-    nor are the globals of functions.
+    At most 10,000 objects are visited. Classes, modules and objects of this package are not entered, and of a
+    function only its closure and defaults.
 
     >>> holds(lambda y, x=[2.5]: y, lambda item: item == 2.5), holds({1}, lambda item: item == 2.5)
     (True, False)

@@ -47,10 +47,10 @@ def following_libraries(follows: bool) -> Iterator[None]:
 
 
 def owner_of(item: Any) -> Owner:
-    """Return the owner of a module (or its name), a class, a function, or the code of a frame.
+    """Return the owner of a module (or its name), a class, a Python function, or the code of a frame.
 
-    A Python function is classified by its globals and the file of its code, because a wrapper has the module
-    name of what it wraps.
+    A function is classified by its globals and the file of its code, because a wrapper may have the module
+    name of the function that it wraps.
 
     >>> [owner_of(item) for item in (os, functools.partial, owner_of, "torch.nn", "users.model")]
     ['python', 'python', 'own', 'framework', 'user']

@@ -241,7 +241,7 @@ _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 
 def is_self_contained(function: Any) -> bool:
-    """Return True if the globals that ``function`` reads are found to be functions in frameworks' modules.
+    """Return True if ``function`` is found to use no globals but frameworks' modules, and functions in these.
 
     Return False for any other kind of code, such as a call of a builtin, a closure, a default or a nested
     function.
@@ -371,7 +371,7 @@ def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
 
 
 def is_of_framework(cls: type) -> bool:
-    """Return True if a frontend entry lists the package of ``cls``, as a framework or library of models.
+    """Return True if a known frontend entry lists the package of ``cls``, as a framework or model library.
 
     >>> is_of_framework(dict)
     False

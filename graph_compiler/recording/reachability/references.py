@@ -146,10 +146,6 @@ def imported_modules(function: types.FunctionType) -> Iterator[types.ModuleType]
 
 
 def _absolute_name(name: str, package: str) -> str:
-    """Return the full name of a module that code in ``package`` imports as ``name``, such as ``.layers``.
-
-    Return an empty string for a relative name that cannot be resolved.
-    """
     try:
         return importlib.util.resolve_name(name, package)
     except ImportError:
