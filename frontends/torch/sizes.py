@@ -347,9 +347,9 @@ class _NotFromSizes(Signal):
 def numbers_of_sizes(capture: Trace, value: Value) -> Any:
     """Return the contents of an int64 array computed from sizes: a symbolic number, or a list of numbers.
 
-    Return None if no number would be symbolic, if the array or one that it was computed from was written to
-    in place, or if the recorded calls that computed it cannot be evaluated. Guard the conditions that the
-    evaluation assumes.
+    Return None if no number would be symbolic, if the array or one that it was computed from, or the base of
+    one, is in the ``writes`` of a node, or if the recorded calls that computed it cannot be evaluated. Guard
+    the conditions that the evaluation assumes.
     """
     reader = _SizeEvaluator(capture.recorder.maker)
     try:

@@ -182,8 +182,8 @@ def name_by_module(graph: Graph, leaf_paths: set[str]) -> None:
 # version of the tensor. Some calls do not, such as fused optimizers, which write to lists of weights, moments
 # and steps, ``GradScaler``, which writes to its tracker, and quantization, which writes to its observers.
 
-# Parameters with running statistics. Calls write to them only while training. The schemas of most of these
-# kernels do not mark them as written.
+# Parameters with running statistics, which calls write to only while training. Not all schemas of these
+# kernels mark them as written.
 _STATISTICS: dict[str, tuple[tuple[int, str], ...]] = {
     "batch_norm": ((1, "running_mean"), (2, "running_var"), (3, "running_mean"), (4, "running_var")),
     "instance_norm": ((1, "running_mean"), (2, "running_var"), (3, "running_mean"), (4, "running_var")),
