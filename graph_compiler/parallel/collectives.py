@@ -28,8 +28,7 @@ def psum(x: T, axis_name: str) -> T:
     """Sum arrays and numbers over the devices of an axis, element by element.
 
     Arrays of the framework keep their shapes and dtypes, except that bools become integers. Numbers and NumPy
-    arrays become arrays of the framework. In a function that is recorded for another framework, bools have to
-    be converted first.
+    arrays become arrays of the framework.
 
     Works inside :class:`Parallel`, inside ``transforms.vmap(axis_name=)``, whose slices are the devices, and
     in JAX inside ``jax.shard_map``. Like ``jax.lax.psum``, ``torch.distributed.all_reduce`` and
@@ -54,8 +53,7 @@ def psum(x: T, axis_name: str) -> T:
 def pmean(x: T, axis_name: str) -> T:
     """Average arrays and numbers over the devices of an axis. Integers and bools become floats.
 
-    In a function that is recorded for another framework, these have to be converted first. Arguments and
-    errors are those of :func:`psum`.
+    Arguments and errors are those of :func:`psum`.
     """
     return _reduce_over("pmean", x, axis_name)
 

@@ -91,7 +91,7 @@ S = TypeVar("S", bound=TrainState)
 def with_training(state: S, engine: Training, held: StepState) -> S:
     """Return a copy of ``state`` with the arrays ``held``, the training ``engine`` and no compiled programs.
 
-    Raise ``CallMismatch`` if a training step has consumed ``state``.
+    Raise ``CallMismatch`` if ``state`` was consumed.
     """
     state.require_unconsumed()
     # The new state has no programs, because they belong to an engine.

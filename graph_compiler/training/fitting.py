@@ -34,7 +34,7 @@ class DeviceIterator:
     """Iterator that copies the batches of a loader to a device ahead of their use, in a thread.
 
     Each loop over it is a loop over the loader. An exception of the loader is raised in the loop. The thread
-    that reads the loader ends with the loop. :meth:`close` ends the loop of ``next``.
+    that reads the loader is stopped when the loop ends. :meth:`close` ends the loop of ``next``.
 
     Args:
         loader: Any iterable of batches: a torch ``DataLoader``, a ``tf.data.Dataset``, a list, a generator,

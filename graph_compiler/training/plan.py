@@ -260,7 +260,7 @@ class TrainingPlan:
 
         If the loss is scaled and the gradients are not finite, the parameters, the optimizer and the running
         means do not change, and the scale halves. Return the next state and the metrics of the update:
-        ``gradient_norm`` and ``loss_scale`` if the options ask for them, none without an update.
+        ``gradient_norm`` and ``loss_scale`` if the options ask for them, none if ``is_last`` is False.
         """
         engine, metrics = self.engine, {}
         if self.accumulate > 1:
@@ -290,7 +290,7 @@ class TrainingPlan:
     def outputs(
         self, parameters: Arrays, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, places: Arrays
     ) -> tuple[Any, Arrays]:
-        """Return the model's outputs in training mode, and the arrays that the call changes, by name.
+        """Return the model's outputs in training mode, and the ``state`` of :meth:`Graph.functional`.
 
         Raise ``GuardFailed`` if no variant fits, and ``CallMismatch`` if the target rejects the arguments.
         """

@@ -516,11 +516,11 @@ class TrainState:
     # ------------------------------------------------------------------------------ files
     @public
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole state to one safetensors file, from which training resumes bit for bit.
+        """Write the whole state, with all bits of its arrays, to one file, from which training resumes.
 
-        On another kind of device, random numbers and rounding may differ. The step and the names of the
-        arrays are JSON in the header. The file is written next to ``path`` and renamed once it is on the
-        disk, so that a killed process leaves the old file intact.
+        The file is in the format safetensors, with the step and the names of the arrays as JSON in the
+        header. It is written next to ``path`` and renamed once it is on the disk, so that a killed process
+        leaves the old file intact.
 
         Args:
             path: File to write.

@@ -53,7 +53,7 @@ def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
     """Take one step with ``gradients`` and return the next state. ``state`` is consumed.
 
     The step is one update by the optimizer. With ``accumulate=n``, gradients are summed, and only every n-th
-    step updates the parameters, with their mean.
+    step updates the parameters, with their mean. In float16, gradients that are not finite update nothing.
 
     Args:
         state: State to consume.
@@ -90,7 +90,7 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
 
     Gradients, clipping, update and running means are one compiled program (``jax.jit``, ``tf.function``). In
     torch they run as written, the model under ``torch.compile`` if its graph was made with
-    ``return_backend_compiled_fn=True``. The given state is consumed: its memory is reused.
+    ``return_backend_compiled_fn=True``. The given state is consumed: its memory may be reused.
 
     Args:
         state: State to consume.

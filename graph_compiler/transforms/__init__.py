@@ -1,8 +1,8 @@
-"""Derivatives and vectorization of graphs and functions of any framework, with the names that JAX uses.
+"""Derivatives and vectorization of graphs and functions, with the names that JAX uses.
 
 A transform such as :func:`grad` takes a graph, a graph's ``functional``, or a function of torch, JAX,
 TensorFlow or NumPy, and returns a function that may be transformed again. Derivatives are computed by the
-framework itself.
+framework itself, and those of a NumPy function by another one.
 
 >>> import torch, graph_compiler
 >>> from graph_compiler import transforms

@@ -167,8 +167,8 @@ def scan(
         CallMismatch: Arrays differ in length or have no axes, there are no rows, ``f`` does not return a
             tuple of two, or the carry changes its structure, a shape, a dtype or a Python integer. A Python
             float in the carry has the framework's default dtype.
-        InvalidOption: ``checkpoint`` is something else, ``length`` is negative or a float, or both ``xs`` and
-            ``length`` are missing.
+        InvalidOption: ``checkpoint`` is something else, ``length`` is a negative int or a float, or both
+            ``xs`` and ``length`` are missing.
         NotCompilable: ``f`` is not callable.
 
     >>> import torch

@@ -78,6 +78,8 @@ def arrange(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:
 class StrongZeroFunction(FunctionWrapper):
     """Wrapper of a function whose derivatives use strong zeros: zero times infinity or NaN is zero.
 
+    A function that ``jit`` returned is resolved as it is, without strong zeros.
+
     chosen: positions and names of the differentiated arguments; None for all.
     """
 
@@ -211,7 +213,8 @@ def grad(
             pair of both results.
         has_aux: ``function`` returns ``(value, aux)``, and ``(gradient, aux)`` is returned.
         strong_zero: Zero times anything is zero in the derivative: a branch not taken adds nothing even if
-            its slope is infinite or NaN. The function is recorded for it.
+            its slope is infinite or NaN. The function is recorded for it. It has no effect on a function that
+            :func:`jit` returned.
 
     Raises:
         InvalidOption: ``argnums`` is not an int or a tuple, list or range of ints; ``argnames`` has an item

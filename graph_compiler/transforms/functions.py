@@ -255,9 +255,9 @@ def lazy_graph(function: Any, framework: str, to: str) -> Graph:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _CallableKey:
-    """Key of a cache for a callable, which is compared by identity.
+    """Key of a cache for a callable, which is compared by identity, or a bound method by that of its object.
 
-    Callables that are equal may compute different results, and may have no hash.
+    Other callables that are equal may compute different results, and may have no hash.
     """
 
     function: Any
