@@ -1,6 +1,7 @@
-"""Random numbers as in ``jax.random``: pure operations with an explicit ``key`` (uint32[2]).
+"""Random numbers as in ``jax.random``: operations with an explicit ``key`` (uint32[2]).
 
-The same key yields the same numbers; ``random_fold_in`` derives any number of independent keys from one.
+``random_fold_in`` derives other keys from one. Each draw needs a key of its own: a target may use a generator
+object for a key, which each draw advances.
 """
 
 from __future__ import annotations
