@@ -83,9 +83,9 @@ def compile(
             TensorFlow.
         compile_options: Options of that compiler, such as ``{"jit_compile": True}``. They need
             ``return_backend_compiled_fn=True``.
-        static_argnums: Positions of arguments that are part of the program. Their values must be hashable and
-            are compared by value; each value has its own variant. Negative positions count from the end: of
-            the parameters, or of each call's positional arguments if the callable takes ``*args``.
+        static_argnums: Positions of arguments that are part of the program. Their values must be hashable;
+            each value has its own variant. Negative positions count from the end: of the parameters, or of
+            each call's positional arguments if the callable takes ``*args``.
         static_argnames: Names of static arguments.
         parameters: Names or positions of arguments of a JAX function that become parameters of the graph.
             Calls of the graph omit them. ``args`` or ``kwargs`` must contain their values.
@@ -96,8 +96,8 @@ def compile(
         on_miss: What a call that fits no variant does: ``"retrace"`` records one, ``"error"`` raises
             ``GuardFailed`` if anything was recorded before.
         max_variants: Number of variants from which on calls record no further ones.
-        on_limit: What a call beyond ``max_variants`` does: ``"original"`` runs the original if it can, after
-            a warning; ``"raise"`` raises ``TooManyVariants``.
+        on_limit: What a call beyond ``max_variants`` does: ``"original"`` runs the original if it can, and
+            warns at the first such call; ``"raise"`` raises ``TooManyVariants``.
         array_caching: Fold constants: compute once what depends on no input, parameter or random number.
             ``include_generators=False`` implies it.
         include_generators: Draw random numbers anew at each call. With False, numbers that are drawn without
@@ -431,9 +431,8 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     file is executed: the source is written anew from the saved operations, and calls of a torch graph are
     looked up among the functions that can be recorded. The original need not be installed, and its
     framework only if the graph was saved for that framework. A call that fits no saved variant raises
-    ``GuardFailed`` with the reason. Classes of containers and objects are looked up in imported modules,
-    but most of the standard library is left out. A class that is not found is replaced, and the log has a
-    warning.
+    ``GuardFailed`` with the reason. Classes of containers and objects are looked up in imported modules and
+    in transformers. A class that is not accepted from there is replaced, and the log has a warning.
 
     Args:
         path: Zip file, or folder.
@@ -444,7 +443,7 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
         FileNotFoundError: There is no such file.
         InvalidOption: ``path`` is not a path.
         UnknownFramework: ``to`` names a framework without a backend.
-        FrameworkNotInstalled: A framework that loading needs, such as that of ``to``, is not installed.
+        FrameworkNotInstalled: The framework that the graph was saved for, or ``to``, is not installed.
         UnsupportedOperation: Calls have no translation to ``to``.
 
     >>> import os, tempfile, torch, graph_compiler

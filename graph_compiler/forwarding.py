@@ -1,4 +1,4 @@
-"""Marks of functions that call the user's code, or that raise errors as Python or a framework would.
+"""Marks of functions whose exceptions count as the user's, and of methods that users call.
 
 If the innermost Python frame of an exception is that of a function marked by :func:`forwards`, the exception
 counts as the user's, not as a bug of this package (:mod:`graph_compiler.recording.faults`). Errors of this

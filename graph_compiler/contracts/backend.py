@@ -255,7 +255,7 @@ class Target(Protocol):
     ) -> Callable[..., Any]:
         """Return ``function`` compiled as suits it best, for a user who has not chosen whether to compile.
 
-        The arguments are those of :meth:`compile`. The result may have an attribute
+        ``static`` and ``text`` are as in :meth:`compile`. The result may have an attribute
         ``describe_compilation``: a function that returns how it runs, as text for ``explain()``.
         """
         return self.compile(function, {}, static, text)
