@@ -249,8 +249,8 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
     """Return what ``item`` or ``tolist`` (``name``) of ``tensor`` returns while recording.
 
     Return None if the result cannot consist of symbols, if numbers become constants in this recording, or if
-    the user's code uses ``type``. Elements computed from sizes become expressions of these sizes; for others,
-    a read of elements is recorded.
+    ``names_read`` of the user's code has ``type``. Elements computed from sizes become expressions of these
+    sizes; for others, a read of elements is recorded.
     """
     # Code such as ``type(number) is float`` would not recognize a symbol.
     if not capture.reading.symbolic or "type" in capture.locator.names_read():

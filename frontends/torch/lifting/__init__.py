@@ -1,4 +1,4 @@
-"""Rows that lift torch calls to canonical operations, one file for each section of torch's API."""
+"""Rows that lift torch calls to canonical operations."""
 
 from . import creation as creation
 from . import decompositions as decompositions

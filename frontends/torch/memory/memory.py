@@ -413,8 +413,8 @@ class MemoryTrace(Trace, Protocol):
 def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """Return what ``Tensor.stride`` returns, as symbols if it may vary between calls.
 
-    If the target is not torch, strides of a computed tensor that is not contiguous are numbers, and all sizes
-    are fixed.
+    If the target is not torch, strides of a varying tensor that is computed and not contiguous are numbers,
+    and all sizes are fixed.
     """
     value, steps = capture.value(args[0]), args[0].stride()
     capture.depends_on("layout", args[0])
