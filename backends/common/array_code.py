@@ -227,8 +227,8 @@ def fractional_max_pool(
     """Return the maxima of windows over the last ``len(kernel)`` axes, and their flat indices in these axes.
 
     ``kernel`` is the size of a window, and ``size`` the number of windows along each axis. The random numbers
-    ``samples``, ``[batch, channels, axes]`` in [0, 1), determine where the windows start. As in torch, those
-    of two axes are in reverse order.
+    ``samples``, ``[batch, channels, axes]`` in [0, 1), determine where the windows start. As in torch, the
+    samples of two axes are in reverse order.
     """
     rank, space = len(kernel), x.shape[-len(kernel) :]
     lead = x.shape[:-rank]

@@ -227,7 +227,8 @@ _AS_THEY_ARE = frozenset({"multiply", "divide"})
 def rounded_literal(item: Any, op: str, dtype: str) -> Any:
     """Round the text ``item`` of a number to the half-precision ``dtype``, as an operand of ``op``.
 
-    Return operands of ``multiply`` and ``divide``, and anything but a number, such as an array, unchanged.
+    Return an array, a text that ``float`` rejects, such as a size, and operands of ``multiply`` and
+    ``divide`` unchanged.
     """
     if not isinstance(item, Operand) or item.spec is not None or op in _AS_THEY_ARE:
         return item

@@ -90,7 +90,10 @@ def excess_of_logarithm(mu: Any) -> Any:
 
 
 def temme_series(eta: Any, a: Any) -> Any:
-    """Sum the terms ``C[k](eta) / a**k`` of Temme's expansion of incomplete gamma functions (DLMF 8.12)."""
+    """Sum the first terms ``C[k](eta) / a**k`` of Temme's expansion (DLMF 8.12).
+
+    The expansion is that of the incomplete gamma functions.
+    """
     # fmt: off
     coefficients = (
         (-0.3333333333333333, 0.08333333333333333, -0.014814814814814815, 0.0011574074074074073,

@@ -14,7 +14,7 @@ from ...passes import copy_overwritten
 from ...passes.lowering.copies import copy_aliased_outputs as _copy_aliased_outputs
 from ..common.native import as_numpy, bfloat16, failure_text, is_plain, write_into
 
-# The row of each of these operations may return a view of the first array, or the array itself.
+# Operations whose result ``passes/lowering/copies.py`` may treat as a view of the first array.
 VIEWS = frozenset({
     "adaptive_max_pool", "avg_pool", "bitcast", "channel_shuffle", "diff", "einsum", "embedding", "flip",
     "gather_nd", "getitem", "im2col", "imag", "interpolate", "matrix_power", "max_pool", "pad",

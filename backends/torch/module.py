@@ -95,7 +95,7 @@ class FunctionalModule:
 class _TensorHolder(torch.nn.Module):
     """Submodule of a graph's module for the tensors whose dotted names have a common prefix.
 
-    It is never called, so registering a forward or backward hook on it raises ``NotCompilable``.
+    A graph never calls it, so registering a forward or backward hook on it raises ``NotCompilable``.
     """
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:

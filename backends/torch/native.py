@@ -316,7 +316,7 @@ class DynamoTracer:
 
 
 # ----------------------------------------------------------------------------------------------------- native
-# The row of each of these operations may return a view of the first tensor, or the tensor itself.
+# Operations whose result ``passes/lowering/copies.py`` may treat as a view of the first tensor.
 VIEWS = frozenset({
     "as_strided", "astype", "bitcast", "broadcast_to", "conj", "diagonal", "einsum", "getitem", "imag",
     "matrix_power", "pad", "permute_dims", "positive", "real", "refuse_gradient", "reshape", "sharding_hint",

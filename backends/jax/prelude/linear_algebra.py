@@ -265,7 +265,7 @@ def istft(
     """Invert ``stft`` by overlap-add, divided by the sum of the squared windows.
 
     Parameters shared with ``stft`` have the values with which ``x`` was computed. The signal is real unless
-    ``as_complex``. It is cut, or padded with zeros, to ``length`` if that is not None.
+    ``as_complex``. It has ``length`` elements if that is not None, and those after the last frame are 0.
     """
     norm = "ortho" if normalized else "backward"
     spectrum = jnp.swapaxes(x, -1, -2)
