@@ -118,10 +118,10 @@ _MAKES_TEXT = frozenset({"str", "repr", "format"})
 def is_message(frame: FrameType | None) -> bool:
     """Return True if the string that ``frame`` makes now is taken to be used only in a message.
 
-    Messages are strings for loggers and functions of ``logging`` (``_LOG_METHODS``), for ``warnings``, and
-    for ``print``. They are not if ``print`` has a ``file`` that is not written ``sys.stderr``, or if
-    ``sys.stdout`` is a ``StringIO``. Strings for functions that use them only in an exception are messages,
-    too, unless a ``try`` is around the call. Return False if ``frame`` is None.
+    Messages are strings for loggers and functions of ``logging`` (``_LOG_METHODS``), for ``warnings.warn``
+    and ``warn_explicit``, and for ``print``. Strings for ``print`` are none if it has a ``file`` that is not
+    written ``sys.stderr``, or if ``sys.stdout`` is a ``StringIO``. Strings for functions that use them only
+    in an exception are messages, too, unless a ``try`` is around the call. Return False if ``frame`` is None.
     """
     if frame is None:
         return False

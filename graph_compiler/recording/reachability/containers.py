@@ -451,8 +451,8 @@ def given_kind(item: Any, always: bool = False) -> ContainerKind | None:
 def kind_of(item: Any, always: bool = False) -> ContainerKind | None:
     """Return the kind of a container that a function finds outside its arguments, or None for other objects.
 
-    always: accept also objects of classes of the standard library, of this package and of modules in
-        ``stateless_modules``, most of which otherwise count as containing nothing of the user's.
+    always: do not leave out objects because their class is of the standard library, of this package or of a
+        module in ``stateless_modules``. Most of these otherwise count as containing nothing of the user's.
     """
     for cls, kind in _KINDS:
         if isinstance(item, cls):

@@ -156,9 +156,9 @@ class _CodeReads(NamedTuple):
 def library_guards(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
     """Yield guards on data that ``functions`` read from modules outside the user's code.
 
-    Modules count that globals or closures of the functions hold. Data are None, bools, numbers, strings,
-    bytes, tuples, lists, sets, dicts and the levels of loggers, in a module or in attributes of its objects.
-    If the functions refer to ``decimal``, its context is guarded, too.
+    The modules are those that globals or closures of the functions hold. Data are None, bools, numbers,
+    strings, bytes, tuples, lists, sets, dicts and the levels of loggers, in a module or in attributes of its
+    objects. If the functions refer to ``decimal``, its context is guarded, too.
 
     >>> import types, warnings
     >>> [guard.what for guard in library_guards([eval("lambda: warnings.filters", {"warnings": warnings})])]
