@@ -146,9 +146,10 @@ class RecordedRule:
         return made
 
     def _with_decisions_before(self, capture: Trace, guards: Sequence[Guard]) -> RecordedRule:
-        """Return this rule with the calls that Python or a guard reads elements from moved to ``before``.
+        """Return this rule with some of its calls moved to ``before``.
 
-        The calls that these depend on are moved, too. Raise ``TracingError`` if they cannot be moved.
+        These are the calls whose elements a size or a guard reads, and those that they depend on. Raise
+        ``TracingError`` if they cannot be moved.
         """
         base_of = capture.recorder.base_of
         # Calls by the values that they make and the memory that they write to.

@@ -103,7 +103,7 @@ class BackwardSizes:
         """Return the recorded call that an autograd node belongs to, or None, and a bool.
 
         The bool is True if the node made a result of the call, and its inputs with gradients are recorded
-        values. If it made one, the nodes of its unrecorded inputs are registered as belonging to the call.
+        values. If the node made a result, the nodes of its unrecorded inputs are registered for the call.
         """
         made = self._values.get((node._sequence_nr(), 0))
         call = None if made is None else self.capture.recorder.maker(made)

@@ -436,8 +436,8 @@ def on_owner(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return arguments that make ``as_strided`` act on a recorded tensor that fills the storage.
 
-    Return ``args`` and ``kwargs`` unchanged if the tensor itself does, or if none does. Otherwise all sizes
-    are fixed.
+    Return ``args`` and ``kwargs`` unchanged if the tensor itself fills the storage, or if none does.
+    Otherwise all sizes are fixed.
     """
     tensor, size, step, *rest = (
         args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
@@ -460,7 +460,7 @@ def on_owner(
 def _owner(capture: MemoryTrace, tensor: torch.Tensor) -> torch.Tensor | None:
     """Return a tensor whose elements fill the storage of ``tensor`` in row-major order, or None.
 
-    It is a new view, which is registered as the recorded value.
+    It is a new view, tracked as the object of a recorded value.
     """
     if tensor.is_conj() or tensor.is_neg():
         return None
