@@ -255,7 +255,7 @@ class Regions(ABC):
 
 
 class ListGrowth(threading.local):
-    """State of this thread's attempts to record: whether recorded loops may append to lists.
+    """Permission for the loops that this thread records to append to lists.
 
     ``search_recording`` sets it for its attempts, and restores it after them.
 

@@ -308,7 +308,7 @@ class Statements:
 
     @forwards
     def _in_python(self, items: Iterator[Any], body: Any, exits: Any) -> None:
-        """Run a loop over ``items`` in Python. Raise ``TracingError`` if values decide whether it ends."""
+        """Run a loop over ``items`` in Python. Raise ``TracingError`` if values decide that it goes on."""
         for item in items:
             flags, is_left = _flags(exits)
             if is_left:

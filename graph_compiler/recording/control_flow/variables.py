@@ -261,7 +261,7 @@ def stored_in(code: types.CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def appended_in(code: types.CodeType) -> frozenset[str]:
-    """Return the free variables whose ``append`` or ``extend`` is read in ``code`` or functions inside it."""
+    """Return the free variables of ``code`` that it, or a function inside it, seems to append to."""
     steps = list(dis.get_instructions(code))
     own = {
         one.argval
