@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from ..forwarding import forwards
 from .algebra import Scalar, Size, apply, hint_of
 
-# Function that returns the number that a size has now, and adds a guard on it to the recording.
+# Function that returns the number that a size has now, and guards it in the recording if needed.
 Decide = Callable[[Size], Any]
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 # A function of operands and a ``Decide``.
@@ -41,9 +41,9 @@ def refuse_as_python(problem: Exception) -> NoReturn:
 def rule(function: str) -> Rule:
     """Return the rule that applies ``function`` to sizes and numbers.
 
-    The rule is called with the operands and a ``Decide``, which it calls where the type of the result, or an
-    exception, depends on the number that a size has. ``function`` is ``"invert"`` or a name in
-    :data:`~graph_compiler.sizes.FUNCTIONS`.
+    The rule is called with the operands and a ``Decide``. It decides the signs on which the type of a power
+    depends, and each symbolic operand before it raises ``ArithmeticError`` or ``ValueError``. ``function`` is
+    ``"invert"`` or a name in :data:`~graph_compiler.sizes.FUNCTIONS`.
 
     >>> from graph_compiler.sizes import Symbol
     >>> n = Size.of(Symbol("x", 0, hint=6))
@@ -122,8 +122,8 @@ _HEAVIEST = 256
 class SymbolicNumber:
     """Stand-in for the Python number with the value of ``expression``.
 
-    A subclass for a framework implements :meth:`decide`, which returns the current number of a size and adds
-    a guard on it, and :meth:`symbolic`, which returns the symbolic number of an expression.
+    A subclass for a framework implements :meth:`decide`, which returns the current number of a size and
+    guards it if needed, and :meth:`symbolic`, which returns the symbolic number of an expression.
 
     >>> from graph_compiler.sizes import Symbol
     >>> class Number(SymbolicNumber):
@@ -166,7 +166,7 @@ class SymbolicNumber:
     def wrap_result(self, expression: Scalar) -> Any:
         """Return the object that the user's code receives for a result of arithmetic.
 
-        A very long expression is replaced by its number, with a guard.
+        An expression of a weight above ``_HEAVIEST`` is replaced by the number that :meth:`decide` returns.
         """
         # Iterations such as Newton's method would triple the length of an expression each time.
         if isinstance(expression, Size) and expression.weight > _HEAVIEST:
