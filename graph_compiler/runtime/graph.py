@@ -359,8 +359,7 @@ class Graph(RecordingMethods, DisplayMethods):
         In torch, the module of a torch graph holds the original's own tensors, so training one trains
         both. In JAX and TensorFlow, a module holds variables of its own. Modes (``train()``, ``eval()``,
         ``training=``) are those of the original's modules. In JAX and TensorFlow, each module draws random
-        numbers from its own key; in torch and NumPy, all modules draw from the sequence that :meth:`seed`
-        resets.
+        numbers from its own key; in torch and NumPy, a module draws as the graph does.
 
         Raises:
             NotCompilable: The graph keeps state outside buffers, which a module cannot hold.
@@ -534,7 +533,9 @@ class Graph(RecordingMethods, DisplayMethods):
 
     @public
     def seed(self, number: int) -> None:
-        """Seed the random numbers of all graphs for this framework; in torch, those of torch itself.
+        """Seed the keys from which graphs for this framework draw; in torch, the framework's own generators.
+
+        Calls of NumPy's or TensorFlow's own generator that a graph keeps do not use these keys.
 
         Args:
             number: Seed, an integer from 0 to 2**31 - 1.

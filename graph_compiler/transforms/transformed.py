@@ -41,7 +41,7 @@ class DerivativeVerification:
     dtype: name of the dtype that determines the default tolerance.
     error: largest difference between the derivative along a random direction and the central differences
         along it. Each result's difference is divided by the largest absolute value of the two, or by 0.001 if
-        that is larger.
+        that is larger. Differences of NaN do not count.
     """
 
     dtype: str
