@@ -65,8 +65,8 @@ def compile(
 
     With ``args`` or ``kwargs`` (``args=()`` counts) the callable is recorded now, and the result is a
     :class:`Graph`. Otherwise the result is a :class:`LazyGraph`, which its first call records, unless ``to``
-    is another framework and the model provides example inputs (:func:`transpile`). For several objects the
-    result is a tuple, without objects a decorator.
+    is another framework and example inputs are found for the model (:func:`transpile`). For several objects
+    the result is a tuple, without objects a decorator.
 
     Args:
         objs: Functions, methods, models and other callables. For a class the result is a subclass, for a

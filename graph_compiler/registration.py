@@ -50,8 +50,8 @@ class Traits:
         raise.
     skipped_modules: prefixes of modules, with a final dot, whose frames are skipped in the search for the
         code that reads a value.
-    forwarding_packages: packages whose decorators treat positional and keyword arguments alike, except those
-        that their code names.
+    forwarding_packages: packages whose decorators are taken to pass on positional and keyword arguments
+        alike, except for arguments that the code of the decorator names.
     values: module and name of classes that are compared by value, because their objects never change.
     results: prefixes of modules that are imported if a saved file names one of their classes.
     tracking: prefixes of modules with containers that the framework puts in place of the user's.

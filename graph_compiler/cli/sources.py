@@ -218,9 +218,9 @@ def graph_of(
 ) -> ConvertedGraph:
     """Return the graph of a source: loaded if it was saved, otherwise recorded.
 
-    If ``texts`` is empty, a model is recorded with the example inputs that it provides. Raise ``WrongInput``
-    if there are none but arguments are needed, or if ``texts``, ``framework`` or ``freeze`` is given for a
-    saved graph.
+    If ``texts`` is empty, a model is recorded with the example inputs that its frontend finds. Raise
+    ``WrongInput`` if there are none but arguments are needed, or if ``texts``, ``framework`` or ``freeze`` is
+    given for a saved graph.
 
     to: framework to write for; None for that of the source.
     texts: values of ``--input``.
@@ -244,7 +244,7 @@ def graph_of(
         options.update(args=given[0], kwargs=given[1])
     started = time.perf_counter()
     graph = api.compile(function, to=to, **options)
-    # A model may provide its own example inputs. If the target is its framework, nothing is recorded yet.
+    # There may be example inputs for a model. If the target is its framework, nothing is recorded yet.
     if not graph.variants and not any(given):
         _record_examples(graph)
     if not graph.variants:

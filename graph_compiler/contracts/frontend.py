@@ -31,10 +31,10 @@ class Watch(Protocol):
         """
 
     def of_copies(self, addresses: Sequence[int | None]) -> Watch:
-        """Return a watch from the same moment that may leave out arrays which share memory with a conversion.
+        """Return a watch from the same moment, which may leave out arrays that share memory with conversions.
 
-        addresses: for each array, the address of its conversion to the target; None if that is unknown. At
-            the same address as the array, the conversion shares its memory and shows writes to it.
+        addresses: for each array, the address of its conversion to the target; None if that is unknown. A
+            conversion at the address of the array shares its memory.
         """
 
 
@@ -524,9 +524,9 @@ class Frontend(Protocol):
 
     @default
     def example_inputs(self, function: Any) -> dict[str, Any]:
-        """Return keyword arguments that the model ``function`` itself provides for a recording.
+        """Return keyword arguments to record the model ``function`` with if the user passes none.
 
-        Return an empty dict, or None, if there are none.
+        Return an empty dict, or None, if none are found.
         """
         return {}
 

@@ -171,7 +171,7 @@ def modules_of(graph: IRGraph) -> list[str]:
 
     If the framework reports no modules, an operation belongs to the innermost module that contains all
     parameters that it reads. Arrays computed from parameters alone count as parameters. An operation that
-    reads none belongs to the module that computed all of its operands, if it has several operands; else its
+    reads none belongs to the module that computed all values that it reads, if it reads several; else its
     path is empty.
     """
     told = [node.origin.module for node in graph.nodes]
