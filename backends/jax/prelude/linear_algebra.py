@@ -113,9 +113,9 @@ def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.
 
 # --------------------------------------------------------------------------------------------- decompositions
 def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
-    """Return the Hermitian matrix whose lower (or ``upper``) triangle is in ``x``.
+    """Return the Hermitian matrix whose lower (or ``upper``) triangle, with a real diagonal, is in ``x``.
 
-    The gradient is spread over both triangles of ``x``.
+    The gradient of a finite element is spread over both triangles of ``x``.
     """
     lower = conjugate_transpose(x) if upper else x
     told = lax.stop_gradient(jnp.tril(lower) + conjugate_transpose(jnp.tril(lower, -1)))
