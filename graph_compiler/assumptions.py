@@ -1,4 +1,4 @@
-"""Assumptions about the arguments of a call: a class for each kind, and the table of all kinds.
+"""Assumptions about the arguments of a call: their classes except ``Guard``, and the table of all kinds.
 
 To add a kind, write a class with the methods of :class:`~graph_compiler.ir.assumption.Assumption`, add it
 to ``_ORDER``, and add samples in ``tests/assumptions``. Frontends add assumptions with

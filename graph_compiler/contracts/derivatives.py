@@ -24,7 +24,7 @@ class VmapSpec:
 
     axes: the mapped axis of each argument; None for an unmapped one.
     size: the number of slices; None if it is unknown because the framework traces the arrays.
-    randomness: ``"different"`` or ``"same"`` random numbers in each slice, or ``"error"`` to draw none.
+    randomness: ``"different"`` or ``"same"`` random numbers in each slice; ``"error"`` raises for each draw.
     axis_name: name of the mapped axis for collectives; None if it has no name.
     """
 

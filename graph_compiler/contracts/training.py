@@ -17,7 +17,7 @@ Make = Callable[..., Any]
 
 @dataclass(frozen=True)
 class StepState:
-    """State of training: the arrays of the model, and all else that a step changes.
+    """State of training: the arrays of the model, and other state that a compiled step changes.
 
     A field that is not used is an empty dict, or None.
 
