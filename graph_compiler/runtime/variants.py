@@ -349,8 +349,8 @@ class RecordingMethods(RecordedGraph):
                     f"{why}: {type(problem).__name__}" + (f": {problem}" if why not in str(problem) else "")
                 )
                 raise
-            # This is an exception of the user's own code, which may be of any class. The original makes some
-            # of its changes before it raises, so it is run once more to make them.
+            # The user's own code may raise an exception of any class. The original makes some of its changes
+            # before it raises, so it is run once more to make them.
             except Exception as problem:
                 if not is_fault(problem):
                     _fail_as_original(self._pipeline, args, kwargs)

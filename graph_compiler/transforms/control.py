@@ -1,4 +1,4 @@
-"""``scan``, ``fori_loop``, ``checkpoint``, ``name`` and ``stop_gradient`` for every framework."""
+"""``scan``, ``fori_loop``, ``checkpoint``, ``name`` and ``stop_gradient``."""
 
 from __future__ import annotations
 
