@@ -358,8 +358,8 @@ class Graph(RecordingMethods, DisplayMethods):
 
         In torch, the module of a torch graph holds the original's own tensors, so training one trains
         both. In JAX and TensorFlow, a module holds variables of its own. Modes (``train()``, ``eval()``,
-        ``training=``) are those of the original's modules. In JAX and TensorFlow, each module draws random
-        numbers from its own key; in torch and NumPy, a module draws as the graph does.
+        ``training=``) are those of the original's modules. In JAX and TensorFlow, each module has its own key
+        for graphs that need one for random numbers; in torch and NumPy, a module draws as the graph does.
 
         Raises:
             NotCompilable: The graph keeps state outside buffers, which a module cannot hold.

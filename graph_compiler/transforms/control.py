@@ -42,8 +42,8 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
     Args:
         function: Graph, ``functional`` of a graph, or function.
         policy: Results to store besides the arguments: ``"nothing"``; ``"dots"``, the results of matrix
-            products (in torch also of convolutions); ``"everything"``; ``"min_cut"``, results chosen by a
-            minimum cut in bytes; or a collection of names given by :func:`name`.
+            products and convolutions; ``"everything"``; ``"min_cut"``, results chosen by a minimum cut in
+            bytes; or a collection of names given by :func:`name`.
 
     Raises:
         InvalidOption: The policy is none of these.
