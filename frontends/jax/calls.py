@@ -37,9 +37,9 @@ from .sizes import ReadNumber, current, decided, hints, symbolic
 
 
 def as_jax(array: Any) -> Any:
-    """Return an array of any framework as a JAX array.
+    """Return ``array``, such as a NumPy array or a torch tensor, as a JAX array.
 
-    Torch tensors are detached, and 64-bit dtypes are narrowed if JAX runs without them.
+    Tensors are detached, and 64-bit dtypes are narrowed if JAX runs without them.
 
     >>> as_jax(jax.numpy.arange(2)).tolist()
     [0, 1]
@@ -109,7 +109,7 @@ def _batch_rule(arrays: Any, axes: Any, *, call: PublicCall) -> Any:
 class Mapped:
     """Callable that maps a function by ``jax.vmap``.
 
-    If the user maps a function with a derivative rule, the recorded call has this object as its function.
+    The batching rule makes one for a call of a function with a derivative rule.
 
     function: the function that is mapped.
     axes: mapped axis of each array among the arguments; None for arrays that are not mapped.

@@ -66,7 +66,7 @@ def _constants_and_carry(params: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def while_loop(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read a ``while`` equation as a ``scan`` node if ``_trip_count`` fits, otherwise as a ``while_loop``."""
+    """Read a ``while`` equation as a ``while_loop``, or as a ``scan`` if ``_trip_count`` finds its length."""
     params = equation.params
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     condition_operands, body_operands, state = operands[:first], operands[first:second], operands[second:]
@@ -136,7 +136,7 @@ def associative_scan(reader: ProgramReader, equation: Any, operands: list[Any]) 
 def checkpoint(reader: ProgramReader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read ``jax.checkpoint`` as a ``call`` node with ``checkpoint=True``.
 
-    Inline it if it is not known to save only its operands, or if no operand is a value of the graph.
+    Inline it if :func:`is_checkpoint` is False for it, or if no operand is a value of the graph.
     """
     program = ClosedJaxpr(equation.params["jaxpr"], ())
     if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
@@ -184,7 +184,7 @@ class _RegionWriter:
         """Read ``program`` as the block of the region ``name``.
 
         captured: values or numbers for the first inputs of ``program``.
-        after: functions of this writer, the inputs and the results. Each returns new results.
+        after: functions of this writer, the inputs and the results. Each returns the results to use instead.
         """
         reader = self.reader
         names = names_of_arguments(program, len(self.avals))

@@ -90,7 +90,7 @@ _FEWEST = 3
 
 
 def repeated_programs(program: ClosedJaxpr) -> frozenset[int]:
-    """Return ids of programs of the user's jitted functions that are called in more than one place.
+    """Return ids of programs of the user's jitted functions that more than one equation calls.
 
     Programs of fewer than three equations are left out.
     """
@@ -169,7 +169,7 @@ class Reader:
     stands_for: for inputs of regions of called functions, the operands of the call.
     around: origin of the equation that calls the program being read.
     repeated: ids of programs that may become ``call`` nodes instead of being inlined.
-    checks: True if error checks become guards.
+    checks: True if error checks may become guards.
     orders: order of derivatives to which rules are still followed; None to follow no rules.
     """
 

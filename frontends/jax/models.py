@@ -534,14 +534,14 @@ class Model(Protocol):
     def leave_out(self, known: Set[int]) -> None:
         """Drop the variables whose ids are in ``known``, because they belong to another model.
 
-        Models without variables drop nothing.
+        A model that is no :class:`VariableModel` drops nothing.
         """
 
     def arrays(self) -> dict[str, Any]:
         """Return the current arrays by name."""
 
     def owner_of(self, name: str) -> Any:
-        """Return the variable that holds the array ``name``, or ``item`` if the model has no variables."""
+        """Return the variable of nnx or Keras that holds the array ``name``; for other models, ``item``."""
 
     def put(self, name: str, array: Any) -> None:
         """Replace the array ``name`` by ``array``.
@@ -603,9 +603,9 @@ def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
 
 
 def _private_names_of_keras(kind: type) -> set[str]:
-    """Return the private names in the code of Keras' own classes among the base classes of ``kind``.
+    """Return the private names that code of Keras uses in the classes of ``kind.__mro__``.
 
-    Keras stores in attributes of these names what has been called.
+    Attributes of these names may tell what has been called.
     """
     own = [base for base in kind.__mro__ if base.__module__.partition(".")[0] == "keras"]
     waiting: list[Any] = [item for base in own for item in vars(base).values()]

@@ -193,7 +193,7 @@ _OF_DTYPES = {
     "shift_right_arithmetic_p": ("int",),
     "shift_right_logical_p": ("uint",),
 }
-# Primitives that the function of the same name in jax.lax binds to its operands.
+# Primitives that a function in jax.lax binds to its operands. `_LAX` has the names that differ.
 _PLAIN = frozenset({
     "abs", "acos", "acosh", "add", "and", "asin", "asinh", "atan", "atan2", "atanh", "bessel_i0e",
     "bessel_i1e", "cbrt", "ceil", "clamp", "clz", "complex", "cos", "cosh", "digamma", "div", "eq", "erf",

@@ -155,9 +155,10 @@ _traced_for = jax.make_user_context(None) if hasattr(jax, "make_user_context") e
 
 
 def is_array(item: Any) -> bool:
-    """Return True if ``item`` is an array of JAX or another framework.
+    """Return True if ``item`` is an array of JAX or NumPy, or can be converted to one.
 
-    NumPy scalars, symbolic sizes and classes are no arrays.
+    Such an object has a ``dtype``, a ``shape``, and ``__dlpack__`` or ``__array__``. NumPy scalars, symbolic
+    sizes and classes are no arrays.
     """
     if isinstance(item, (jax.Array, np.ndarray)):
         return True
@@ -362,8 +363,8 @@ class _Attempt:
     def _input(self, index: int, leaf: Any) -> Value | None:
         """Add an input for the leaf at ``index``.
 
-        Return its value and append its type to ``types``. For a Python number, set its symbol in ``numbers``
-        and return None.
+        Return its value and append its type to ``types``. For a Python number, set its symbol in ``numbers``,
+        or the number itself if it is fixed, and return None.
         """
         if type(leaf) in DTYPES:
             number = self.recorder.add_number(self.names[index], DTYPES[type(leaf)])
@@ -541,7 +542,7 @@ class _Attempt:
     def _unchanged(self) -> EnvironmentGuards:
         """Return the environment guards of the recording.
 
-        Raise :class:`TracingError` if the function changed its environment.
+        Raise :class:`TracingError` if a guard that was made before the tracing no longer holds.
         """
         if not self.before.holds():
             raise TracingError(

@@ -101,7 +101,7 @@ def name_of(function: Any) -> str | None:
 
 @functools.cache
 def row_key(op: str) -> str:
-    """Return the name under which the rows of a call are registered.
+    """Return the short name by which tables know a call.
 
     >>> row_key("numpy.linalg.norm"), row_key("numpy.add.reduce")
     ('linalg.norm', 'add.reduce')
@@ -117,7 +117,7 @@ def row_key(op: str) -> str:
 
 
 def resolve(op: str) -> Any:
-    """Return the function, method or operator that the recorded call ``op`` names.
+    """Return the function, method, attribute or operator that the recorded call ``op`` names.
 
     Raise ``AttributeError`` if its module or class lacks it.
     """
@@ -183,7 +183,7 @@ BY_STRIDES = frozenset(
 BY_MEMORY = frozenset({"as_strided"})
 # Calls that return their argument or another array, depending on sizes or elements.
 BY_SIZES = frozenset({"squeeze", "real_if_close"})
-# Functions whose numbers are operands with a dtype. In all others a NumPy integer is an ordinary number.
+# Functions other than ufuncs whose numbers are operands with a dtype.
 _OPERANDS = frozenset(
     {
         "where",

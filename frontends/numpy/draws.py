@@ -71,7 +71,7 @@ def draw(
 class _RandomCall:
     """Callable that calls a random function, and converts a result that is a Python number to a NumPy scalar.
 
-    Only NumPy scalars can be traced.
+    Python numbers cannot be traced.
 
     name: name of the function or method.
     of_generator: True if the first argument is the generator, False for a function of ``numpy.random``.

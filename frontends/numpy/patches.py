@@ -309,8 +309,8 @@ class _ModuleShim(types.ModuleType):
         return _of_lists(item) if _takes_lists(name, item) else item
 
 
-# Functions that get lists as they are; most of them dispatch on the items. For others the list itself has no
-# array protocol.
+# Functions that get lists as they are; most of them dispatch on the items. Other functions dispatch on the
+# list itself, which has no array protocol.
 _OF_SEQUENCES = frozenset({
     "concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack", "block",
     "select", "choose", "lexsort", "ix_", "multi_dot", "broadcast_shapes", "broadcast_arrays", "where",

@@ -127,8 +127,9 @@ _OPTIONALS: dict[str, Handler] = {"OptionalGetValue": _recompute}
 def branch(reader: GraphReader, operation: Any, operands: Sequence[TensorValue]) -> list[TensorValue]:
     """Lift ``If`` and ``Case`` to a ``branch`` node, or lift only the operations of one branch.
 
-    The latter suffices if the index is known. If the results of the branches differ in shape or dtype, the
-    branch that runs is lifted under a guard on the index, or ``UnsupportedOperation`` is raised.
+    The latter is done if the index is known, or for :func:`asserts_alone`. If results of the branches differ
+    in shape or dtype, the branch that runs is lifted under a guard on the index, or ``UnsupportedOperation``
+    is raised.
     """
     index, *given = operands
     graphs = branches_of(operation)

@@ -66,8 +66,8 @@ def run_by_xla(operation: Any, operands: Sequence[Any]) -> list[Any]:
 def has_kernel(node: Node, names: Sequence[str]) -> bool:
     """Return False if TensorFlow is known to lack a kernel for the recorded call ``node``.
 
-    Operations in ``_KERNELS`` with the channels first or with dilation are run on zeros to find out, once for
-    each layout and combination of dtypes. ``names`` are the parameters of the raw operation, in order.
+    Operations in ``_KERNELS`` with the channels first or with dilation are run on zeros to find out, and the
+    answer is kept. ``names`` are the parameters of the raw operation, in order.
     """
     key, params = row_key(node.op), node.params
     layout, dilation = str(params.get("data_format")), max(params.get("dilations", ()), default=1)

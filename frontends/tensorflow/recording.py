@@ -108,7 +108,7 @@ def record(request: Request) -> Recording:
     """Record one call of the function of ``request``, and return the recording.
 
     The function may run several times, until an attempt's hypotheses hold. ``TracingError`` replaces errors
-    of tracing and ``NotImplementedError``. Other exceptions are raised without AutoGraph's wrapper.
+    of tracing (:func:`_translate`). Other exceptions are raised without AutoGraph's wrapper.
     """
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
     start = TracingHypotheses(Axes(), Reading(request.numbers), request.places, request.numbers)

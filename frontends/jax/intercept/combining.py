@@ -89,7 +89,7 @@ def _independent_operations(program: Any) -> list[str]:
 def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
     """Return a function that computes the ``reduce`` equation with ``params`` by other operations.
 
-    Return None if the equation reduces by one of ``OPERATIONS``, which lifting rows handle.
+    Return None if the equation reduces by one of ``OPERATIONS``.
     """
     if operation(params["jaxpr"]) is not None:
         return None
@@ -130,8 +130,8 @@ def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
 def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
     """Return a function that computes the ``reduce_window`` equation with ``params`` by other operations.
 
-    Return None if the equation reduces by one of ``OPERATIONS``, which lifting rows handle, or if its windows
-    are too large.
+    Return None if the equation reduces by one of ``OPERATIONS``, or if more than ``MOST_EQUATIONS`` equations
+    would be needed.
     """
     window, dilation = params["window_dimensions"], params["window_dilation"]
     equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)
@@ -207,7 +207,7 @@ class _LengthNeeded(Signal):
 
 @dataclass(frozen=True)
 class _LengthlessRecording:
-    """Recording in which deciding the number of pairs raises :class:`_LengthNeeded`.
+    """Recording in which deciding a size that depends on the number of pairs raises :class:`_LengthNeeded`.
 
     recording: the recording that decides all other sizes.
     own: symbol of the number of pairs.

@@ -169,7 +169,7 @@ def _nothing(array: Any, *, seen: Any, number: Value | None = None) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ReadElements:
-    """Parameter of a ``read`` equation: a number or nested lists. It is hashed by identity."""
+    """Parameter of a ``read`` equation: a number, or the list of an array. It is hashed by identity."""
 
     elements: Any
 

@@ -31,9 +31,9 @@ _KEEP_NOTHING = (None, jax.checkpoint_policies.nothing_saveable)
 
 
 def is_checkpoint(equation: Any) -> bool:
-    """Return True if ``equation`` is a ``jax.checkpoint`` that saves only its operands.
+    """Return True for a ``jax.checkpoint`` with the policy None or ``nothing_saveable``.
 
-    Its policy is then None or ``nothing_saveable``. Return False if it is already differentiated.
+    It saves only its operands. Return False if it is already differentiated.
     """
     params = equation.params
     return (
@@ -44,9 +44,10 @@ def is_checkpoint(equation: Any) -> bool:
 
 
 def checkpointed_program(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
-    """Inline the ``jax.checkpoint`` that is the only equation of ``program``, and return the result and True.
+    """Inline the only equation of ``program``, and return the result and True.
 
-    Return ``program`` and False if there is no such equation, or if it cannot be inlined.
+    Return ``program`` and False if there are more equations, if :func:`is_checkpoint` is False for this one,
+    or if it cannot be inlined.
     """
     jaxpr = program.jaxpr
     equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 and is_checkpoint(jaxpr.eqns[0]) else None

@@ -391,7 +391,7 @@ def _scatter(name: str, reduce: str | None) -> Callable[..., Any]:
 def _by_order(b: JaxBuilder, x: Value, updates: Value, scattered: Callable[..., Any]) -> Any:
     """Scatter complex ``updates`` into ``x`` by a minimum or maximum in lexicographic order.
 
-    ``scattered`` is called with the ranks of ``x`` and ``updates`` in that order, and returns the ranks of
+    ``scattered`` is called with the ranks of all elements of ``x`` and of ``updates``, and returns those of
     the result.
     """
     # ``min`` and ``max`` do not compare complex numbers, but their ranks.

@@ -281,8 +281,8 @@ rows.row("cumlogsumexp_p")(_running("logcumsumexp"))
 class _Windows:
     """Parameters of an XLA window operation as those of pooling over the last axes of a permuted array.
 
-    order: permutation that moves the pooled axes to the end. These have a window, stride or padding; without
-        any such axis, the last axis is pooled.
+    order: permutation that moves the pooled axes to the end. These have padding, or a window or stride other
+        than 1; without any such axis, the last axis is pooled.
     back: inverse of ``order``.
     kernel, strides, padding, dilation: parameters of the pooled axes.
     """

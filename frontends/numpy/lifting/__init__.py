@@ -1,4 +1,4 @@
-"""Lifting of NumPy calls to canonical operations, one file for each section of NumPy's API."""
+"""Lifting of NumPy calls to canonical operations."""
 
 from . import creation as creation
 from . import driver as driver

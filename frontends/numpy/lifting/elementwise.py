@@ -170,7 +170,7 @@ CONDITIONS: Conditions = {
 def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
     """Guard that the nodes ``made`` produce no infinity or NaN where ``errstate`` says that NumPy raises.
 
-    Both may be produced if an input has them. Underflow is not checked.
+    Either may be produced if an input has it. Underflow is not checked.
     """
     tests = [
         *([b.isinf] if "raise" in (errstate.get("divide"), errstate.get("over")) else []),
@@ -184,7 +184,7 @@ def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str
 
 
 def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, value: Value) -> Value:
-    """Emit a bool that is False if ``test`` holds for an element of ``value``, but for none of an input.
+    """Emit a bool that is False if ``test`` holds for an element of ``value`` and for none of the inputs.
 
     The inputs are those of ``node`` that are floating or complex.
     """

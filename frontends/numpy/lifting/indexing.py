@@ -569,7 +569,7 @@ def _at(reduce: str, negate: bool = False) -> Callable[..., Any]:
     return at
 
 
-# For each call that writes, a function that returns the new value of the array.
+# For calls that write in place, a function that returns the new value of the array.
 WRITTEN: dict[str, Callable[..., Any]] = {
     "__setitem__": _setitem,
     "fill": lambda b, x, value: b.broadcast_to(b.array(value, x.dtype), shape=x.shape),

@@ -35,7 +35,8 @@ def _unit(b: TensorFlowBuilder, x: Value) -> Value:
 def _root(b: TensorFlowBuilder, x: Value) -> Value:
     """Approximate the square root of each matrix by the scaled Denman-Beavers iteration.
 
-    The root is NaN if its square differs from the matrix by more than ``_SINGLE`` times its largest element.
+    The root is NaN if an element of its square is off by more than ``_SINGLE`` times the largest magnitude in
+    the matrix.
     """
     root, other = x, _unit(b, x)
     for _ in range(_STEPS):

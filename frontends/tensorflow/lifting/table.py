@@ -10,7 +10,7 @@ TensorFlow's ``OpDef``, and the attributes as keywords with their names there:
   it is an array, which most rows reject (``require_static(operand, what)``).
 - Dtypes are names (``"float32"``), shapes are tuples with None for unknown sizes, strings are ``str``, lists
   are tuples. Dtypes and counts that the operands determine (``T``, ``N``) are passed only if the row has a
-  parameter of that name. Every other attribute is passed.
+  parameter of that name. Other attributes are passed.
 
 A row returns a value, or a tuple of values if the operation has several outputs. For calls that it does not
 support, it raises ``NotImplementedError("why")`` or ``UnsupportedOperation("why")``.
