@@ -1,7 +1,6 @@
-"""Recording of public function calls while a function is traced, each as one equation.
+"""Recording of calls of public functions as equations, while a function is traced.
 
-The functions are replaced in their modules by wrappers, which bind :data:`call_p` for calls that they
-record.
+The functions are replaced by wrappers, which bind :data:`call_p` for calls that they record.
 """
 
 from __future__ import annotations

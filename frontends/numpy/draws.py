@@ -1,4 +1,4 @@
-"""Random numbers of NumPy: recorded calls, which sample anew whenever the graph runs."""
+"""Recording of calls that draw random numbers of NumPy, and detection of draws that were not recorded."""
 
 from __future__ import annotations
 

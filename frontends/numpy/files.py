@@ -1,4 +1,4 @@
-"""Calls and objects of NumPy that a saved graph may contain: only public functions that can be recorded."""
+"""Calls and objects of NumPy that a saved graph may contain."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Numbers that Python reads from arrays (``int(np.argmax(x))``), which stay part of the graph.
 
-A number that Python needs to know (``range``, a shape, a string) is guarded to equal its recorded value.
+A number that Python itself needs, such as for a string, is guarded.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Traces a function into a graph, reads it while it is built, and answers Python about tensors.
 
 A traced tensor has no elements. The user's code would run eagerly and may ask for them (``if``, ``int``,
-``.numpy()``). The operations that lead to the tensor were run on the arrays of the call, so their result
-is the answer, and the recording guards on it.
+``.numpy()``). The operations that lead to the tensor are run on the arrays of the call, so their result can
+be the answer, under a guard.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def _unless_wrapped(found: Range | None, dtype: str) -> Range | None:
 def note_scan_inputs(b: JaxBuilder, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
     """Store the ranges of the inputs of a ``scan`` body, of the carried ones only those of counters.
 
-    A counter is a carried integer to which each iteration adds 1, in a loop with a constant trip count. Do
+    A counter is a carried integer for which ``_counts`` is True, in a loop with a constant trip count. Do
     nothing for other nodes.
     """
     if node.op != "scan":
