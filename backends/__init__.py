@@ -1,4 +1,4 @@
-"""Backends: one folder for each framework that graphs are written for, and ``common/`` for shared code.
+"""Built-in backends: one folder for each target framework, and ``common/`` for shared code.
 
 In the folder of a framework, ``lowering/`` maps canonical operations to source. ``native.py`` handles its
 arrays, devices and random numbers. ``prelude/`` has helper functions that are copied into generated source.

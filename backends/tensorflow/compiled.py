@@ -295,8 +295,8 @@ _FLAGS = ("xla_cpu_enable_fast_min_max", "xla_allow_excess_precision")
 def why_not_exact() -> str:
     """Return a message if XLA ignores NaN in maxima or drops casts to half precision, or an empty string.
 
-    The first call in a process compiles a small function and tests its results. For this, it sets flags of
-    XLA against both, where TensorFlow knows the flags and the user has not set them.
+    The result is cached: the first call compiles a small function and tests its results. Meanwhile, flags in
+    ``XLA_FLAGS`` switch both off, where TensorFlow knows the flags and the user has not set them.
     """
     # TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags have no effect if
     # something else was compiled before.
@@ -379,8 +379,8 @@ class ConcreteFunctions:
     def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
         """Return the result, and the values of the tensors that ``extra`` added to the trace.
 
-        Raise ``FirstCall`` or ``NewShape`` instead of tracing for new arguments that should run uncompiled,
-        and ``NotTraceable`` for arguments that TensorFlow cannot trace, such as sparse tensors.
+        Raise ``FirstCall`` or ``NewShape`` instead of tracing for some new arguments, and ``NotTraceable`` if
+        TensorFlow cannot trace the function for them, such as for sparse tensors.
         """
         # A ``tf.function`` would look at all arguments, which takes longer than running a small model.
         key, tensors = _key_and_tensors(args)

@@ -229,7 +229,7 @@ for _types, _names in _FAMILIES:
 
 
 def compute_dtype(op: str, dtype: str) -> str | None:
-    """Return the dtype to which the dialect casts arrays of ``dtype`` for ``op``, or None for no cast.
+    """Return the dtype in which ``op`` is computed for arrays of ``dtype``, or None for ``dtype`` itself.
 
     >>> compute_dtype("lgamma", "bfloat16"), compute_dtype("lgamma", "float32")
     ('float32', None)

@@ -78,7 +78,7 @@ class TensorFlowDialect(CanonicalDialect):
         call = call_of_function(item, "float")
         if call is None or not isinstance(size := call.arguments[0], Size):
             return self._operand(item, text)
-        # Sizes may be int32 tensors, which ``float`` does not take, and whose product may overflow.
+        # Sizes may be symbolic int32 tensors, which ``float`` rejects, and whose product may overflow.
         terms = [
             " * ".join(
                 [

@@ -109,8 +109,8 @@ class GraphModel(keras.Model):
         """Call the graph and return its result.
 
         ``training=`` selects the mode, and ``rng=`` is a random key instead of one from the model's own seed.
-        With one positional argument and only ``training=``, as Keras' loops call it, subclasses of dict in
-        the result become plain dicts.
+        With one positional argument and only ``training=``, as Keras' loops call it, a result of a subclass
+        of dict becomes a plain dict.
         """
         # Keras' own loops call a model like this.
         if len(args) == 1 and kwargs.keys() == {"training"}:
@@ -191,8 +191,8 @@ def _policy(graph: Any) -> dict[str, Any]:
 def _signature(graph: Any) -> list[Any]:
     """Return the specs of the arguments of the first recorded call, with first axes of any size.
 
-    Raise ``InvalidOption`` if an argument is neither an array nor None, or if there are both positional and
-    keyword arguments.
+    Raise ``InvalidOption`` if a leaf of the arguments is neither an array nor None, or if there are both
+    positional and keyword arguments.
     """
     recorded = graph.variants[0].graph
     specs = [

@@ -24,7 +24,7 @@ class RuleOptimizer(keras.optimizers.Optimizer):
     """
 
     def __init__(self, name: str, options: Options) -> None:
-        # The rate is assigned before each update.
+        # ``TensorFlowTraining.updated`` assigns the rate.
         super().__init__(learning_rate=0.0, name=name)
         self._options, (wanted, self._rule) = options, _ROWS[name]
         self._names = [slot for slot, option in wanted.items() if option is None or options[option]]

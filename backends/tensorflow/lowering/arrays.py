@@ -26,7 +26,7 @@ rows.table({
     "tril_indices": "triangle_indices({n_rows}, {n_cols}, {k}, {dtype}, upper=False)",
     "triu_indices": "triangle_indices({n_rows}, {n_cols}, {k}, {dtype}, upper=True)",
     "zeros": "tf.zeros({shape}, {dtype})",
-    # tf.linalg.band_part cannot start from any diagonal, so others are masked by a helper.
+    # tf.linalg.band_part always keeps the main diagonal, so a helper masks at other diagonals.
     "tril": lambda x, *, k: (
         f"tf.linalg.band_part({x}, -1, 0)"
         if k == 0

@@ -1,7 +1,7 @@
 """Helper functions that generated TensorFlow source uses.
 
-Generated source contains a copy of each helper that it calls. Helpers may use each other, and names that the
-source may import or define, too, such as ``tf``, ``np`` and ``math``.
+Generated source contains a copy of each helper that it calls. A helper may use other helpers, and names that
+generated source imports or defines, such as ``tf``, ``np`` and ``math``.
 """
 
 from ...common import positions, prefixes, preludes

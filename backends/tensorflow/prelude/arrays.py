@@ -22,7 +22,6 @@ def size(x: tf.Tensor, axis: int) -> Any:
 
 
 def sizes(x: tf.Tensor) -> list[Any]:
-    """Return all sizes of ``x``: Python ints where they are static, otherwise scalar tensors."""
     return [size(x, axis) for axis in range(len(x.shape))]
 
 
@@ -32,14 +31,14 @@ def item(x: tf.Tensor) -> Any:
 
 
 def scalar(number: Any, dtype: tf.DType) -> tf.Tensor:
-    """Convert a Python number or a scalar tensor to a scalar tensor of ``dtype``."""
+    """Convert a scalar tensor, or a number that ``tf.constant`` takes for ``dtype``, to that dtype."""
     return tf.cast(number, dtype) if tf.is_tensor(number) else tf.constant(number, dtype)
 
 
 def uint64_of_floats(x: tf.Tensor) -> tf.Tensor:
     """Cast floats to uint64. Negative numbers, down to ``-2 ** 63``, wrap around."""
-    # TensorFlow's own cast of a negative float to uint64 is undefined, and its cast to int64 saturates.
-    # float16 has no number as large as 2**63.
+    # TensorFlow's own cast of a negative float to uint64 is undefined, and int64 does not hold 2**63. Neither
+    # does float16.
     x = tf.cast(x, tf.float64)
     half = tf.constant(2.0**63, x.dtype)
     is_upper = x >= half
@@ -91,7 +90,6 @@ def linspace(start: Any, stop: Any, num: Any, dtype: tf.DType) -> tf.Tensor:
 
 
 def below_diagonal(n_rows: Any, n_cols: Any, k: Any) -> tf.Tensor:
-    """Return a bool matrix that is True on and below diagonal ``k``."""
     return tf.range(n_cols) - tf.range(n_rows)[:, None] <= k
 
 
@@ -516,12 +514,12 @@ def pad_with_elements(x: tf.Tensor, padding: Sequence[Sequence[Any]], *, mode: s
 
 
 def order_key(x: tf.Tensor) -> tf.Tensor:
-    """Return integers that sort like the real ``x``, with NaN as the largest and 0.0 equal to -0.0."""
+    """Return integers that sort like the real ``x``, with NaN as the largest."""
     if not x.dtype.is_floating:
         return tf.cast(x, tf.int32) if x.dtype.is_bool else x
     kind = tf.int64 if x.dtype.size == 8 else tf.int32
     wide = tf.stop_gradient(x if x.dtype.size > 2 else tf.cast(x, tf.float32))
-    # The sum with 0 turns -0.0 into 0.0.
+    # The sum with 0 turns -0.0 into 0.0. XLA leaves it out.
     bits = tf.bitcast(wide + 0, kind)
     # The bits of negative floats increase with the magnitude, so they are inverted.
     key = tf.where(bits < 0, bits ^ kind.max, bits)
@@ -547,9 +545,10 @@ def sort_with_indices(
 
 
 def top_k(x: tf.Tensor, *, k: Any, axis: int = -1, largest: bool = True) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the ``k`` largest or smallest elements along ``axis``, best first, and their indices.
+    """Return the ``k`` largest elements along ``axis`` in descending order, and their indices.
 
-    NaN is the largest. The first of equal elements comes first.
+    If ``largest`` is False, these are the smallest in ascending order. NaN is the largest. Equal elements
+    keep their order.
     """
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
@@ -580,7 +579,7 @@ def index_of_extreme(
 ) -> tf.Tensor:
     """Return the index of the extreme along ``axis``, or in the flattened ``x`` if ``axis`` is None.
 
-    ``function`` is ``tf.argmax`` or ``tf.argmin``. The first NaN is the extreme of both.
+    ``function`` is ``tf.argmax`` or ``tf.argmin``. If there is a NaN, the first NaN is the extreme.
     """
     rank = len(x.shape)
     flat = tf.reshape(x, [-1]) if axis is None else x

@@ -160,7 +160,7 @@ def while_loop(
 ) -> tuple[tf.Tensor, ...]:
     """Repeat ``state = body(*state)`` while ``goes_on(*state)``, and return the last state.
 
-    The arrays of the state keep their shapes.
+    ``body`` has to return arrays of the same static shapes.
     """
     start = tuple(tf.convert_to_tensor(array) for array in state)
     return tuple(tf.while_loop(goes_on, lambda *old: keep_shapes(body(*old), old), start))
@@ -216,7 +216,7 @@ def scan(
     Return the last state and the stacked outputs. ``reverse`` begins with the last row, but does not reverse
     the outputs.
 
-    specs: the shape and dtype of each output; a shape of None is the same, but unknown, in all iterations.
+    specs: the shape and dtype of each output; a shape of None is unknown, but the same in all iterations.
     """
     start = tuple(tf.convert_to_tensor(array) for array in state)
 

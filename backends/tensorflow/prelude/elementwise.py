@@ -553,9 +553,9 @@ def real_angle(x: tf.Tensor) -> tf.Tensor:
 
 def sine_quotient(x: tf.Tensor) -> tf.Tensor:
     """Compute ``sin(x) / x``, which is 1 at 0."""
-    # The gradient of the quotient is inexact near 0, so a series is used there.
     if x.dtype.is_complex:
         return tf.where(x == 0, tf.ones_like(x), tf.sin(x) / tf.where(x == 0, tf.ones_like(x), x))
+    # The gradient of the quotient is inexact near 0, so a series is used there.
     near = tf.abs(x) < 0.05
     far, square = tf.where(near, tf.ones_like(x), x), tf.square(tf.where(near, x, tf.zeros_like(x)))
     return tf.where(near, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), tf.sin(far) / far)

@@ -130,7 +130,7 @@ def max_pool(
 def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf.Tensor) -> tf.Tensor:
     """Pad ``len(padding)`` axes of ``x``, from ``lead`` on, with the value ``filled``.
 
-    Negative amounts cut elements off.
+    Negative Python ints cut elements off.
     """
     if not any(tf.is_tensor(amount) or amount != 0 for pair in padding for amount in pair):
         return x

@@ -36,7 +36,7 @@ def variance_over(
 ) -> tf.Tensor:
     """Compute the variance over ``axis``, or over all axes if it is None.
 
-    It is the sum of squared deviations divided by ``max(0, N - correction)`` for ``N`` elements.
+    It is the sum of squared absolute deviations divided by ``max(0, N - correction)`` for ``N`` elements.
     """
     centred = x - tf.reduce_mean(x, axis, keepdims=True)
     squares = tf.math.real(centred * tf.math.conj(centred))
@@ -539,7 +539,7 @@ def pdist(x: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
 def dropout(key: tf.Tensor, x: tf.Tensor, rate: float, shared_axes: tuple[int, ...] = ()) -> tf.Tensor:
     """Set each element of ``x`` to 0 with probability ``rate``, and divide the others by ``1 - rate``.
 
-    All elements along ``shared_axes``, which are not negative, are set to 0 together.
+    Along ``shared_axes``, which are not negative, all elements share one random number.
     """
     if rate == 1:
         return tf.zeros_like(x)
