@@ -237,7 +237,7 @@ def normalize_arguments(
     """Return the arguments of a call in the form in which they are recorded.
 
     ``out`` and what follows it become keywords, and an array that a function writes to becomes positional.
-    NumPy integers that are no operands, such as an axis, become ints.
+    A NumPy integer that is no operand, such as an axis, may become an int.
     """
     key = row_key(name)
     args, kwargs = map_structure(_scalar, args), map_structure(_scalar, kwargs)

@@ -38,11 +38,10 @@ class ElementGuards:
         self._recorder, self._here = recorder, here
 
     def guard_only(self, array: Any, convert: Callable[[Any], Any], answer: Any) -> Any:
-        """Guard that ``convert`` returns the same for the only element of ``array``, and return ``answer``.
+        """Guard the only element of ``array``, and return ``answer``, which ``convert`` returned for it.
 
-        ``answer`` is what ``convert`` returned while recording. The guard is on the truth of the element for
-        ``bool``, on its integer part for ``int``, and otherwise on the element. No guard is added if the
-        array is the same in all calls.
+        The guard is on the truth of the element for ``bool``, on a float cast to int64 for ``int``, and
+        otherwise on the element itself. No guard is added if the array is the same in all calls.
         """
         # Python gets a constant, so the array that is guarded has no derivative.
         array = self.snapshot_of(array, as_constants=convert in (float, complex))

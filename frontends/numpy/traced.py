@@ -370,14 +370,15 @@ class Flags:
 def share_memory(capture: Any, a: Any, b: Any, max_work: Any = None) -> bool:
     """Return True if two arrays share memory, as for ``np.shares_memory``. ``max_work`` is ignored.
 
-    Raise :class:`TracingError` if the answer may depend on sizes.
+    For parts of one array, raise :class:`TracingError` unless one of them is all of it and both have
+    elements.
     """
     one, other = seen_of(a), seen_of(b)
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)) or owner_of(one) is not owner_of(
         other
     ):
         return False
-    # A part with elements shares memory with the array itself for all sizes.
+    # A part with elements shares memory with the array itself.
     if (_is_whole(one) or _is_whole(other)) and one.size and other.size:
         return True
     raise TracingError(
