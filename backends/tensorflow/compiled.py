@@ -58,9 +58,10 @@ def dropped_checks(graph: Any) -> list[Any]:
 
 
 def python_checks(graph: Any) -> list[Any]:
-    """Add operations to the default graph that check the scalar float divisions and powers of ``graph``.
+    """Add operations to the default graph that check operations of ``graph`` which return a scalar float.
 
-    Return the checks, boolean scalars that are False for a divisor of 0 or a base that is not positive.
+    These are divisions and powers of the types in ``_OF_PYTHON``. Return the checks, boolean scalars that are
+    False for a divisor of 0 or a base that is not positive.
     """
     # A number that Python reads from an array is a scalar tensor in a trace. Its division by 0 or its power
     # gives infinity or NaN there, where Python raises ``ZeroDivisionError`` or gives a complex number.

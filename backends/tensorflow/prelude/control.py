@@ -66,10 +66,7 @@ def summed_to(gradient: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
 
 
 def refuse_gradient(*arrays: tf.Tensor, message: str) -> tf.Tensor:
-    """Return the first array.
-
-    A gradient of the result with respect to any of ``arrays`` raises ``GradientRefused`` with ``message``.
-    """
+    """Return the first array. A gradient through the result raises ``GradientRefused`` with ``message``."""
 
     @custom_gradient
     def refused(*arrays: tf.Tensor) -> Any:
@@ -181,9 +178,9 @@ def iterate(
     reverse: bool = False,
     captured: tuple[Any, ...] = (),
 ) -> tuple[tf.Tensor, ...]:
-    """Run ``state = body(*state, *rows, *captured)`` for ``length`` rows of ``sequences``.
+    """Run ``state = body(*state, *rows, *captured)`` for the first ``length`` rows of ``sequences``.
 
-    Return the last state. ``reverse`` begins with the last row.
+    Return the last state. ``reverse`` begins with the last of these rows.
     """
     start = tuple(tf.convert_to_tensor(array) for array in state)
     # XLA would compile the body of an empty loop, which indexes a row that does not exist.
@@ -211,10 +208,10 @@ def scan(
     reverse: bool = False,
     captured: tuple[Any, ...] = (),
 ) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
-    """Run ``state, outputs = body(*state, *rows, *captured)`` for ``length`` rows of ``sequences``.
+    """Run ``state, outputs = body(*state, *rows, *captured)`` for the first ``length`` rows of ``sequences``.
 
-    Return the last state and the stacked outputs. ``reverse`` begins with the last row, but does not reverse
-    the outputs.
+    Return the last state and the stacked outputs. ``reverse`` begins with the last of these rows, but does
+    not reverse the outputs.
 
     specs: the shape and dtype of each output; a shape of None is unknown, but the same in all iterations.
     """
