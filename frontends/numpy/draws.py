@@ -26,7 +26,7 @@ NAMES = frozenset({
 
 
 class TracedGenerator:
-    """Proxy for a generator that the function gets or stores. Its methods record the samples."""
+    """Proxy for a generator that the function gets or stores. It records or refuses calls of methods."""
 
     __slots__ = ("_capture", "_real", "_value")
 
