@@ -32,7 +32,14 @@ from .assumption import Assumption
 from .graph import Effect, Graph, Guard, Randomness, TargetDemands
 from .node import DEEPEST, Block, CallRecord, Node, Origin, Region, Value
 
-_PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "OrderedDict": collections.OrderedDict}
+_PLAIN: dict[str, type] = {
+    "tuple": tuple,
+    "list": list,
+    "dict": dict,
+    "OrderedDict": collections.OrderedDict,
+    "defaultdict": collections.defaultdict,
+    "deque": collections.deque,
+}
 # bfloat16 is a dtype of a package that may be missing.
 _NUMBERS: dict[str, type] = {
     "int": int,
@@ -46,7 +53,7 @@ log = logging.getLogger("graph_compiler")
 def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
     """Return the JSON form of a tree. ``item`` encodes keys and most static values.
 
-    Settings of containers, such as the factory of a defaultdict, are left out.
+    The factory of a defaultdict is left out unless it is a class.
     """
     if isinstance(tree, Leaf):
         return (
@@ -62,7 +69,6 @@ def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
             if isinstance(value, type) and not fixed
             else {"fixed" if fixed else "static": item(value)}
         )
-    # A setting may be code, which is not saved.
     items = [(key, child) for key, child in zip(tree.keys, tree.children) if not isinstance(key, Setting)]
     children = [tree_to_json(child, item) for _, child in items]
     cls = tree.type
@@ -71,7 +77,16 @@ def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
         "form": _form(cls),
         "keys": [item(key) for key, _ in items],
         "children": children,
+        **_setting_to_json(tree),
     }
+
+
+def _setting_to_json(tree: Branch) -> dict[str, Any]:
+    for key, child in zip(tree.keys, tree.children):
+        # A setting may be code, which is not saved.
+        if isinstance(key, Setting) and isinstance(child, Static) and isinstance(child.value, (int, type)):
+            return {"setting": _name_of(child.value) if isinstance(child.value, type) else child.value}
+    return {}
 
 
 def _name_of(cls: type) -> str:
@@ -88,6 +103,7 @@ def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -
     """Return the tree that has the JSON form ``data``. ``item`` decodes keys and static values.
 
     A plain container, or a named tuple of a new class, replaces one of a class that ``known`` does not find.
+    A defaultdict has no factory if the file holds none, or one that ``known`` does not find.
     Malformed data may raise an error other than ``InvalidFile``, such as ``KeyError``.
     """
     if data == "*":
@@ -109,7 +125,24 @@ def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -
     children = tuple(tree_from_json(child, item, known) for child in data["children"])
     if len(keys) != len(children):
         raise InvalidFile("a tree has other keys than children")
-    return Branch(_class(data["class"], data["form"], keys, known), keys, children)
+    cls = _class(data["class"], data["form"], keys, known)
+    if issubclass(cls, collections.deque):
+        keys = (Setting("maxlen"), *range(len(children)))
+        children = (Static(_maxlen(data.get("setting"))), *children)
+    elif issubclass(cls, collections.defaultdict):
+        keys = (Setting("default_factory"), *keys)
+        children = (Static(_known_class(data.get("setting"), known)), *children)
+    are_fields = dataclasses.is_dataclass(cls) and not issubclass(cls, Mapping)
+    # The matcher writes the names of fields into code.
+    if are_fields and not all(isinstance(key, str) and key.isidentifier() for key in keys):
+        raise InvalidFile(f"the fields of {cls.__name__} have names that are none")
+    return Branch(cls, keys, children)
+
+
+def _maxlen(data: Any) -> int | None:
+    if data is not None and (type(data) is not int or not 0 <= data < _MOST):
+        raise InvalidFile(f"{data!r:.80} is no length of a deque")
+    return data
 
 
 def _class(name: Any, form: Any, keys: tuple[Any, ...], known: KnownClasses) -> type:
@@ -132,13 +165,18 @@ def _named_class(name: Any, known: KnownClasses) -> type:
 
     Raise ``InvalidFile`` if it is unknown, because no other class can replace it.
     """
-    module, _, qualified = name.partition(":") if isinstance(name, str) else ("", "", "")
-    found = _PLAIN.get(module) if not qualified else known.value(module, qualified)
+    found = _known_class(name, known)
     if found is None:
+        module, _, qualified = name.partition(":") if isinstance(name, str) else ("", "", "")
         raise InvalidFile(
             f"the class {qualified or name} of {module}, which is not known here; import its module before"
         )
     return found
+
+
+def _known_class(name: Any, known: KnownClasses) -> type | None:
+    module, _, qualified = name.partition(":") if isinstance(name, str) else ("", "", "")
+    return _PLAIN.get(module) if not qualified else known.value(module, qualified)
 
 
 def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:

@@ -13,8 +13,9 @@ import random
 import re
 import subprocess
 import zipfile
-from collections import OrderedDict, deque, namedtuple
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,19 @@ from tests.support.threads import several  # noqa: E402
 Pair = namedtuple("Pair", ["first", "second"])
 Pair.__module__ = "a.module.that.is.not.here"
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
+
+
+class Ring(deque[Any]):
+    pass
+
+
+class Table(defaultdict[str, Any]):
+    pass
+
+
+@dataclass(slots=True)
+class Slotted:
+    first: Any
 
 
 class Small(torch.nn.Module):
@@ -280,6 +294,54 @@ def test_a_known_class_comes_back(tmp_path: Path) -> None:
     )
     result = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(torch.ones(2))
     assert type(result) is outputs.BaseModelOutput and to_numpy(result.last_hidden_state).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Ring(),
+        Ring([1.0, 2.0]),
+        deque([1.0, 2.0], 3),
+        Table(list, first=1.0),
+        Table(None, first=1.0),
+        defaultdict(Fraction, first=1.0),
+    ],
+)
+def test_settings_of_containers_come_back(made: Any, tmp_path: Path) -> None:
+    graph = graph_compiler.compile(lambda x, held: (x + 1, held), args=(np.ones(2), made))
+    _, held = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(np.ones(2), made)
+    assert type(held) is type(made) and held == made
+    assert [getattr(held, name, None) for name in ("maxlen", "default_factory")] == [
+        getattr(made, name, None) for name in ("maxlen", "default_factory")
+    ]
+
+
+def test_a_factory_that_is_code_is_left_out(tmp_path: Path) -> None:
+    graph = graph_compiler.compile(lambda x: defaultdict(lambda: 1.0, first=x), args=(np.ones(2),))
+    held = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(np.ones(2))
+    assert held.default_factory is None and held["first"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("setting", [-1, "list", True, [3]])
+def test_a_length_of_a_deque_that_is_none(setting: Any, tmp_path: Path) -> None:
+    graph = graph_compiler.compile(lambda x: deque([x], 3), args=(np.ones(2),))
+    path = changed(
+        saved(graph, tmp_path / "graph.zip"), lambda data: first(data)["output_tree"].update(setting=setting)
+    )
+    with pytest.raises(InvalidFile, match="no length of a deque"):
+        graph_compiler.load(path)
+
+
+def test_code_as_the_name_of_a_field(tmp_path: Path) -> None:
+    graph = graph_compiler.compile(lambda held: held.first + 1, args=(Slotted(np.ones(2)),))
+    path = changed(
+        saved(graph, tmp_path / "graph.zip"),
+        lambda data: first(data)["input_tree"]["children"][0]["children"][0].update(
+            keys=["first if evil() else 1"]
+        ),
+    )
+    with pytest.raises(InvalidFile, match="names that are none"):
+        graph_compiler.load(path)
 
 
 @pytest.mark.parametrize("cls", [int, OSError, deque, Fraction, np.float32, OrderedDict])
