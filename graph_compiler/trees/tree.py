@@ -51,6 +51,7 @@ _COMPARED_BY_VALUE = (
     range,
     frozenset,
 )
+_COMPARED_BY_PARTS = (float, complex, tuple, frozenset)
 # Further classes whose objects never change and are compared by value. Their names are compared, so that no
 # module has to be imported.
 _VALUE_CLASSES = frozenset({
@@ -143,8 +144,9 @@ Tree = Union[Leaf, Static, Branch]
 def same_static(left: Any, right: Any) -> bool:
     """Return True if two static values are treated as equal.
 
-    Their types must be equal. Numbers, strings and the like are compared by value, tuples and lists item by
-    item, and most other objects by identity. As floats, NaN equals NaN, and 0.0 does not equal -0.0.
+    Their types must be equal. Numbers, strings and the like are compared by value, tuples, lists and frozen
+    sets item by item, and most other objects by identity. As floats, NaN equals NaN, and 0.0 does not equal
+    -0.0.
 
     >>> same_static(2, 2), same_static(2, 2.0), same_static(object(), object())
     (True, False, False)
@@ -158,21 +160,31 @@ def same_static(left: Any, right: Any) -> bool:
     if isinstance(left, Fixed):
         one, other = left.value, right.value
         # The comparison of two arrays is an array, which has no truth value.
-        by_identity = hasattr(one, "dtype") and hasattr(one, "shape")
-        return (
-            one is other
-            or type(one) is type(other)
-            and not by_identity
-            and (same_static(one, other) if isinstance(one, (float, tuple)) else bool(one == other))
-        )
+        if isinstance(one, _COMPARED_BY_PARTS) or (hasattr(one, "dtype") and hasattr(one, "shape")):
+            return same_static(one, other)
+        return one is other or type(one) is type(other) and bool(one == other)
     if isinstance(left, float):
         # -0.0 equals 0.0 but leads to other results, and NaN does not equal itself.
         return left == right and str(left) == str(right) or (left != left and right != right)
+    if isinstance(left, complex):
+        return same_static(left.real, right.real) and same_static(left.imag, right.imag)
+    if isinstance(left, frozenset):
+        # Equal items may have different types.
+        items = {item: item for item in right}
+        return left == right and all(same_static(item, items[item]) for item in left)
+    if _is_numpy_scalar(type(left)):
+        return bool(left.dtype == right.dtype and left.tobytes() == right.tobytes())
     if isinstance(left, types.MethodType):
         # Each access to a method makes another object.
         return left.__func__ is right.__func__ and left.__self__ is right.__self__
     # Equal decimals may differ in their digits, and equal times in their zones.
     return _is_value(left) and bool(left == right) and (not _is_named(left) or repr(left) == repr(right))
+
+
+def _is_numpy_scalar(cls: type) -> bool:
+    names = {base.__name__ for base in cls.__mro__ if base.__module__ == "numpy"}
+    # A structured scalar may be part of an array, which changes.
+    return "generic" in names and "void" not in names
 
 
 def _is_named(item: Any) -> bool:

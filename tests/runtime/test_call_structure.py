@@ -16,6 +16,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import numpy as np  # noqa: E402
+
 import graph_compiler  # noqa: E402
 
 X = torch.arange(6.0).reshape(2, 3)
@@ -201,8 +203,14 @@ def test_a_change_of_an_object_that_is_compared_by_identity_is_seen(name: str, s
         (lambda x, number: x * (number.int % 7), (UUID(int=3), UUID(int=5))),
         (lambda x, digits: x * len(str(digits)), (Decimal("1.0"), Decimal("1.00"))),
         (lambda x, time: x * time.hour, (NOON, NOON.astimezone(timezone(timedelta(hours=2))))),
+        (lambda x, number: x * len(str(number)), (0j, -0j)),
+        (lambda x, numbers: x * len(str(numbers)), (frozenset({1}), frozenset({1.0}))),
+        (
+            lambda x, numbers: x * len(str(numbers)),
+            (frozenset({Decimal("1.0")}), frozenset({Decimal("1.00")})),
+        ),
     ],
-    ids=["fractions", "paths", "UUIDs", "digits", "time zones"],
+    ids=["fractions", "paths", "UUIDs", "digits", "time zones", "zeros", "sets", "sets of digits"],
 )
 def test_arguments_that_hold_more_than_attributes_are_compared_by_value(
     function: Callable[..., Any], values: tuple[Any, Any]
@@ -211,6 +219,34 @@ def test_arguments_that_hold_more_than_attributes_are_compared_by_value(
     for value in (*values, *values):
         assert torch.equal(graph(X, value), function(X, value))
     assert len(graph.variants) == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(0j, -0j), (frozenset({1}), frozenset({1.0})), (np.float32(0.0), np.float32(-0.0))]
+)
+def test_static_arguments_that_are_equal_in_python_and_differ(one: Any, other: Any) -> None:
+    graph = graph_compiler.compile(lambda x, item: x * len(str(item)), static_argnums=1)
+    for item in (one, other, one, other):
+        assert torch.equal(graph(X, item), X * len(str(item)))
+    assert len(graph.variants) == 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: complex(float("nan"), 1),
+        lambda: np.int64(3),
+        lambda: np.float64(0.5),
+        lambda: np.float32("nan"),
+        lambda: (1, np.int64(3)),
+        lambda: np.datetime64("2026-01-01"),
+    ],
+)
+def test_equal_static_arguments_share_a_variant(make: Callable[[], Any]) -> None:
+    graph = graph_compiler.compile(lambda x, item: x * len(str(item)), static_argnums=1)
+    for _ in range(3):
+        assert torch.equal(graph(X, make()), X * len(str(make())))
+    assert len(graph.variants) == 1
 
 
 # The recorded object, that of the next call, and how the reason names what differs.
