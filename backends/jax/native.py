@@ -470,8 +470,8 @@ def _as_expected(check: Any, guard: Guard) -> Any:
     """Return a boolean scalar that is True if ``check`` has the elements that ``guard`` recorded.
 
     Floats and complex numbers may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0
-    does not equal -0.0. In a finite complex number that is not 0, the sign of a part that is 0 does not
-    count. Raise ``GuardFailed`` if the shapes differ.
+    does not equal -0.0. With a tolerance, the sign of a part that is 0 does not count in a finite complex
+    number that is not 0. Raise ``GuardFailed`` if the shapes differ.
     """
     expected = np.asarray(guard.expected)
     if expected.shape != check.shape:
@@ -482,6 +482,8 @@ def _as_expected(check: Any, guard: Guard) -> Any:
     if not jnp.issubdtype(check.dtype, jnp.inexact):
         return jnp.all(check == wanted) & bool(np.all(wanted == expected))
     same = _is_same(jnp.real(check), jnp.real(wanted)) & _is_same(jnp.imag(check), jnp.imag(wanted))
+    if not guard.rounding:
+        return jnp.all(same)
     tolerance = guard.rounding * jnp.abs(wanted)
     near = (check != 0) & (jnp.abs(check - wanted) <= tolerance) & (tolerance < jnp.inf)
     return jnp.all(same | near)

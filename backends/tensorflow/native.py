@@ -239,8 +239,8 @@ def _matches_recorded(check: Any, guard: Guard) -> Any:
     """Return a boolean scalar that is True if ``check`` has the shape and elements that ``guard`` recorded.
 
     Floats and complex numbers may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0
-    does not equal -0.0. In a finite complex number that is not 0, the sign of a part that is 0 does not
-    count. Raise ``GuardFailed`` if the static shape differs.
+    does not equal -0.0. With a tolerance, the sign of a part that is 0 does not count in a finite complex
+    number that is not 0. Raise ``GuardFailed`` if the static shape differs.
     """
     expected = np.asarray(guard.expected)
     if not check.shape.is_compatible_with(expected.shape):
@@ -251,12 +251,15 @@ def _matches_recorded(check: Any, guard: Guard) -> Any:
         # A recorded value that the dtype of `check` cannot hold differs from every value of `check`.
         same = tf.equal(check, wanted) & bool(np.all(wanted == expected))
     else:
-        size = tf.abs(wanted)
-        tolerance = tf.cast(guard.rounding, size.dtype) * size
-        same = (
-            _is_same(tf.math.real(check), tf.math.real(wanted))
-            & _is_same(tf.math.imag(check), tf.math.imag(wanted))
-        ) | (tf.not_equal(check, 0) & (tf.abs(check - wanted) <= tolerance) & tf.math.is_finite(tolerance))
+        same = _is_same(tf.math.real(check), tf.math.real(wanted)) & _is_same(
+            tf.math.imag(check), tf.math.imag(wanted)
+        )
+        if guard.rounding:
+            size = tf.abs(wanted)
+            tolerance = tf.cast(guard.rounding, size.dtype) * size
+            same |= (
+                tf.not_equal(check, 0) & (tf.abs(check - wanted) <= tolerance) & tf.math.is_finite(tolerance)
+            )
     return tf.reduce_all(tf.equal(tf.shape(check), expected.shape)) & tf.reduce_all(same)
 
 

@@ -230,8 +230,8 @@ def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
     """Return a 0-d bool tensor that is True if ``check`` has the elements that ``guard`` recorded.
 
     Floats and complex numbers may differ by the relative error ``guard.rounding``. NaN equals NaN, but 0.0
-    does not equal -0.0. In a finite complex number that is not 0, the sign of a part that is 0 does not
-    count. For another shape, raise ``GuardFailed`` or return False.
+    does not equal -0.0. With a tolerance, the sign of a part that is 0 does not count in a finite complex
+    number that is not 0. For another shape, raise ``GuardFailed`` or return False.
     """
     is_inexact = check.is_floating_point() or check.is_complex()
     # A recorded value that the dtype of `check` cannot hold differs from every value of `check`.
@@ -246,6 +246,8 @@ def _matches_recorded(check: torch.Tensor, guard: Guard) -> torch.Tensor:
         same = _is_same(check.real, expected.real) & _is_same(check.imag, expected.imag)
     else:
         same = _is_same(check, expected)
+    if not guard.rounding:
+        return same.all()
     tolerance = guard.rounding * expected.abs()
     near = (check != 0) & ((check - expected).abs() <= tolerance) & (tolerance < math.inf)
     return (same | near).all()

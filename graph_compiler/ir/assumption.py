@@ -184,6 +184,12 @@ def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
         return len(left) == len(right) and all(same_elements(*pair, rounding) for pair in zip(left, right))
     if isinstance(left, (float, complex)):
         return type(left) is type(right) and (
-            repr(left) == repr(right) or bool(left and abs(left - right) <= rounding * abs(right) < math.inf)
+            repr(left) == repr(right)
+            or bool(rounding and left and magnitude(left - right) <= rounding * magnitude(right) < math.inf)
         )
     return bool(left == right)
+
+
+def magnitude(number: complex) -> float:
+    # ``abs`` raises OverflowError for some finite numbers.
+    return math.hypot(number.real, number.imag)

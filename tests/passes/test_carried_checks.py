@@ -199,6 +199,7 @@ PAIRS = [
     *itertools.product([[1.0, -0.0], [1.0, 0.0], [1.0005, 0.0]], repeat=2),
     *itertools.product([[[1, 2], [3, 4]], [[1, 2], [3, 5]]], repeat=2),
     ([], []),
+    *itertools.product([complex(-1.0, 0.0), complex(-1.0, -0.0), complex(1.7e308, 1.7e308)], repeat=2),
 ]
 
 

@@ -18,6 +18,7 @@ from operator import attrgetter
 from typing import Any
 
 from ...errors import UnsupportedOperation
+from ...ir.assumption import magnitude
 from ...ir.graph import GUARD, Graph, Guard, guard_of, reads_elements
 from ...ir.node import Block, Node, Origin, Region, Value
 from ...ops.control import own_inputs
@@ -250,9 +251,10 @@ def _equals_expected(add: Callable[..., Value], value: Value, expected: Any, rou
         if isinstance(expected, complex)
         else _is_float(add, value, expected)
     )
-    if not ((rounding or isinstance(expected, complex)) and expected and math.isfinite(abs(expected))):
+    tolerance = rounding * magnitude(expected)
+    if not 0 < tolerance < math.inf:
         return is_same
-    is_near = add("less_equal", add("abs", add("subtract", value, expected)), rounding * abs(expected))
+    is_near = add("less_equal", add("abs", add("subtract", value, expected)), tolerance)
     return add("logical_or", is_same, is_near)
 
 
