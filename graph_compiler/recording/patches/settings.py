@@ -164,6 +164,8 @@ SETTINGS: tuple[Patch, ...] = (
     *refused({
         os: ("urandom",),
         secrets: ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice"),
+        # Its other methods call these.
+        random.SystemRandom: ("random", "getrandbits", "randbytes"),
     }),
     # Without a seed, the operating system provides one.
     *refused({np.random: ("default_rng",)}, unless=_is_seeded),

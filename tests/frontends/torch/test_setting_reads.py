@@ -347,8 +347,12 @@ FLEETING: dict[str, Callable[[], Any]] = {
     "a name for it": lambda: _new_name().int % 7,
     "secrets": lambda: secrets.randbelow(7),
     "bytes": lambda: os.urandom(1)[0],
+    "generator of the system": lambda: _of_system.randrange(7),
+    "number of the system": lambda: int(_of_system.random() * 7),
+    "new generator of the system": lambda: random.SystemRandom().choice([1, 2, 3]),
 }
 _new_name = uuid.uuid4
+_of_system = random.SystemRandom()
 
 
 @pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
